@@ -1,0 +1,54 @@
+# Every target sets up .venv by itself: with uv where it is installed, else with venv and pip.
+#   make test ARGS="-k chain"     passes arguments on
+#   make test PYTHON=python3.12   chooses the interpreter of a new .venv
+
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+# The first interpreter that starts (a shim on PATH may not), is new enough and can make environments.
+usable = $(shell $(1) -c 'import sys, ensurepip, venv; sys.version_info >= (3, 11) and print(sys.executable)' 2>/dev/null)
+PYTHON ?= $(or $(call usable,python3),$(call usable,python3.13),$(call usable,python3.12),$(call usable,python3.11),$(call usable,python))
+
+# Real data beside the checkout, unless the user has it elsewhere.
+DATA := $(or $(MAXMARGIN_DATA),$(realpath ../shared/data))
+ifneq ($(DATA),)
+test bench: export MAXMARGIN_DATA := $(DATA)
+endif
+
+.PHONY: help demo test lint bench clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
+
+demo: $(STAMP) ## train, predict and plot in seconds
+	$(BIN)/python examples/demo.py $(ARGS)
+
+test: $(STAMP) ## run the tests, warnings as errors
+	$(BIN)/python -m pytest -n auto $(ARGS)
+
+lint: $(STAMP) ## check style, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(STAMP) ## measure side by side with peers
+	$(BIN)/python -m benchmarks $(ARGS)
+
+clean: ## remove all that make, tests and builds have written, .venv too
+	rm -rf .venv build dist demo-output .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+ifneq ($(shell uv pip install --help 2>/dev/null | grep -e --group),)
+$(STAMP): pyproject.toml
+	$(BIN)/python -c '' 2>/dev/null || { rm -rf .venv && uv venv --quiet --python '$(or $(PYTHON),>=3.11)' .venv; }
+	uv pip install --quiet --python $(BIN)/python --editable '.[all]' --group dev
+	@touch $@
+else
+# Dependency groups need pip 25.1.
+$(STAMP): pyproject.toml
+	@test -n '$(PYTHON)' || { echo 'No Python >= 3.11 with venv found: install one, or uv, or set PYTHON=' >&2; exit 1; }
+	$(BIN)/python -m pip --version >/dev/null 2>&1 || { rm -rf .venv && '$(PYTHON)' -m venv .venv; }
+	$(BIN)/python -m pip install --quiet 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	@touch $@
+endif

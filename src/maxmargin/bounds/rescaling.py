@@ -1,0 +1,86 @@
+"""Margin and slack re-scaling, with linear and quadratic slack (paper 1, section 3).
+
+With the rise m = w·Ψ(x, ŷ) − w·Ψ(x, y) = −w·a and the loss b, the violation that a bound maximises is
+
+    margin, linear       b + m            plane (a, b)
+    margin, quadratic    √b + m           plane (a, √b)
+    slack, linear        b (1 + m)        plane (b a, b)
+    slack, quadratic     √b (1 + m)       plane (√b a, √b)
+
+that is ``value(b) + factor(b) m``, the hinge of the plane ``(factor(b) a, value(b))``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from maxmargin._compile import inlined
+from maxmargin._types import FloatArray
+
+MARGIN, MARGIN_ROOT, SLACK, SLACK_ROOT = 0, 1, 2, 3
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One of the four forms above."""
+
+    rescaling: str = "margin"
+    slack: str = "linear"
+
+    @property
+    def form(self) -> int:
+        """The form as a number, for kernels."""
+        return 2 * (self.rescaling == "slack") + (self.slack == "quadratic")
+
+    def value(self, loss: Any) -> Any:
+        """b of the plane to use."""
+        return np.sqrt(loss) if self.slack == "quadratic" else loss
+
+    def factor(self, loss: Any) -> Any:
+        """What a is multiplied by."""
+        return self.value(loss) if self.rescaling == "slack" else np.ones_like(np.asarray(loss, float))
+
+    def violation(self, rise: Any, loss: Any) -> Any:
+        """H of an output with this rise and loss."""
+        value = self.value(loss)
+        return value * (1.0 + rise) if self.rescaling == "slack" else value + rise
+
+    def exchange_rate(self, rise: FloatArray, loss: FloatArray) -> FloatArray:
+        """∂violation/∂loss over ∂violation/∂rise: how much rise one unit of loss is worth at this point."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.rescaling == "slack":
+                rate = (1.0 + rise) / loss
+                rate = rate / 2 if self.slack == "quadratic" else rate
+            elif self.slack == "quadratic":
+                rate = 0.5 / np.sqrt(loss)
+            else:
+                rate = np.ones_like(loss)
+        return np.where(loss > 0, rate, np.inf)
+
+    def best_between(self, rise: FloatArray, loss: FloatArray, rise_to: FloatArray, loss_to: FloatArray) -> FloatArray:
+        """The greatest violation on the segment between two points (rise, loss)."""
+        dm, db = rise_to - rise, loss_to - loss
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.rescaling == "slack":
+                order = 2.0 if self.slack == "quadratic" else 1.0
+                t = -(db * (1.0 + rise) + order * loss * dm) / ((1.0 + order) * db * dm)
+            elif self.slack == "quadratic":
+                t = ((db / (2.0 * dm)) ** 2 - loss) / db
+            else:
+                t = np.zeros_like(dm)
+        t = np.clip(np.nan_to_num(t, nan=0.0), 0.0, 1.0)
+        inside = self.violation(rise + t * dm, loss + t * db)
+        return np.maximum(inside, np.maximum(self.violation(rise, loss), self.violation(rise_to, loss_to)))
+
+    def __str__(self) -> str:
+        return f"{self.rescaling} re-scaling with {self.slack} slack"
+
+
+@inlined
+def violation(form, rise, loss):
+    """`Bound.violation` inside kernels."""
+    value = np.sqrt(loss) if form & 1 else loss
+    return value * (1.0 + rise) if form >= 2 else value + rise

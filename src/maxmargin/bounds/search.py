@@ -1,0 +1,118 @@
+"""Any bound by search over the scale of the loss, for structures that offer only a loss-augmented argmax.
+
+The argmax at scale s finds the output that maximises m + s b: a corner of the upper hull of all points (m, b). Every
+violation is quasi-concave and rises in both coordinates, so its best corner can be bracketed: at a corner found with
+scale s, more loss is worth having exactly when the exchange rate there is above s. The hull between the last two
+corners bounds what the search may have missed below the hull (compare Choi, Meshi, Srebro 2016, on slack re-scaling).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.bounds.rescaling import Bound
+from maxmargin.planes import Answers, spans
+
+#: Called as decode(ids, scales): overwrites the answers of ids.
+Decode = Callable[[IntArray, FloatArray], None]
+
+_RELATIVE = 1e-9
+_GALLOP, _LARGEST_SCALE = 8.0, 8.0**5
+
+
+class _Brackets:
+    """For each example the corner with too little loss and the one with too much, as (rise, loss)."""
+
+    def __init__(self, n: int) -> None:
+        self.rise, self.loss = np.zeros(n), np.zeros(n)  # the truth: (0, 0)
+        self.rise_to, self.loss_to = np.full(n, np.nan), np.full(n, np.nan)
+        self.closed = np.zeros(n, bool)  # the two corners are joined by an edge of the hull
+
+    def bracketed(self, rows: IntArray) -> NDArray[np.bool_]:
+        return ~np.isnan(self.loss_to[rows])
+
+
+class _Kept:
+    """The best answer of each example so far; the truth to begin with."""
+
+    def __init__(self, ids: IntArray, offsets: IntArray) -> None:
+        self.ids, self.offsets, n = ids, offsets, len(ids)
+        self.local = np.concatenate([[0], np.cumsum(offsets[ids + 1] - offsets[ids])])
+        self.answers, self.violations = Answers.empty(n, int(self.local[-1])), np.zeros(n)
+
+    def update(self, rows: IntArray, answers: Answers, violations: FloatArray) -> None:
+        better = violations > self.violations[rows]
+        rows, violations = rows[better], violations[better]
+        here, mine = self.ids[rows], self.answers
+        mine.codes[spans(rows, self.local)] = answers.codes[spans(here, self.offsets)]
+        mine.losses[rows], mine.rises[rows], mine.keys[rows] = (
+            answers.losses[here], answers.rises[here], answers.keys[here],
+        )
+        self.violations[rows] = violations
+
+    def restore(self, answers: Answers) -> None:
+        answers.codes[spans(self.ids, self.offsets)] = self.answers.codes
+        answers.losses[self.ids], answers.rises[self.ids] = self.answers.losses, self.answers.rises
+        answers.keys[self.ids] = self.answers.keys
+
+
+def search_over_scale(
+    bound: Bound, ids: IntArray, offsets: IntArray, answers: Answers, decode: Decode, max_queries: int = 12
+) -> FloatArray:
+    """Leave in `answers` the best output found for each of ids; an upper bound of each violation comes back.
+
+    Equal to the violation found (up to rounding), the upper bound proves it exact.
+    """
+    brackets, kept = _Brackets(len(ids)), _Kept(ids, offsets)
+    scales, active = np.ones(len(ids)), np.arange(len(ids))
+    for _ in range(max_queries):
+        here = ids[active]
+        decode(here, scales[active])
+        rises, losses = answers.rises[here], answers.losses[here]
+        kept.update(active, answers, bound.violation(rises, losses))
+        active = _narrow(bound, brackets, active, scales, rises, losses)
+        if len(active) == 0:
+            break
+    kept.restore(answers)
+    return np.maximum(kept.violations, _upper_bounds(bound, brackets, scales))
+
+
+def _narrow(
+    bound: Bound, b: _Brackets, active: IntArray, scales: FloatArray, rises: FloatArray, losses: FloatArray
+) -> IntArray:
+    """Move one end of each bracket to the corner just found and choose the next scales; who must be asked again."""
+    before = b.rise[active] + scales[active] * b.loss[active]
+    no_gain = rises + scales[active] * losses <= before + _RELATIVE * (1.0 + np.abs(before))
+    edge = b.bracketed(active) & no_gain
+    more = bound.exchange_rate(rises, losses) > scales[active]
+    low, high = more & ~edge, ~more & ~edge
+    b.rise[active[low]], b.loss[active[low]] = rises[low], losses[low]
+    b.rise_to[active[high]], b.loss_to[active[high]] = rises[high], losses[high]
+    b.closed[active[edge | (b.loss_to[active] <= b.loss[active])]] = True
+
+    active = active[~b.closed[active]]
+    bracketed = b.bracketed(active)
+    open_ended, right = active[~bracketed], active[bracketed]
+    exhausted = scales[open_ended] >= _LARGEST_SCALE
+    scales[open_ended[~exhausted]] *= _GALLOP
+    scales[right] = (b.rise[right] - b.rise_to[right]) / (b.loss_to[right] - b.loss[right])
+    flat = scales[right] <= 0
+    b.closed[right[flat]] = True
+    return np.concatenate([open_ended[~exhausted], right[~flat]])
+
+
+def _upper_bounds(bound: Bound, b: _Brackets, scales: FloatArray) -> FloatArray:
+    """What no output can exceed: on the bracket's edge where it is closed, at its outer corner where the search was
+    cut short, on the supporting line m + s b = const beyond the last corner where no end was found."""
+    open_ended = np.isnan(b.loss_to)
+    scales = np.where(open_ended, scales, 1.0)
+    reach = 2.0 * (1.0 + np.abs(b.rise) + scales * b.loss) / scales + 1.0 / scales**2
+    rise_to = np.where(open_ended, b.rise - scales * reach, b.rise_to)
+    loss_to = np.where(open_ended, b.loss + reach, b.loss_to)
+    on_line = bound.best_between(b.rise, b.loss, rise_to, loss_to)
+    corner = bound.violation(np.maximum(b.rise, rise_to), loss_to)
+    return np.where(b.closed | open_ended, on_line, corner)

@@ -1,0 +1,42 @@
+"""What a solver proves about the weights it returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How far weights are from optimal: ``dual ≤ optimum ≤ primal``.
+
+    Attributes
+    ----------
+    primal : objective value of the best weights found. When ``exact`` is false it rests on the best outputs the
+        argmax found, and ``primal_bound`` is what is proven.
+    dual : best proven lower bound of the optimum.
+    oracle_calls : loss-augmented argmaxes taken so far.
+    seconds : wall-clock time spent so far.
+    exact : whether every argmax behind ``primal`` was exact; then the gap is a proof.
+    primal_bound : proven upper bound of the objective at the best weights (infinite where there is none).
+    """
+
+    primal: float
+    dual: float
+    oracle_calls: int
+    seconds: float
+    exact: bool = True
+    primal_bound: float = float("inf")
+
+    @property
+    def gap(self) -> float:
+        """Relative gap (primal − dual) / primal: the number that is compared with ``tol``."""
+        if self.primal == float("inf"):
+            return float("inf")
+        return max(self.primal - self.dual, 0.0) / self.primal if self.primal > 0 else 0.0
+
+    def __str__(self) -> str:
+        proof = "proven" if self.exact else "estimated: the argmax is not exact"
+        return (
+            f"objective {self.primal:.6g}, lower bound {self.dual:.6g}, relative gap {self.gap:.2g} ({proof}); "
+            f"{self.oracle_calls} argmaxes in {self.seconds:.3g} s"
+        )

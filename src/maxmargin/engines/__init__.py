@@ -1,0 +1,5 @@
+"""Where the argmaxes run."""
+
+from maxmargin.engines.local import Local
+
+__all__ = ["Local"]

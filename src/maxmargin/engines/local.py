@@ -1,0 +1,58 @@
+"""Threads of this process over kernels that release the interpreter lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from maxmargin._types import IntArray
+
+
+class Local:
+    """Runs a task over chunks of examples. Chunks do not depend on the number of threads, so results do not either.
+
+    Parameters
+    ----------
+    n_jobs : threads; None or −1 means all cores this process may use.
+    """
+
+    smallest_chunk, most_chunks = 64, 16
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        self.n_jobs = available_cores() if n_jobs in (None, -1) else int(n_jobs)
+        self._pool: ThreadPoolExecutor | None = None
+
+    def map(self, task: Callable[[IntArray, slice], None], ids: IntArray) -> None:
+        """Call task(ids[s], s) for every chunk s of the batch."""
+        size = max(self.smallest_chunk, -(-len(ids) // self.most_chunks))
+        chunks = [slice(k, min(k + size, len(ids))) for k in range(0, len(ids), size)]
+        if self.n_jobs == 1 or len(chunks) == 1:
+            for chunk in chunks:
+                task(ids[chunk], chunk)
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.n_jobs, thread_name_prefix="maxmargin")
+        for future in [self._pool.submit(task, ids[chunk], chunk) for chunk in chunks]:
+            future.result()
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+    def __enter__(self) -> Local:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def available_cores() -> int:
+    """Cores this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+

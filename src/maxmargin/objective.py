@@ -1,0 +1,87 @@
+"""The one objective of the library, and its dual.
+
+For planes (a, b) of example i, the hinge is ``H_i(w) = max_y b_y − w·a_y`` (0 for the truth), and
+
+    linear slack      P(w) = ½‖w‖² + C Σ c_i H_i(w)             D(α) = Σ α b − ½‖Σ α a‖²,    Σ_y α_iy ≤ C c_i
+    quadratic slack   P(w) = ½‖w‖² + (C/2) Σ c_i H_i(w)²        D(α) = Σ α b − ½‖Σ α a‖² − Σ_i (Σ_y α_iy)² / (2 C c_i)
+    hard margin       C = inf: P(w) = ½‖w‖² where all H_i(w) = 0, else infinite;  D(α) = Σ α b − ½‖Σ α a‖²
+
+with α ≥ 0. Papers 1 and 2 write C/n where we write C, so their C is n times ours; λ = 1/(nC).
+At the optimum ``w = Σ α a``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin._types import FloatArray
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Trade-off, slack and sample weights: everything of the objective but the planes.
+
+    Attributes
+    ----------
+    C : trade-off; ``inf`` asks for a hard margin.
+    weights : c_i, one per example.
+    slack : ``"linear"`` or ``"quadratic"``.
+    """
+
+    C: float
+    weights: FloatArray
+    slack: str = "linear"
+
+    @property
+    def hard(self) -> bool:
+        """Whether no slack is allowed at all."""
+        return bool(np.isinf(self.C))
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether slack is penalised by its square (a hard margin has no slack to penalise)."""
+        return self.slack == "quadratic" and not self.hard
+
+    @property
+    def budgets(self) -> FloatArray:
+        """C c_i: the most dual mass of each example (linear slack), its weight otherwise."""
+        return self.C * self.weights
+
+    @property
+    def ridges(self) -> FloatArray:
+        """1 / (C c_i) for quadratic slack, else 0: the price of squared dual mass."""
+        return 1.0 / self.budgets if self.quadratic else np.zeros_like(self.weights)
+
+    def penalties(self, hinges: FloatArray) -> FloatArray:
+        """What each example adds to the primal value."""
+        hinges = np.maximum(hinges, 0.0)
+        if self.hard:
+            return np.where(hinges > 0, np.inf, 0.0)
+        return 0.5 * self.budgets * hinges**2 if self.quadratic else self.budgets * hinges
+
+    def primal(self, w: FloatArray, hinges: FloatArray) -> float:
+        """P(w), given H_i(w) of all examples."""
+        return 0.5 * float(w @ w) + float(self.penalties(hinges).sum())
+
+    def slopes(self, hinges: FloatArray) -> FloatArray:
+        """Derivative of the penalty by the hinge: the dual mass that a subgradient step gives to each example."""
+        return self.budgets * np.maximum(hinges, 0.0) if self.quadratic else np.where(hinges > 0, self.budgets, 0.0)
+
+    def dual(self, gain: float, square: float, masses: FloatArray, longest: float = 1.0) -> float:
+        """The best D(t α) over 0 ≤ t ≤ ``longest`` (any t where the slack is quadratic or the margin hard).
+
+        Parameters
+        ----------
+        gain : Σ α b.
+        square : ‖Σ α a‖².
+        masses : Σ_y α_iy of each example, the truth left out.
+        """
+        cost = square + float((self.ridges * masses**2).sum()) if self.quadratic else square
+        if gain <= 0.0:
+            return 0.0
+        best = gain / cost if cost > 0 else np.inf
+        limit = np.inf if self.quadratic or self.hard else longest
+        t = min(best, limit)
+        return np.inf if np.isinf(t) else t * gain - 0.5 * t * t * cost

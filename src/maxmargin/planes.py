@@ -1,0 +1,127 @@
+"""A batch of planes: all that passes between a structure and a solver.
+
+A plane of example i and output ŷ is ``a = Ψ(x_i, y_i) − Ψ(x_i, ŷ)`` with ``b = Δ(y_i, ŷ)``. A structure gives it from
+the **code** of ŷ (a row of int32), a bound turns it into the plane to use, and a solver combines planes into weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._compile import inlined, kernel
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+
+#: FNV-1a over the labels of a code, in 64 bits.
+HASH_START = np.int64(1469598103934665603)
+HASH_PRIME = np.int64(1099511628211)
+
+#: The key of the true output.
+TRUTH = 0
+
+
+@inlined
+def hash_step(key, symbol):
+    """Mix one more int of a code into its key."""
+    return (key ^ np.int64(symbol + 1)) * HASH_PRIME
+
+
+@dataclass
+class Planes:
+    """CSR rows a, one per example of a batch. An index may stand twice in a row: its entries add up."""
+
+    indptr: IntArray
+    indices: AnyArray  # uint32
+    values: AnyArray  # float32 where that is exact, else float64
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+    def matrix(self, dim: int) -> sp.csr_array:
+        """The rows as a scipy matrix, duplicates summed."""
+        rows = sp.csr_array(
+            (self.values.astype(float), self.indices.astype(np.int64), self.indptr), shape=(len(self), dim)
+        )
+        rows.sum_duplicates()
+        return rows
+
+    def scaled(self, factors: FloatArray) -> Planes:
+        """Row r times factors[r]."""
+        return Planes(self.indptr, self.indices, self.values * np.repeat(factors, np.diff(self.indptr)))
+
+    def dot(self, w: FloatArray) -> FloatArray:
+        """a·w of each row."""
+        out = np.empty(len(self))
+        row_dots(self.indptr, self.indices, self.values, w, out)
+        return out
+
+    def weighted_sum(self, coefficients: FloatArray, out: FloatArray) -> FloatArray:
+        """out += Σ_r coefficients[r] a_r."""
+        add_rows(self.indptr, self.indices, self.values, coefficients, out)
+        return out
+
+
+@dataclass
+class Answers:
+    """What decoding gives, in arrays over all examples; a call overwrites the entries of its batch.
+
+    Attributes
+    ----------
+    codes : codes of all examples, one behind the other.
+    losses : Δ(y_i, ŷ_i).
+    rises : w·Ψ(x_i, ŷ_i) − w·Ψ(x_i, y_i).
+    keys : hash of the code; 0 where ŷ_i is the truth.
+    """
+
+    codes: CodeArray
+    losses: FloatArray
+    rises: FloatArray
+    keys: IntArray
+
+    @classmethod
+    def empty(cls, n_examples: int, code_size: int) -> Answers:
+        return cls(
+            np.zeros(code_size, np.int32), np.zeros(n_examples), np.zeros(n_examples), np.zeros(n_examples, np.int64)
+        )
+
+
+def spans(rows: IntArray, offsets: IntArray) -> IntArray:
+    """Positions offsets[r] … offsets[r + 1] of each of these rows, one behind the other."""
+    lengths = offsets[rows + 1] - offsets[rows]
+    ends = np.cumsum(lengths)
+    return np.repeat(offsets[rows] - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
+
+
+@inlined
+def sparse_dot(index, entry, p, stop, w):
+    """Σ entry[p:stop] w[index[p:stop]], four sums side by side."""
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    while p + 4 <= stop:
+        s0 += entry[p] * w[index[p]]
+        s1 += entry[p + 1] * w[index[p + 1]]
+        s2 += entry[p + 2] * w[index[p + 2]]
+        s3 += entry[p + 3] * w[index[p + 3]]
+        p += 4
+    while p < stop:
+        s0 += entry[p] * w[index[p]]
+        p += 1
+    return (s0 + s1) + (s2 + s3)
+
+
+@kernel
+def row_dots(indptr, indices, values, w, out):
+    """out[r] = a_r·w."""
+    for r in range(len(out)):
+        out[r] = sparse_dot(indices, values, indptr[r], indptr[r + 1], w)
+
+
+@kernel
+def add_rows(indptr, indices, values, coefficients, out):
+    """out += Σ_r coefficients[r] a_r."""
+    for r in range(len(coefficients)):
+        c = coefficients[r]
+        if c != 0.0:
+            for q in range(indptr[r], indptr[r + 1]):
+                out[indices[q]] += c * values[q]

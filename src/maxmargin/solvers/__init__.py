@@ -1,0 +1,1 @@
+"""Which weights minimise the objective: one file per solver, all with the same certificate."""

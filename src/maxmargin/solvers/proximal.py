@@ -1,0 +1,270 @@
+"""Proximal working sets, the default solver: dual block-coordinate ascent inside a proximal-point iteration.
+
+The regulariser ½‖w‖² is replaced by ½‖w‖² + ½(ρ − 1)‖w − z‖² around a centre z, which moves to w every second pass over
+the cached planes. With ρ > 1 the blocks of the dual hardly disturb each other, so many steps can be taken between two
+rounds of argmaxes; all the while
+
+    ρ w = (ρ − 1) z + u,      u = Σ α a                                                                          (*)
+
+so that u is never stored, and the gap of the original problem splits into a part for the centre and one for the blocks,
+
+    P − D = ½‖u − w‖² + Σ_i (penalty_i − Σ_j α_ij (b_ij − a_ij·w)),
+
+which ρ keeps in balance. Cached planes are worked on until that costs about as much as the argmaxes did, counted in
+operations and never by the clock, so that runs repeat bit for bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.problem import Problem
+from maxmargin.solvers.base import Solver, State
+from maxmargin.solvers.hard_margin import NotSeparableError, feasible_scale
+from maxmargin.solvers.working_sets import WorkingSets
+
+
+class ProximalState(State):
+    """Weights, centre and working sets."""
+
+    _saved: ClassVar[tuple[str, ...]] = ("z",)
+    _counters: ClassVar[tuple[str, ...]] = ("rho", "clock", "spent", "decoded", "first_budget")
+
+    def __init__(self, problem: Problem, seed: int, start: FloatArray | None, most_slots: int) -> None:
+        super().__init__(problem, seed, start)
+        self.z = self.w.copy()
+        self.sets = WorkingSets(problem, most_slots)
+        self.rho, self.clock = np.inf, 0
+        self.spent, self.decoded = 0.0, 0.0  # operations of decode and insert; sweeps they were for
+        self.first_budget = 0.0  # hard margin: where the growing budgets began
+
+    def dual_sum(self) -> FloatArray:
+        """u, by (*)."""
+        if np.isinf(self.rho):
+            return np.zeros_like(self.w)
+        return self.rho * self.w - (self.rho - 1.0) * self.z
+
+    def move_centre(self, rho: float) -> None:
+        """z := w and a new ρ at fixed α; w follows from (*)."""
+        u = self.dual_sum()
+        self.z, self.rho = self.w, rho
+        self.w = ((rho - 1.0) * self.z + u) / rho
+
+    def arrays(self) -> dict[str, AnyArray]:
+        return {**super().arrays(), **{f"sets.{name}": array for name, array in self.sets.arrays().items()}}
+
+    def restore(self, arrays: dict[str, AnyArray]) -> None:
+        super().restore(arrays)
+        self.sets.restore({name[5:]: array for name, array in arrays.items() if name.startswith("sets.")})
+
+    def support(self, problem: Problem) -> dict[str, Any]:
+        return self.sets.support()
+
+
+@dataclass(frozen=True)
+class ProximalWorkingSets(Solver):
+    """Working sets with a proximal centre (``solver="auto"``).
+
+    Parameters
+    ----------
+    first_sweeps : sweeps in mini-batches, which reach a useful point sooner than full sweeps from w = 0.
+    first_batches : mini-batches per first sweep, at most; each has at least `smallest_batch` examples.
+    start_factor : share of the budget that a first step should move; sets the first ρ.
+    balance : ρ is divided or multiplied by `balance_step` to keep proximal gap / block gap between these.
+    moves : moves of mass in one block step.
+    keep_rounds : rounds for which an inactive plane is kept.
+    most_slots : planes per example, the truth included.
+    inner_gap : cached planes are left when the restricted gap is below this share of what it was …
+    cheap_share : … or when they have cost this many times the operations of decoding and inserting.
+    chunk : consecutive examples visited together in a pass.
+    skip_share : blocks with less than this share of the mean gap wait for every fifth pass.
+    """
+
+    name: ClassVar[str] = "auto"
+    hard_margin: ClassVar[bool] = True
+
+    first_sweeps: int = 2
+    first_batches: int = 400
+    smallest_batch: int = 16
+    start_factor: float = 0.5
+    balance: tuple[float, float] = (0.3, 1.0)
+    balance_step: float = 1.3
+    moves: int = 10
+    keep_rounds: int = 4
+    most_slots: int = 16
+    inner_gap: float = 0.2
+    cheap_share: float = 1.3
+    chunk: int = 32
+    skip_share: float = 0.1
+    most_passes: int = 50
+    vector_speed: float = 4.0  # multiply-adds of a decoder that take as long as one nonzero of a plane
+
+    def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> ProximalState:
+        return ProximalState(problem, seed, start, self.most_slots)
+
+    def planned_bytes(self, problem: Problem) -> float:
+        planes = 3.0 * float(problem.examples.plane_entries.mean()) * problem.n_examples
+        return super().planned_bytes(problem) + (4 + np.dtype(problem.entry_type).itemsize) * planes
+
+    def resume(self, problem: Problem, state: ProximalState) -> None:
+        calls = problem.oracle_calls
+        if state.iteration >= self.first_sweeps:
+            problem.decode(state.w, problem.everyone)
+            problem.oracle_calls = calls
+
+    # ------------------------------------------------------------------ a step
+
+    def step(self, problem: Problem, state: ProximalState) -> None:
+        warm = state.iteration == 0 and state.w.any()
+        if warm:
+            self._begin_from_weights(problem, state)
+        elif state.iteration < self.first_sweeps:
+            state.clock += 1
+            self._batched_sweep(problem, state)
+            self._cheap_passes(problem, state)
+            if state.iteration + 1 < self.first_sweeps:
+                return
+        else:
+            self._improve(problem, state)
+        state.clock += 1
+        self._decode(problem, state, problem.everyone)
+        self._certify(problem, state)
+
+    def _improve(self, problem: Problem, state: ProximalState) -> None:
+        """Insert the planes found last, move the centre, work on what is cached."""
+        rho = self._balanced(problem, state)
+        self._insert(problem, state, state.rng.permutation(problem.n_examples), self.moves)
+        if state.clock % 8 == 0:
+            state.sets.compact()
+            problem.examples.forget(state.sets.live_keys())
+        state.move_centre(rho)
+        self._cheap_passes(problem, state)
+        if problem.objective.hard:
+            self._grow_budgets(problem, state)
+
+    def _decode(self, problem: Problem, state: ProximalState, ids: IntArray) -> None:
+        problem.decode(state.w, ids)
+        share = len(ids) / problem.n_examples
+        state.decoded += share
+        state.spent += share * problem.operations / self.vector_speed
+
+    def _insert(self, problem: Problem, state: ProximalState, ids: IntArray, moves: int) -> None:
+        slot = state.sets.match(ids, problem.keys, state.clock - self.keep_rounds)
+        planes = problem.planes(ids[slot < 0])
+        rho = min(state.rho, 1e12)
+        state.spent += state.sets.insert(ids, slot, planes, problem, state.w, rho, state.clock, moves)
+
+    def _begin_from_weights(self, problem: Problem, state: ProximalState) -> None:
+        """Warm start: planes found at the given weights set ρ; z is chosen so that w stays where it is."""
+        start = state.w.copy()
+        sample = state.rng.permutation(problem.n_examples)[: 16 * self.smallest_batch]
+        self._decode(problem, state, sample)
+        self._insert(problem, state, sample, 0)
+        self._lower_rho(problem, state, sample, by_alpha=False)
+        if np.isinf(state.rho):
+            state.rho = 1.0
+        state.rho = max(state.rho, 1.0 + 1e-3)
+        state.w, state.z = start, start * (state.rho / (state.rho - 1.0))
+
+    def _batched_sweep(self, problem: Problem, state: ProximalState) -> None:
+        """Decode and insert in mini-batches; the first sweep finds ρ on the way, from its first batch on."""
+        n, first = problem.n_examples, state.clock == 1
+        size = max(self.smallest_batch, -(-n // self.first_batches))
+        order, estimated = state.rng.permutation(n), 0
+        for k in range(0, n, size):
+            ids = order[k : k + size]
+            self._decode(problem, state, ids)
+            self._insert(problem, state, ids, 0 if np.isinf(state.rho) else self.moves)
+            if np.isinf(state.rho):
+                self._lower_rho(problem, state, ids, by_alpha=False)
+            elif first and k - estimated >= n // 20:
+                self._lower_rho(problem, state, order[estimated:k], by_alpha=True)
+                estimated = k
+        self._lower_rho(problem, state, order, by_alpha=True)
+
+    def _lower_rho(self, problem: Problem, state: ProximalState, ids: IntArray, by_alpha: bool) -> None:
+        """Estimate ρ from the planes of ids. When it is lower, α is scaled with it, so that w stays (z is still 0)."""
+        norm = state.sets.norm_per_value(ids, by_alpha)
+        if not np.isfinite(norm):
+            return
+        if problem.objective.hard and state.first_budget == 0.0:
+            state.first_budget = 1.0 / (self.start_factor * max(norm, 1e-12))
+            state.sets.set_budgets(state.first_budget * problem.objective.weights)
+        estimate = max(1.0, self.start_factor * self._typical_mass(problem, state) * norm)
+        if estimate < state.rho:
+            if np.isfinite(state.rho):
+                state.sets.scale_alpha(estimate / state.rho)
+            state.rho = estimate
+
+    @staticmethod
+    def _typical_mass(problem: Problem, state: ProximalState) -> float:
+        """Dual mass that an example may come to hold: its budget, or the slope of its penalty at w = 0."""
+        if problem.objective.quadratic:
+            largest = float(problem.values.mean())
+            return float(problem.objective.budgets.mean()) * largest
+        return float(state.sets.budget.mean())
+
+    # ------------------------------------------------------------------ certificate
+
+    def _certify(self, problem: Problem, state: ProximalState) -> None:
+        """Primal at w, dual at α (scaled as is best); keeps the best of both."""
+        objective, u = problem.objective, state.dual_sum()
+        state.raise_dual(objective.dual(state.sets.gain(), float(u @ u), state.sets.masses()))
+        if objective.hard:
+            feasible_scale(problem, state)
+        else:
+            state.offer(problem, state.w)
+
+    def _balanced(self, problem: Problem, state: ProximalState) -> float:
+        """The next ρ, from the two parts of the gap at present."""
+        objective, w, u, masses = problem.objective, state.w, state.dual_sum(), state.sets.masses()
+        proximal_gap = 0.5 * float((u - w) @ (u - w))
+        price = 0.5 * float((objective.ridges * masses**2).sum())
+        if objective.hard:
+            penalties = float((state.sets.budget * problem.hinges).sum())
+        else:
+            penalties = float(objective.penalties(problem.hinges).sum())
+        block_gap = penalties + price - state.sets.gain() + float(u @ w)
+        low, high = self.balance
+        if proximal_gap > high * block_gap:
+            return max(1.0, state.rho / self.balance_step)
+        return state.rho * self.balance_step if proximal_gap < low * block_gap else state.rho
+
+    # ------------------------------------------------------------------ cached planes
+
+    def _cheap_passes(self, problem: Problem, state: ProximalState) -> None:
+        """Passes over cached planes, from the second on only active ones; the centre moves after every second pass."""
+        if np.isinf(state.rho):
+            return
+        sets, n = state.sets, problem.n_examples
+        mean_gap = first_gap = float(sets.gap.mean())
+        allowed, spent = self.cheap_share * state.spent / max(state.decoded, 1e-9), 0
+        chunks = np.arange(-(-n // self.chunk) * self.chunk).reshape(-1, self.chunk)
+        for k in range(self.most_passes):
+            order = state.rng.permutation(chunks).ravel()
+            total, operations = sets.sweep(
+                order[order < n], self.skip_share * mean_gap if k % 5 else -1.0, state.clock if k else 0, state.w,
+                state.rho, state.clock, self.moves,
+            )  # fmt: skip
+            mean_gap, spent = total / n, spent + operations
+            if k % 2 and state.iteration >= self.first_sweeps:
+                state.move_centre(state.rho)
+            if mean_gap <= self.inner_gap * first_gap or spent > allowed:
+                return
+
+    # ------------------------------------------------------------------ hard margin
+
+    def _grow_budgets(self, problem: Problem, state: ProximalState) -> None:
+        """A hard margin has no budget: where the truth's share is used up, all budgets grow."""
+        sets = state.sets
+        left = sets.alpha[sets.first]
+        if (left > 0.1 * sets.budget).all():
+            return
+        factor = 4.0
+        if sets.budget.max() > 1e9 * state.first_budget * problem.objective.weights.max():
+            raise NotSeparableError(problem, state)
+        sets.set_budgets(factor * sets.budget)

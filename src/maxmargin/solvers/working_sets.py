@@ -1,0 +1,228 @@
+"""Working sets: for each example its planes in sight with their dual values, and exact steps on one example at a time.
+
+The dual of example i lives on its slots: α of slot 0, the truth, is what is left of the budget C c_i; each further
+slot holds a plane. With s_j = b_j − a_j·w − ridge_i · (mass of the planes), moving mass g from slot j to slot k gains
+
+    g (s_k − s_j) − ½ g² (‖a_k − a_j‖² / curvature + ridge_i [j = 0 or k = 0])
+
+in the dual, where ``curvature`` is the strength of the regulariser (1, or more around a proximal centre), and w moves
+by g (a_k − a_j) / curvature. Linear slack has ridge 0; quadratic slack has ridge 1/(C c_i) and no end of budget.
+
+Layout: the slots of example i are ``first[i] … first[i] + room[i]``, `count[i]` of them in use; room doubles when it is
+needed. The entries of all planes lie in one pool, of which a slot owns ``start:stop``; the code of its output lies just
+before ``start``. Memory is O(entries of the planes kept + Σ room²).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.planes import Planes
+from maxmargin.problem import Problem
+from maxmargin.solvers import _block_kernels as kernels
+
+#: α of slot 0 where there is no end of budget: large enough that no move changes it.
+UNLIMITED = 1e300
+
+
+class WorkingSets:
+    """The dual of a problem, restricted to planes seen.
+
+    Parameters
+    ----------
+    problem : gives sizes, budgets and ridges.
+    most_slots : planes kept for one example, the truth included; the oldest inactive one makes room for a new one.
+    """
+
+    _saved = (
+        "first", "room", "count", "gram_first", "gap", "alpha", "value", "start", "stop", "age", "key", "gram",
+        "index", "entry", "budget",
+    )  # fmt: skip
+
+    def __init__(self, problem: Problem, most_slots: int = 16) -> None:
+        n, room = problem.n_examples, 2
+        self.most_slots = most_slots
+        self.ridge, self.unlimited = problem.objective.ridges, problem.objective.quadratic
+        self.code_length = np.diff(problem.examples.code_offsets)
+        self.code_offsets = problem.examples.code_offsets
+        self.dim = problem.dim
+        self.first, self.gram_first = np.arange(n) * room, np.arange(n) * room * room
+        self.room, self.count = np.full(n, room, np.int32), np.ones(n, np.int32)
+        self.gap = np.zeros(n)
+        self.alpha, self.value = np.zeros(n * room), np.zeros(n * room)
+        self.start, self.stop = np.zeros(n * room, np.int64), np.zeros(n * room, np.int64)
+        self.age, self.key = np.zeros(n * room, np.int32), np.zeros(n * room, np.int64)
+        self.gram = np.zeros(n * room * room)
+        self.index, self.entry = np.zeros(1 << 12, np.uint32), np.zeros(1 << 12, problem.entry_type)
+        self.slots_end, self.gram_end, self.end = n * room, n * room * room, 0
+        self.scratch = np.zeros(problem.dim)
+        self.budget = np.zeros(n)
+        self.set_budgets(np.full(n, np.inf) if self.unlimited else problem.objective.budgets)
+
+    @property
+    def _slots(self) -> tuple[AnyArray, ...]:
+        return self.first, self.count, self.alpha, self.value, self.start, self.stop, self.age
+
+    @property
+    def _blocks(self) -> tuple[AnyArray, ...]:
+        return (*self._slots, self.room, self.gram_first, self.gram, self.gap, self.ridge, self.budget)
+
+    # ------------------------------------------------------------------ steps
+
+    def match(self, ids: IntArray, keys: IntArray, oldest: int) -> IntArray:
+        """Forget inactive planes of ids older than `oldest`; the slot of each example's key, −1 where it is new."""
+        slot = np.empty(len(ids), np.int64)
+        kernels.match_keys(ids, keys, oldest, slot, *self._slots, self.key, self.room, self.gram_first, self.gram)
+        return slot
+
+    def insert(
+        self, ids: IntArray, slot: IntArray, planes: Planes, problem: Problem, w: FloatArray, curvature: float,
+        clock: int, moves: int,
+    ) -> int:  # fmt: skip
+        """Take in the planes of the ids with slot −1, with a block step on each of ids, in that order.
+
+        A plane that is not violated at the present w is dropped. Returns the operations spent.
+        """
+        new = ids[slot < 0]
+        self.make_room(new)
+        self._reserve(int(planes.indptr[-1] + self.code_length[new].sum()))
+        self.end, operations = kernels.insert_planes(
+            ids, slot, planes.indptr, planes.indices, planes.values, problem.values, problem.keys,
+            problem.answers.codes, self.code_offsets, self.scratch, self.end, w, curvature, clock, moves,
+            self.most_slots, self.key, *self._blocks, self.index, self.entry,
+        )  # fmt: skip
+        return operations
+
+    def sweep(
+        self, order: IntArray, skip_below: float, since: int, w: FloatArray, curvature: float, clock: int, moves: int
+    ) -> tuple[float, int]:
+        """A block step on each example of `order` whose last gap is above skip_below, over planes not older than
+        `since` or active; the sum of all block gaps and the operations spent."""
+        return kernels.block_pass(
+            order, skip_below, since, w, curvature, clock, moves, *self._blocks, self.index, self.entry
+        )
+
+    # ------------------------------------------------------------------ sums
+
+    def masses(self) -> FloatArray:
+        """Σ_j α_ij of each example, the truth left out."""
+        return kernels.plane_masses(self.first, self.count, self.alpha)
+
+    def gain(self) -> float:
+        """Σ α b."""
+        return kernels.dual_gain(self.first, self.count, self.alpha, self.value)
+
+    def combination(self) -> FloatArray:
+        """u = Σ α a, summed anew."""
+        out = np.zeros(self.dim)
+        kernels.add_planes(self.first, self.count, self.alpha, self.start, self.stop, self.index, self.entry, out)
+        return out
+
+    def norm_per_value(self, ids: IntArray, by_alpha: bool) -> float:
+        """Σ g ‖a‖² / Σ g b over the planes of ids, with g = α or 1."""
+        squares, values = kernels.weighted_norms(
+            ids, by_alpha, self.first, self.count, self.alpha, self.value, self.room, self.gram_first, self.gram
+        )
+        return squares / values if values > 0 else np.inf
+
+    # ------------------------------------------------------------------ upkeep
+
+    def set_budgets(self, budgets: FloatArray) -> None:
+        """New budgets C c_i; dual values above them are scaled down."""
+        self.budget[:] = budgets
+        masses = self.masses()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shrink = np.where(masses > budgets, budgets / masses, 1.0)
+        self.scale_alpha(shrink)
+
+    def scale_alpha(self, factors: FloatArray | float) -> None:
+        """α := factor α on planes; the truth takes the rest of the budget."""
+        factors = np.broadcast_to(np.asarray(factors, float), (len(self.count),))
+        kernels.scale_alpha(factors, self.first, self.count, self.alpha, self.budget, UNLIMITED)
+
+    def make_room(self, ids: IntArray) -> None:
+        """Double the slots of the ids that are full, up to `most_slots`."""
+        full = np.unique(ids[(self.count[ids] == self.room[ids]) & (self.room[ids] < self.most_slots)])
+        if len(full) == 0:
+            return
+        room = np.minimum(2 * self.room[full].astype(np.int64), self.most_slots)
+        slots, grams = int(room.sum()), int((room * room).sum())
+        for name in ("alpha", "value", "start", "stop", "age", "key"):
+            setattr(self, name, _grown(getattr(self, name), self.slots_end, slots))
+        self.gram = _grown(self.gram, self.gram_end, grams)
+        self.slots_end, self.gram_end = kernels.move_blocks(
+            full, room, self.slots_end, self.gram_end, *self._slots, self.key, self.room, self.gram_first, self.gram
+        )
+
+    def _reserve(self, entries: int) -> None:
+        """Room for that many more entries in the pool; dead planes go first."""
+        if self.end + entries > len(self.index):
+            self.compact(entries)
+
+    def compact(self, extra: int = 0) -> None:
+        """Move the live planes to the front of a new pool, in the order of examples; room for `extra` more entries."""
+        live = kernels.live_entries(self.first, self.count, self.start, self.stop, self.code_length)
+        index, entry = self.index, self.entry
+        size = max(int(1.5 * (live + extra)), 1 << 12)
+        self.index, self.entry = np.empty(size, np.uint32), np.empty(size, entry.dtype)
+        self.end = kernels.move_planes(
+            self.first, self.count, self.start, self.stop, self.code_length, index, entry, self.index, self.entry
+        )
+
+    def live_keys(self) -> list[tuple[int, int]]:
+        """(example, key) of every plane held."""
+        examples, slots = self._held()
+        return list(zip(examples.tolist(), self.key[slots].tolist(), strict=True))
+
+    def _held(self) -> tuple[IntArray, IntArray]:
+        """Example and slot of every plane held."""
+        counts = self.count.astype(np.int64) - 1
+        examples = np.repeat(np.arange(len(counts)), counts)
+        within = np.arange(len(examples)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return examples, self.first[examples] + 1 + within
+
+    def support(self) -> dict[str, Any]:
+        """Active planes: example, alpha, value, key, code, and the planes' CSR rows."""
+        examples, slots = self._held()
+        active = self.alpha[slots] > 0
+        examples, slots = examples[active], slots[active]
+        start, stop = self.start[slots], self.stop[slots]
+        lengths = stop - start
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        spans = np.repeat(start - indptr[:-1], lengths) + np.arange(indptr[-1])
+        codes = [self.index[s - n : s].astype(np.int32) for s, n in zip(start, self.code_length[examples], strict=True)]
+        return {
+            "example": examples, "alpha": self.alpha[slots], "value": self.value[slots], "key": self.key[slots],
+            "codes": codes, "planes": Planes(indptr, self.index[spans], self.entry[spans]),
+        }  # fmt: skip
+
+    def nbytes(self) -> int:
+        """Memory held now."""
+        return sum(getattr(self, name).nbytes for name in self._saved) + self.scratch.nbytes
+
+    # ------------------------------------------------------------------ saving
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Everything needed to go on, as plain arrays."""
+        saved = {name: getattr(self, name) for name in self._saved}
+        saved["index"], saved["entry"] = self.index[: self.end], self.entry[: self.end]
+        return {**saved, "ends": np.array([self.slots_end, self.gram_end, self.end, len(self.index)])}
+
+    def restore(self, arrays: dict[str, AnyArray]) -> None:
+        """The inverse of `arrays`."""
+        for name in self._saved:
+            setattr(self, name, np.array(arrays[name]))
+        self.slots_end, self.gram_end, self.end, size = (int(v) for v in arrays["ends"])
+        self.index, self.entry = _grown(self.index, self.end, size - self.end), _grown(self.entry, self.end, size - self.end)
+
+
+def _grown(array: AnyArray, used: int, extra: int) -> AnyArray:
+    """The array itself where there is room behind `used`, else a larger copy."""
+    if used + extra <= len(array):
+        return array
+    larger = np.zeros(max(used + extra, used + used // 2), array.dtype)
+    larger[:used] = array[:used]
+    return larger

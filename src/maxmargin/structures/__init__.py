@@ -1,0 +1,1 @@
+"""What is predicted: joint features, losses and argmaxes, one file per output space."""

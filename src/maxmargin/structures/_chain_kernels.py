@@ -1,0 +1,288 @@
+"""Decoders and planes of linear chains.
+
+Arguments that recur: `ids` the examples of a batch, `spans` (len(ids) + 1) where their tokens lie in the batch's
+`scores` (tokens × labels), `offsets` where they lie in all tokens; `pairs` (K, K), `start`, `end` the transition scores,
+minus infinity where forbidden; `edges` (tokens, K · K) scores of the transition into each token, or of length 0;
+`costs` (K, K) the loss of a token and `units` (per example) what it is multiplied by. A true label of −1 means that
+only the best sequence is asked for.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin._compile import inlined, kernel
+from maxmargin.bounds.rescaling import violation
+from maxmargin.planes import HASH_START, hash_step
+
+FORBIDDEN = -np.inf
+
+
+@inlined
+def add_best_predecessors(previous, pairs, best, row):
+    """row[k] += max_j previous[j] + pairs[j, k], four j at a time; the argmax is sought along the backtrace only."""
+    size = len(row)
+    for k in range(size):
+        best[k] = FORBIDDEN
+    j = 0
+    while j + 4 <= size:
+        p0, p1, p2, p3 = previous[j], previous[j + 1], previous[j + 2], previous[j + 3]
+        t0, t1, t2, t3 = pairs[j], pairs[j + 1], pairs[j + 2], pairs[j + 3]
+        for k in range(size):
+            best[k] = max(best[k], max(max(p0 + t0[k], p1 + t1[k]), max(p2 + t2[k], p3 + t3[k])))
+        j += 4
+    while j < size:
+        for k in range(size):
+            best[k] = max(best[k], previous[j] + pairs[j, k])
+        j += 1
+    for k in range(size):
+        row[k] += best[k]
+
+
+@inlined
+def transition(pairs, edges, token, j, k):
+    """Score of the step from label j to label k into a token."""
+    if len(edges) > 0:
+        return pairs[j, k] + edges[token, j * pairs.shape[1] + k]
+    return pairs[j, k]
+
+
+@inlined
+def path_score(path, first, length, scores, at, pairs, start, end, edges):
+    """Score of the labels path[first : first + length], whose tokens begin at `at` in the batch."""
+    total = 0.0
+    if length > 0:
+        total = start[path[first]] + end[path[first + length - 1]]
+    for t in range(length):
+        total += scores[at + t, path[first + t]]
+        if t > 0:
+            total += transition(pairs, edges, at + t, path[first + t - 1], path[first + t])
+    return total
+
+
+@inlined
+def finish(i, first, length, at, labels, scores, pairs, start, end, edges, costs, unit, truth, codes, losses, rises, keys):
+    """Loss, rise and key of the code just written for example i."""
+    loss, key, known, same = 0.0, HASH_START, length > 0 and labels[first] >= 0, True
+    for t in range(first, first + length):
+        key = hash_step(key, codes[t])
+        if known:
+            loss += costs[labels[t], codes[t]]
+            same &= labels[t] == codes[t]
+    losses[i] = loss * unit
+    rises[i] = path_score(codes, first, length, scores, at, pairs, start, end, edges) - truth
+    keys[i] = key
+    if length == 0 or (known and same):
+        keys[i], rises[i] = 0, 0.0
+
+
+@kernel
+def decode_chains(
+    ids, spans, offsets, labels, scores, pairs, start, end, edges, costs, units, scales, codes, losses, rises, keys
+):
+    """Loss-augmented Viterbi: the labels of greatest score + scale · loss."""
+    size, longest = pairs.shape[0], 0
+    for r in range(len(ids)):
+        longest = max(longest, spans[r + 1] - spans[r])
+    table = np.empty((longest + 1, size))  # the last row is scratch
+    step = pairs.copy()
+    for r in range(len(ids)):
+        i, at = ids[r], spans[r]
+        first, length, price = offsets[i], spans[r + 1] - at, scales[r] * units[i]
+        if length == 0:
+            losses[i], rises[i], keys[i] = 0.0, 0.0, 0
+            continue
+        known = labels[first] >= 0
+        truth = path_score(labels, first, length, scores, at, pairs, start, end, edges) if known else 0.0
+        for t in range(length):
+            row = table[t]
+            for k in range(size):
+                row[k] = scores[at + t, k]
+            if known:
+                cost = costs[labels[first + t]]
+                for k in range(size):
+                    row[k] += price * cost[k]
+            if t == 0:
+                for k in range(size):
+                    row[k] += start[k]
+            elif len(edges) > 0:
+                for j in range(size):
+                    for k in range(size):
+                        step[j, k] = pairs[j, k] + edges[at + t, j * size + k]
+                add_best_predecessors(table[t - 1], step, table[longest], row)
+            else:
+                add_best_predecessors(table[t - 1], pairs, table[longest], row)
+        for k in range(size):
+            table[length - 1, k] += end[k]
+        state = 0
+        for k in range(1, size):
+            if table[length - 1, k] > table[length - 1, state]:
+                state = k
+        codes[first + length - 1] = state
+        for t in range(length - 2, -1, -1):
+            following, value = state, FORBIDDEN
+            state = 0
+            for j in range(size):
+                v = table[t, j] + transition(pairs, edges, at + t + 1, j, following)
+                if v > value:
+                    state, value = j, v
+            codes[first + t] = state
+        finish(
+            i, first, length, at, labels, scores, pairs, start, end, edges, costs, units[i], truth, codes, losses,
+            rises, keys,
+        )  # fmt: skip
+
+
+@kernel
+def decode_by_errors(
+    ids, spans, offsets, labels, scores, pairs, start, end, edges, units, zero_one, form, scales, codes, losses,
+    rises, keys,
+):  # fmt: skip
+    """The labels of greatest violation when the loss depends on the number of errors only, exactly.
+
+    table[t, e, k] is the best score of the first t + 1 labels with e errors that end in k; e stops counting at
+    `most` (1 for zero-one loss). Then every e gives one candidate: the best sequence with that many errors. The form
+    −1 asks for rise + scale · loss. Time O(T · most · K²).
+    """
+    size = pairs.shape[0]
+    for r in range(len(ids)):
+        i, at = ids[r], spans[r]
+        first, length = offsets[i], spans[r + 1] - at
+        if length == 0:
+            losses[i], rises[i], keys[i] = 0.0, 0.0, 0
+            continue
+        truth = path_score(labels, first, length, scores, at, pairs, start, end, edges)
+        most = 1 if zero_one else length
+        table = np.full((length, most + 1, size), FORBIDDEN)
+        for t in range(length):
+            y = labels[first + t]
+            for e in range(min(t + 1, most) + 1):
+                for k in range(size):
+                    best = FORBIDDEN
+                    if t == 0:
+                        if e == (k != y):
+                            best = start[k]
+                    else:
+                        source = e - (k != y)
+                        if source >= 0:
+                            for j in range(size):
+                                step = transition(pairs, edges, at + t, j, k)
+                                best = max(best, table[t - 1, source, j] + step)
+                                if e == most and source < most:  # errors beyond the cap are not counted
+                                    best = max(best, table[t - 1, most, j] + step)
+                    table[t, e, k] = best + scores[at + t, k]
+        chosen, state, top = 0, 0, 0.0  # no errors: the truth
+        for e in range(1, most + 1):
+            loss = units[i] if zero_one else e * units[i]
+            for k in range(size):
+                rise = table[length - 1, e, k] + end[k] - truth
+                if rise > FORBIDDEN:
+                    v = rise + scales[r] * loss if form < 0 else violation(form, rise, loss)
+                    if v > top:
+                        top, chosen, state = v, e, k
+        if chosen == 0:
+            losses[i], rises[i], keys[i] = 0.0, 0.0, 0
+            for t in range(first, first + length):
+                codes[t] = labels[t]
+            continue
+        loss = units[i] if zero_one else chosen * units[i]
+        codes[first + length - 1] = state
+        for t in range(length - 1, 0, -1):
+            wrong = state != labels[first + t]
+            value, previous, left = FORBIDDEN, 0, chosen - wrong
+            for j in range(size):
+                step = transition(pairs, edges, at + t, j, state)
+                if chosen - wrong >= 0 and table[t - 1, chosen - wrong, j] + step > value:
+                    value, previous, left = table[t - 1, chosen - wrong, j] + step, j, chosen - wrong
+                if wrong and chosen == most and table[t - 1, most, j] + step > value:
+                    value, previous, left = table[t - 1, most, j] + step, j, most
+            state, chosen = previous, left
+            codes[first + t - 1] = state
+        key = HASH_START
+        for t in range(first, first + length):
+            key = hash_step(key, codes[t])
+        losses[i], keys[i] = loss, key
+        rises[i] = path_score(codes, first, length, scores, at, pairs, start, end, edges) - truth
+
+
+@kernel
+def chain_planes(
+    ids, offsets, labels, codes, indptr, indices, data, n_columns, n_labels, edge_ptr, edge_index, edge_data, out_ptr,
+    out_index, out_value,
+):  # fmt: skip
+    """Ψ(x, y) − Ψ(x, code): unary rows, pairs, start, end, transition features; equal parts are left out."""
+    K, p = n_labels, 0
+    pair_base = n_columns * K
+    start_base = pair_base + K * K
+    end_base = start_base + K
+    edge_base = end_base + K
+    for r in range(len(ids)):
+        first, stop = offsets[ids[r]], offsets[ids[r] + 1]
+        for t in range(first, stop):
+            y, c = labels[t], codes[t]
+            if y != c:
+                for q in range(indptr[t], indptr[t + 1]):
+                    at = np.int64(indices[q]) * K
+                    out_index[p], out_value[p] = at + y, data[q]
+                    out_index[p + 1], out_value[p + 1] = at + c, -data[q]
+                    p += 2
+            if t == first and y != c:
+                out_index[p], out_value[p] = start_base + y, 1.0
+                out_index[p + 1], out_value[p + 1] = start_base + c, -1.0
+                p += 2
+            if t == stop - 1 and y != c:
+                out_index[p], out_value[p] = end_base + y, 1.0
+                out_index[p + 1], out_value[p + 1] = end_base + c, -1.0
+                p += 2
+            if t > first and (y != c or labels[t - 1] != codes[t - 1]):
+                pair, other = labels[t - 1] * K + y, codes[t - 1] * K + c
+                out_index[p], out_value[p] = pair_base + pair, 1.0
+                out_index[p + 1], out_value[p + 1] = pair_base + other, -1.0
+                p += 2
+                if len(edge_ptr) > 1:
+                    for q in range(edge_ptr[t], edge_ptr[t + 1]):
+                        at = edge_base + np.int64(edge_index[q]) * K * K
+                        out_index[p], out_value[p] = at + pair, edge_data[q]
+                        out_index[p + 1], out_value[p + 1] = at + other, -edge_data[q]
+                        p += 2
+        out_ptr[r + 1] = p
+    return p
+
+
+@kernel
+def best_paths(scores, pairs, start, end, edges, k_best):
+    """The k best label sequences of one example, best first: (paths, values); values are −inf where there are fewer."""
+    length, size = scores.shape
+    value = np.full((length, size, k_best), FORBIDDEN)
+    back = np.zeros((length, size, k_best), np.int64)
+    for k in range(size):
+        value[0, k, 0] = scores[0, k] + start[k]
+    for t in range(1, length):
+        for k in range(size):
+            for j in range(size):
+                step = transition(pairs, edges, t, j, k) + scores[t, k]
+                for m in range(k_best):
+                    insert_sorted(value[t, k], back[t, k], value[t - 1, j, m] + step, j * k_best + m)
+    top, last = np.full(k_best, FORBIDDEN), np.zeros(k_best, np.int64)
+    for k in range(size):
+        for m in range(k_best):
+            insert_sorted(top, last, value[length - 1, k, m] + end[k], k * k_best + m)
+    paths = np.zeros((k_best, length), np.int32)
+    for m in range(k_best):
+        at = last[m]
+        for t in range(length - 1, -1, -1):
+            paths[m, t] = at // k_best
+            at = back[t, at // k_best, at % k_best]
+    return paths, top
+
+
+@inlined
+def insert_sorted(values, sources, value, source):
+    """Put a value into a list kept in descending order, if it belongs there; equals stay behind."""
+    m = len(values)
+    if value > values[m - 1]:
+        m -= 1
+        while m > 0 and value > values[m - 1]:
+            values[m], sources[m] = values[m - 1], sources[m - 1]
+            m -= 1
+        values[m], sources[m] = value, source

@@ -1,0 +1,326 @@
+"""Linear chain: a label for every token of a sequence, with first-order transitions (paper 1, section 5.3).
+
+    Ψ(x, y) = [ Σ_t x_t ⊗ e(y_t) | Σ_t e(y_{t−1}) ⊗ e(y_t) | e(y_1) | e(y_T) | Σ_t z_t ⊗ e(y_{t−1}) ⊗ e(y_t) ]
+
+that is token features, transitions, start, end, and transition features z where there are any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.planes import Answers, Planes, spans
+from maxmargin.structures import _chain_kernels as kernels
+from maxmargin.structures.base import Compiled, Examples
+from maxmargin.structures.constraints import feasible_lengths, resolve_constraints
+from maxmargin.structures.costs import cost_matrix
+from maxmargin.structures.features import Rows
+from maxmargin.structures.labels import Labels
+from maxmargin.structures.sequences import SequenceEncoder
+
+if TYPE_CHECKING:
+    from maxmargin.bounds import Bound
+
+_NO_EDGES = np.zeros((0, 0))
+
+
+class Chain(Compiled):
+    """Sequences of labels.
+
+    Each x is an array (T, d), a sparse matrix, or a list of tokens, each a dict or a list of strings; each y is a
+    sequence of T labels.
+
+    Parameters
+    ----------
+    cost : the loss: ``"hamming"`` (number of wrong labels), ``"hamming-share"`` (share of wrong labels), ``"zero-one"``
+        (1 unless all are right), a (K, K) cost matrix per token (row: true label), or a dict of costs per true label.
+    constraints : forbidden transitions: None, ``"bio"``, ``"bioes"``, a `Constraints`, or pairs (label, next label).
+    fit_intercept : a constant feature of value 1 for every token.
+    transition_features : each x is a pair (tokens, transitions), the second with T − 1 rows of features.
+    classes : all labels in order, where the training data may lack some.
+    """
+
+    output_name: ClassVar[str] = "label sequence"
+
+    def __init__(
+        self,
+        *,
+        cost: Any = "hamming",
+        constraints: Any = None,
+        fit_intercept: bool = True,
+        transition_features: bool = False,
+        classes: Any = None,
+    ) -> None:
+        self.cost, self.constraints, self.fit_intercept = cost, constraints, fit_intercept
+        self.transition_features, self.classes = transition_features, classes
+
+    # ------------------------------------------------------------------ sizes
+
+    def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Chain:
+        self.fit_encode(X, Y)
+        return self
+
+    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ChainExamples:
+        """`fit` and `encode` in one reading of the data."""
+        if isinstance(self.cost, str) and self.cost not in ("hamming", "hamming-share", "zero-one"):
+            raise ValueError(
+                f"cost must be 'hamming', 'hamming-share', 'zero-one', a matrix or a dict, found {self.cost!r}"
+            )
+        values = (label for y in Y for label in _sequence(y)) if self.classes is None else self.classes
+        self.labels_ = Labels(values, given=self.classes is not None)
+        if len(self.labels_) < 2:
+            raise ValueError(f"need at least two classes to tell apart, found one class: {self.labels_.values}")
+        self.costs_ = cost_matrix(self.cost, self.labels_)
+        self.allowed_, self.start_allowed_, self.end_allowed_ = resolve_constraints(
+            self.constraints, self.labels_
+        ).tables(self.labels_)
+        self.tokens_, self.edges_ = SequenceEncoder(), SequenceEncoder("X[{i}][1]") if self.transition_features else None
+        tokens, edges = self._split(X)
+        matrix, offsets = self.tokens_.fit(tokens)
+        edge_matrix = None if self.edges_ is None else self._place_edges(*self.edges_.fit(edges), offsets)
+        size = len(self.labels_)
+        self.n_columns_ = self.tokens_.width + self.fit_intercept
+        n_edges = self.edges_.width if self.edges_ else 0
+        self.size = self.n_columns_ * size + size * size + 2 * size + n_edges * size * size
+        return self._examples(matrix, offsets, edge_matrix, Y)
+
+    def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> ChainExamples:
+        tokens, edges = self._split(X)
+        matrix, offsets = self.tokens_.encode(tokens)
+        edge_matrix = None if self.edges_ is None else self._place_edges(*self.edges_.encode(edges), offsets)
+        return self._examples(matrix, offsets, edge_matrix, Y)
+
+    def _split(self, X: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        if not self.transition_features:
+            return X, ()
+        for i, x in enumerate(X):
+            if not (isinstance(x, tuple) and len(x) == 2):
+                raise ValueError(f"X[{i}]: with transition_features, expected a pair (tokens, transitions)")
+        return [x[0] for x in X], [x[1] for x in X]
+
+    @staticmethod
+    def _place_edges(matrix: Any, edge_offsets: IntArray, offsets: IntArray) -> Any:
+        """One row per token: that of the transition into it, empty for first tokens."""
+        found, expected = np.diff(edge_offsets), np.maximum(np.diff(offsets) - 1, 0)
+        if (found != expected).any():
+            i = int(np.flatnonzero(found != expected)[0])
+            raise ValueError(
+                f"X[{i}]: {int(offsets[i + 1] - offsets[i])} tokens have {expected[i]} transitions, "
+                f"found {found[i]} rows of transition features"
+            )
+        counts = np.zeros(int(offsets[-1]), np.int64)
+        inner = np.ones(len(counts), bool)
+        inner[offsets[:-1][np.diff(offsets) > 0]] = False
+        matrix = sp.csr_array(matrix)
+        counts[inner] = np.diff(matrix.indptr)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        return sp.csr_array((matrix.data, matrix.indices, indptr), shape=(len(counts), matrix.shape[1]))
+
+    def _examples(self, matrix: Any, offsets: IntArray, edges: Any, Y: Sequence[Any] | None) -> ChainExamples:
+        labels = None if Y is None else self._encode_labels(Y, offsets)
+        self._check_feasible(offsets)
+        rows = Rows(matrix, self.fit_intercept)
+        return ChainExamples(self, rows, offsets, None if edges is None else Rows(edges, False), labels)
+
+    def _encode_labels(self, Y: Sequence[Any], offsets: IntArray) -> CodeArray:
+        if len(Y) != len(offsets) - 1:
+            raise ValueError(f"X has {len(offsets) - 1} sequences but Y has {len(Y)}")
+        parts = []
+        for i, y in enumerate(Y):
+            rows, codes = int(offsets[i + 1] - offsets[i]), self.labels_.encode(_sequence(y), f"Y[{i}]")
+            if len(codes) != rows:
+                raise ValueError(f"X[{i}]: {rows} rows of features but {len(codes)} labels")
+            self._check_allowed(i, codes)
+            parts.append(codes)
+        return np.concatenate(parts) if parts else np.zeros(0, np.int32)
+
+    def _check_allowed(self, i: int, codes: CodeArray) -> None:
+        if len(codes) == 0:
+            return
+        names = self.labels_.values
+        forbidden = np.flatnonzero(~self.allowed_[codes[:-1], codes[1:]])
+        problem = None
+        if len(forbidden):
+            t = int(forbidden[0])
+            problem = f"position {t + 1}: the transition {names[codes[t]]} → {names[codes[t + 1]]} is forbidden"
+        elif not self.start_allowed_[codes[0]]:
+            problem = f"a sequence may not begin with {names[codes[0]]}"
+        elif not self.end_allowed_[codes[-1]]:
+            problem = f"a sequence may not end with {names[codes[-1]]}"
+        if problem:
+            raise ValueError(
+                f"Y[{i}], {problem} by the constraints, so no weights could ever predict it; correct the labels "
+                f"(maxmargin.repair_bio does it for BIO) or drop the constraint"
+            )
+
+    def _check_feasible(self, offsets: IntArray) -> None:
+        lengths = np.diff(offsets)
+        if self.allowed_.all() and self.start_allowed_.all() and self.end_allowed_.all() or not len(lengths):
+            return
+        possible = feasible_lengths(self.allowed_, self.start_allowed_, self.end_allowed_, int(lengths.max()))
+        if not possible[lengths].all():
+            i = int(np.flatnonzero(~possible[lengths])[0])
+            raise ValueError(f"X[{i}]: the constraints allow no label sequence of length {lengths[i]}")
+
+    # ------------------------------------------------------------------ one example
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        true, found = self.labels_.encode(_sequence(y), "y"), self.labels_.encode(_sequence(y_hat), "y_hat")
+        if len(true) != len(found):
+            raise ValueError(f"y has {len(true)} labels but y_hat has {len(found)}")
+        if isinstance(self.cost, str) and self.cost == "zero-one":
+            return float((true != found).any())
+        total = float(self.costs_[true, found].sum())
+        return total / max(len(true), 1) if isinstance(self.cost, str) and self.cost == "hamming-share" else total
+
+    def enumerate(self, x: Any) -> list[list[Any]]:
+        """All allowed label sequences: K^T of them, for tests."""
+        length = int(self.encode([x]).code_offsets[-1])
+        grid = np.indices((len(self.labels_),) * length).reshape(length, -1).T if length else np.zeros((1, 0), int)
+        ok = self.allowed_[grid[:, :-1], grid[:, 1:]].all(axis=1)
+        if length:
+            ok &= self.start_allowed_[grid[:, 0]] & self.end_allowed_[grid[:, -1]]
+        return [[self.labels_.values[c] for c in row] for row in grid[ok]]
+
+    def topk(self, w: FloatArray, x: Any, k: int) -> list[tuple[list[Any], float]]:
+        """The k best label sequences with their scores, best first; fewer where there are fewer."""
+        examples = self.encode([x])
+        if examples.code_offsets[-1] == 0:
+            return [([], 0.0)]
+        tables = examples.tables(np.asarray(w, float), np.zeros(1, np.int64))
+        paths, values = kernels.best_paths(*tables, k)
+        names = self.labels_.values
+        return [([names[c] for c in path], float(v)) for path, v in zip(paths, values, strict=True) if v > -np.inf]
+
+    # ------------------------------------------------------------------ weights
+
+    def feature_names(self) -> AnyArray:
+        labels = [str(v) for v in self.labels_.values]
+        columns = self.tokens_.column_names() + ["intercept"] * bool(self.fit_intercept)
+        pairs = [f"{a} → {b}" for a in labels for b in labels]
+        names = [f"{column} → {label}" for column in columns for label in labels] + pairs
+        names += [f"start → {label}" for label in labels] + [f"{label} → end" for label in labels]
+        names += [f"{column}: {pair}" for column in (self.edges_.column_names() if self.edges_ else []) for pair in pairs]
+        return np.array(names, object)
+
+    def split_weights(self, w: FloatArray) -> dict[str, FloatArray]:
+        """The weights as tables: tokens (columns, K), transitions (K, K), start, end (K,), edges (columns, K, K)."""
+        size, at = len(self.labels_), self.n_columns_ * len(self.labels_)
+        square = size * size
+        return {
+            "tokens": w[:at].reshape(-1, size),
+            "transitions": w[at : at + square].reshape(size, size),
+            "start": w[at + square : at + square + size],
+            "end": w[at + square + size : at + square + 2 * size],
+            "edges": w[at + square + 2 * size :].reshape(-1, size, size),
+        }
+
+    def _joint_features(self, examples: Any) -> FloatArray:
+        w = np.zeros(self.size)
+        parts = self.split_weights(w)
+        y, rows = examples.labels, examples.rows
+        counts = rows.counts()
+        np.add.at(parts["tokens"], (rows.indices.astype(int), np.repeat(y, counts)), rows.data)
+        if len(y):
+            np.add.at(parts["transitions"], (y[:-1], y[1:]), 1.0)
+            parts["start"][y[0]] += 1.0
+            parts["end"][y[-1]] += 1.0
+        if examples.edges is not None:
+            counts, before = examples.edges.counts(), np.concatenate([[0], y[:-1]])
+            at = (examples.edges.indices.astype(int), np.repeat(before, counts), np.repeat(y, counts))
+            np.add.at(parts["edges"], at, examples.edges.data)
+        return w
+
+
+def _sequence(y: Any) -> list[Any]:
+    if isinstance(y, str) or not hasattr(y, "__len__"):
+        raise ValueError(f"expected a sequence of labels, found {type(y).__name__} {y!r}")
+    return y.tolist() if isinstance(y, np.ndarray) else list(y)
+
+
+class ChainExamples(Examples):
+    """Tokens of all sequences, one behind the other; the code of an output is its labels."""
+
+    def __init__(
+        self, structure: Chain, rows: Rows, offsets: IntArray, edges: Rows | None, labels: CodeArray | None
+    ) -> None:
+        self.structure, self.rows, self.edges = structure, rows, edges
+        self.n_examples, self.code_offsets = len(offsets) - 1, offsets
+        self.n_labels = len(structure.labels_)
+        n_tokens, lengths = int(offsets[-1]), np.diff(offsets)
+        self.labels = np.full(n_tokens, -1, np.int32) if labels is None else labels
+        self.dim = int(structure.size or 0)
+        named = structure.cost if isinstance(structure.cost, str) else "matrix"
+        self.counts_errors, self.zero_one = named != "matrix", named == "zero-one"
+        self.units = 1.0 / np.maximum(lengths, 1) if named == "hamming-share" else np.ones(self.n_examples)
+        work = len(rows.indices) + n_tokens * self.n_labels
+        entries = rows.counts()
+        if edges is not None:
+            work += len(edges.indices) * self.n_labels
+            entries = entries + edges.counts()
+        self.operations = float(work) * self.n_labels
+        token_sums = np.concatenate([[0], np.cumsum(entries)])[offsets]
+        self.plane_entries = 2 * (np.diff(token_sums) + lengths + 2)
+        self.float32_exact = rows.float32_exact and (edges is None or edges.float32_exact)
+
+    def tables(self, w: FloatArray, ids: IntArray) -> tuple[Any, ...]:
+        """Scores: tokens × labels, transitions, start, end, transitions into tokens."""
+        s, parts = self.structure, self.structure.split_weights(w)
+        where = spans(ids, self.code_offsets)
+        pairs = np.where(s.allowed_, parts["transitions"], -np.inf)
+        start = np.where(s.start_allowed_, parts["start"], -np.inf)
+        end = np.where(s.end_allowed_, parts["end"], -np.inf)
+        edges = _NO_EDGES
+        if self.edges is not None:
+            edges = self.edges.scores(parts["edges"].reshape(-1, self.n_labels**2), where)
+        return self.rows.scores(parts["tokens"], where), pairs, start, end, edges
+
+    def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        if self.zero_one and len(self.labels) and self.labels[0] >= 0:
+            self._decode_by_errors(w, ids, scales, -1, answers)
+            return
+        kernels.decode_chains(
+            ids, self._spans(ids), self.code_offsets, self.labels, *self.tables(w, ids), self.structure.costs_,
+            self.units, scales, answers.codes, answers.losses, answers.rises, answers.keys,
+        )  # fmt: skip
+
+    def exact_for(self, bound: Bound) -> bool:
+        """Losses that only count errors allow the recursion over their number."""
+        return self.counts_errors
+
+    def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
+        self._decode_by_errors(w, ids, np.ones(len(ids)), bound.form, answers)
+
+    def _decode_by_errors(self, w: FloatArray, ids: IntArray, scales: FloatArray, form: int, answers: Answers) -> None:
+        kernels.decode_by_errors(
+            ids, self._spans(ids), self.code_offsets, self.labels, *self.tables(w, ids), self.units, self.zero_one,
+            form, scales, answers.codes, answers.losses, answers.rises, answers.keys,
+        )  # fmt: skip
+
+    def _spans(self, ids: IntArray) -> IntArray:
+        spans = np.zeros(len(ids) + 1, np.int64)
+        np.cumsum(self.code_offsets[ids + 1] - self.code_offsets[ids], out=spans[1:])
+        return spans
+
+    def planes(self, ids: IntArray, answers: Answers) -> Planes:
+        room, rows = int(self.plane_entries[ids].sum()), self.rows
+        planes = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room, self.value_type))
+        edges = (self.edges.indptr, self.edges.indices, self.edges.data) if self.edges is not None else _NO_ROWS
+        used = kernels.chain_planes(
+            ids, self.code_offsets, self.labels, answers.codes, rows.indptr, rows.indices, rows.data, rows.n_columns,
+            self.n_labels, *edges, planes.indptr, planes.indices, planes.values,
+        )  # fmt: skip
+        return Planes(planes.indptr, planes.indices[:used], planes.values[:used])
+
+    def output(self, example: int, key: int, code: CodeArray) -> list[Any]:
+        names = self.structure.labels_.values
+        return [names[c] for c in code]
+
+
+_NO_ROWS = np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0)
+

@@ -1,0 +1,165 @@
+"""Rows of features, dense or sparse, in the arrays that kernels read; names for the columns."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._compile import kernel
+from maxmargin._types import AnyArray, FloatArray, IntArray
+
+#: Rows that are fuller than this are multiplied by BLAS, others by a sparse kernel.
+DENSE_SHARE = 0.5
+
+
+class Rows:
+    """Feature rows in CSR, a constant last column if asked for, and densely beside it where BLAS is faster.
+
+    Attributes
+    ----------
+    n_columns : width, the constant included.
+    """
+
+    def __init__(self, matrix: Any, constant: bool) -> None:
+        n, width = matrix.shape
+        self.constant, self.n_columns = constant, width + constant
+        self.dense: FloatArray | None = None
+        if not sp.issparse(matrix):
+            dense = np.ascontiguousarray(matrix, float)
+            if np.count_nonzero(dense) > DENSE_SHARE * dense.size:
+                self.dense = dense
+            matrix = sp.csr_array(dense)
+        matrix = matrix.tocsr()
+        indices, data, indptr = matrix.indices, matrix.data.astype(float, copy=False), matrix.indptr.astype(np.int64)
+        if constant:
+            indices, data = np.insert(indices, indptr[1:], width), np.insert(data, indptr[1:], 1.0)
+            indptr = indptr + np.arange(n + 1)
+        self.indptr, self.indices, self.data = indptr, indices.astype(np.uint32), data
+
+    @property
+    def float32_exact(self) -> bool:
+        """Whether the values lose nothing as float32."""
+        with np.errstate(over="ignore"):
+            return bool((self.data == self.data.astype(np.float32)).all())
+
+    def scores(self, weights: FloatArray, rows: IntArray) -> FloatArray:
+        """X[rows] @ weights, for weights of shape (n_columns, K)."""
+        if self.dense is not None:
+            part = self.dense if len(rows) == len(self.dense) else self.dense[rows]
+            if not self.constant:
+                return part @ weights
+            table = part @ weights[:-1]
+            table += weights[-1]
+            return table
+        out = np.empty((len(rows), weights.shape[1]))
+        sparse_scores(rows, self.indptr, self.indices, self.data, weights, out)
+        return out
+
+    def counts(self) -> IntArray:
+        """Entries of each row."""
+        return np.diff(self.indptr)
+
+
+@kernel
+def sparse_scores(rows, indptr, indices, data, weights, out):
+    """out[r] = Σ_f x[rows[r], f] weights[f], four features at a time."""
+    width = weights.shape[1]
+    for r in range(len(rows)):
+        row = out[r]
+        row[:] = 0.0
+        q, end = indptr[rows[r]], indptr[rows[r] + 1]
+        while q + 4 <= end:
+            w0, w1 = weights[indices[q]], weights[indices[q + 1]]
+            w2, w3 = weights[indices[q + 2]], weights[indices[q + 3]]
+            x0, x1, x2, x3 = data[q], data[q + 1], data[q + 2], data[q + 3]
+            for k in range(width):
+                row[k] += (x0 * w0[k] + x1 * w1[k]) + (x2 * w2[k] + x3 * w3[k])
+            q += 4
+        while q < end:
+            w0, x0 = weights[indices[q]], data[q]
+            for k in range(width):
+                row[k] += x0 * w0[k]
+            q += 1
+
+
+class Vocabulary:
+    """Feature names to columns, in the order in which they are first seen.
+
+    A token is a list of names (value 1 each) or a dict: ``{"bias": 1.0, "word": "casa", "caps": True,
+    "suffixes": ["sa", "asa"], "vector": array}``. Numbers and booleans are values, a string or a list of strings makes
+    one feature ``name:string`` each, an array makes ``name:0``, ``name:1``, …, a dict makes ``name:inner``.
+    """
+
+    def __init__(self) -> None:
+        self.columns: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def encode(self, tokens: list[Any], learn: bool) -> sp.csr_array:
+        """CSR rows of these tokens; names never seen before are learnt or left out."""
+        if all(isinstance(token, list | tuple | set | frozenset) for token in tokens):
+            names, values = list(chain.from_iterable(tokens)), None
+            lengths = np.fromiter(map(len, tokens), np.int64, len(tokens))
+        else:
+            pairs = [_flatten(token) for token in tokens]
+            names = [name for row in pairs for name, _ in row]
+            values = np.array([value for row in pairs for _, value in row], float)
+            lengths = np.fromiter(map(len, pairs), np.int64, len(pairs))
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        if learn:
+            for name in dict.fromkeys(names):
+                self.columns.setdefault(name, len(self.columns))
+        lookup = self.columns.get
+        indices = np.fromiter((lookup(name, -1) for name in names), np.int64, len(names))
+        values = np.ones(len(names)) if values is None else values
+        known = indices >= 0
+        if not known.all():
+            indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
+            indices, values = indices[known], values[known]
+        matrix = sp.csr_array((values, indices, indptr), shape=(len(tokens), len(self.columns)))
+        matrix.sum_duplicates()
+        return matrix
+
+
+def _flatten(token: Any, prefix: str = "") -> list[tuple[str, float]]:
+    if not isinstance(token, Mapping):
+        if isinstance(token, Iterable) and not isinstance(token, str):
+            return [(prefix + str(name), 1.0) for name in token]
+        raise TypeError(f"expected a dict or a list of strings, found {type(token).__name__}")
+    pairs: list[tuple[str, float]] = []
+    for key, value in token.items():
+        name = prefix + str(key)
+        if isinstance(value, str):
+            pairs.append((f"{name}:{value}", 1.0))
+        elif isinstance(value, numbers.Real | np.bool_):
+            pairs.append((name, float(value)))
+        elif isinstance(value, Mapping):
+            pairs.extend(_flatten(value, f"{name}:"))
+        elif isinstance(value, np.ndarray):
+            pairs.extend((f"{name}:{j}", float(v)) for j, v in enumerate(value.ravel()))
+        elif isinstance(value, Iterable):
+            pairs.extend((f"{name}:{item}", 1.0) for item in value)
+        else:
+            raise TypeError(f"feature {name!r} has a value of type {type(value).__name__}")
+    return pairs
+
+
+def check_finite(values: AnyArray, row_of: Any) -> None:
+    """A sentence that names the first row with NaN or infinity; row_of turns a position into its name."""
+    finite = np.isfinite(values)
+    if not finite.all():
+        q = int(np.flatnonzero(~finite)[0])
+        raise ValueError(f"{row_of(q)}: features must be finite, found {values[q]}")
+
+
+def is_named(token: Any) -> bool:
+    """Whether a token names its features (dict or list of strings) instead of giving numbers."""
+    if isinstance(token, Mapping | set | frozenset):
+        return True
+    return isinstance(token, Sequence) and not isinstance(token, str) and all(isinstance(f, str) for f in token)

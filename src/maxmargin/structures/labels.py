@@ -1,0 +1,62 @@
+"""Any labels to codes 0 … K−1 and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from maxmargin._types import AnyArray, CodeArray
+
+
+class Labels:
+    """The classes in order, with look-up by value.
+
+    Strings, numbers or any hashable values; sorted where they can be compared, else in the order given.
+    """
+
+    def __init__(self, values: Iterable[Any], given: bool = False) -> None:
+        distinct = list(dict.fromkeys(_plain(v) for v in values))
+        if not given:
+            try:
+                distinct.sort()
+            except TypeError:
+                distinct.sort(key=lambda v: (type(v).__name__, repr(v)))
+        self.values: list[Any] = distinct
+        self.codes = {value: code for code, value in enumerate(distinct)}
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def encode(self, labels: Iterable[Any], where: str) -> CodeArray:
+        """Codes of labels; an unknown one is named together with its place."""
+        flat = labels.tolist() if isinstance(labels, np.ndarray) else labels
+        try:
+            return np.fromiter((self.codes[v] for v in flat), np.int32)
+        except (KeyError, TypeError):
+            pass
+        codes = []
+        for position, label in enumerate(flat):
+            try:
+                codes.append(self.codes[_plain(label)])
+            except (KeyError, TypeError):
+                shown = ", ".join(map(repr, self.values[:10])) + (", …" if len(self) > 10 else "")
+                raise ValueError(
+                    f"{where}, position {position}: unknown label {label!r}; the classes are {shown}. "
+                    f"Give classes= to name labels that the training data lack"
+                ) from None
+        return np.array(codes, np.int32)
+
+    def array(self) -> AnyArray:
+        """The classes as an array, of objects where numpy would change them."""
+        array = np.array(self.values) if self.values else np.zeros(0)
+        if array.ndim != 1 or array.tolist() != self.values:
+            array = np.empty(len(self.values), object)
+            array[:] = self.values
+        return array
+
+
+def _plain(value: Any) -> Any:
+    """numpy scalars as the Python values they stand for."""
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,183 @@
+"""Multiclass: one label per row, Ψ(x, y) = x ⊗ one-hot(y) (paper 1, section 2; Crammer and Singer 2001)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils import check_array
+
+from maxmargin._compile import kernel
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.bounds.rescaling import violation
+from maxmargin.planes import HASH_START, Answers, Planes, hash_step
+from maxmargin.structures.base import Compiled, Examples
+from maxmargin.structures.costs import cost_matrix
+from maxmargin.structures.features import Rows
+from maxmargin.structures.labels import Labels
+
+if TYPE_CHECKING:
+    from maxmargin.bounds import Bound
+
+
+class Multiclass(Compiled):
+    """One of K labels for each row of features.
+
+    Weights are laid out feature by feature: entry f K + k is feature f for class k.
+
+    Parameters
+    ----------
+    cost : the loss: ``"zero-one"``, a (K, K) cost matrix (row: true class), or a dict of costs per true class.
+    fit_intercept : a constant feature of value 1 for each class (regularised, as in LIBLINEAR).
+    classes : all labels in order, where the training data may lack some; by default those of the data, sorted.
+    """
+
+    output_name: ClassVar[str] = "label"
+
+    def __init__(self, *, cost: Any = "zero-one", fit_intercept: bool = True, classes: Any = None) -> None:
+        self.cost, self.fit_intercept, self.classes = cost, fit_intercept, classes
+
+    def fit(self, X: Any, Y: Any) -> Multiclass:
+        rows = self._rows(X)
+        if isinstance(self.cost, str) and self.cost != "zero-one":
+            raise ValueError(f"cost must be 'zero-one', a matrix or a dict, found {self.cost!r}")
+        self.labels_ = Labels(_labels(Y) if self.classes is None else self.classes, given=self.classes is not None)
+        if len(self.labels_) < 2:
+            raise ValueError(f"need at least two classes to tell apart, found one class: {self.labels_.values}")
+        self.costs_ = cost_matrix(self.cost, self.labels_)
+        self.n_features_ = rows.shape[1]
+        self.size = (self.n_features_ + self.fit_intercept) * len(self.labels_)
+        return self
+
+    @staticmethod
+    def _rows(X: Any) -> Any:
+        if isinstance(X, list) and X and all(sp.issparse(row) for row in X):
+            X = sp.vstack(X)
+        return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+
+    def encode(self, X: Any, Y: Any = None) -> MulticlassExamples:
+        rows = self._rows(X)
+        if rows.shape[1] != self.n_features_:
+            raise ValueError(f"X has {rows.shape[1]} features, expected {self.n_features_}")
+        labels = None if Y is None else self.labels_.encode(_labels(Y), "y")
+        if labels is not None and len(labels) != rows.shape[0]:
+            raise ValueError(f"X has {rows.shape[0]} rows but y has {len(labels)} labels")
+        return MulticlassExamples(self, Rows(rows, self.fit_intercept), labels)
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        true, found = self.labels_.encode([y, y_hat], "label")
+        return float(self.costs_[true, found])
+
+    def enumerate(self, x: Any) -> list[Any]:
+        """All labels."""
+        return list(self.labels_.values)
+
+    def topk(self, w: FloatArray, x: Any, k: int) -> list[tuple[Any, float]]:
+        """The k best labels with their scores."""
+        scores = self.encode([x]).scores(np.asarray(w, float), np.zeros(1, np.int64))[0]
+        order = np.argsort(-scores, kind="stable")[:k]
+        return [(self.labels_.values[c], float(scores[c])) for c in order]
+
+    def feature_names(self, columns: Sequence[str] | None = None) -> AnyArray:
+        names = [f"x{f}" for f in range(self.n_features_)] if columns is None else list(map(str, columns))
+        names += ["intercept"] * bool(self.fit_intercept)
+        return np.array([f"{name} → {label}" for name in names for label in self.labels_.values], object)
+
+    def _joint_features(self, examples: Any) -> FloatArray:
+        table = np.zeros((examples.rows.n_columns, examples.n_labels))
+        table[examples.rows.indices, examples.labels[0]] = examples.rows.data
+        return table.ravel()
+
+
+def _labels(Y: Any) -> list[Any]:
+    return np.asarray(Y).ravel().tolist() if isinstance(Y, np.ndarray) else list(Y)
+
+
+class MulticlassExamples(Examples):
+    """Rows with their labels; the code of an output is its label."""
+
+    def __init__(self, structure: Multiclass, rows: Rows, labels: CodeArray | None) -> None:
+        self.rows, self.costs, self.n_labels = rows, structure.costs_, len(structure.labels_)
+        self.label_values = structure.labels_.values
+        self.n_examples = len(rows.indptr) - 1
+        self.labels = np.full(self.n_examples, -1, np.int32) if labels is None else labels
+        self.dim = rows.n_columns * self.n_labels
+        self.code_offsets = np.arange(self.n_examples + 1)
+        self.operations = float(len(rows.indices)) * self.n_labels
+        self.plane_entries = 2 * rows.counts()
+        self.float32_exact = rows.float32_exact
+
+    def scores(self, w: FloatArray, ids: IntArray) -> FloatArray:
+        """Score of every label for each of ids."""
+        return self.rows.scores(w.reshape(-1, self.n_labels), ids)
+
+    def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        self._decode(w, ids, scales, -1, answers)
+
+    def exact_for(self, bound: Bound) -> bool:
+        return True
+
+    def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
+        self._decode(w, ids, np.ones(len(ids)), bound.form, answers)
+
+    def _decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, form: int, answers: Answers) -> None:
+        decode_labels(
+            ids, self.scores(w, ids), self.labels, self.costs, scales, form, answers.codes, answers.losses,
+            answers.rises, answers.keys,
+        )  # fmt: skip
+
+    def planes(self, ids: IntArray, answers: Answers) -> Planes:
+        rows = self.rows
+        indptr = np.zeros(len(ids) + 1, np.int64)
+        np.cumsum(self.plane_entries[ids], out=indptr[1:])
+        planes = Planes(indptr, np.empty(indptr[-1], np.uint32), np.empty(indptr[-1], self.value_type))
+        label_planes(
+            ids, rows.indptr, rows.indices, rows.data, self.labels, answers.codes, self.n_labels, indptr,
+            planes.indices, planes.values,
+        )  # fmt: skip
+        return planes
+
+    def output(self, example: int, key: int, code: CodeArray) -> Any:
+        return self.label_values[int(code[0])]
+
+
+@kernel
+def decode_labels(ids, scores, labels, costs, scales, form, codes, losses, rises, keys):
+    """The label of greatest violation in each row: of `form`, or rise + scale · cost where form is −1.
+
+    Rows without a true label (−1) get their best label. Of equals the first wins.
+    """
+    n_labels = scores.shape[1]
+    for r in range(len(ids)):
+        i = ids[r]
+        y, row = labels[i], scores[r]
+        if y < 0:
+            best = 0
+            for k in range(1, n_labels):
+                if row[k] > row[best]:
+                    best = k
+            codes[i], losses[i], rises[i], keys[i] = best, 0.0, row[best], hash_step(HASH_START, best)
+            continue
+        best, most, truth = y, 0.0, row[y]
+        for k in range(n_labels):
+            rise = row[k] - truth
+            v = rise + scales[r] * costs[y, k] if form < 0 else violation(form, rise, costs[y, k])
+            if v > most or (v == most and k < best):
+                most, best = v, k
+        codes[i], losses[i], rises[i] = best, costs[y, best], row[best] - truth
+        keys[i] = 0 if best == y else hash_step(HASH_START, best)
+
+
+@kernel
+def label_planes(ids, indptr, indices, data, labels, codes, n_labels, out_ptr, out_index, out_value):
+    """+x for the true label, −x for the coded one."""
+    for r in range(len(ids)):
+        i, p = ids[r], out_ptr[r]
+        y, c = labels[i], codes[i]
+        for q in range(indptr[i], indptr[i + 1]):
+            at = np.int64(indices[q]) * n_labels
+            out_index[p], out_value[p] = at + y, data[q]
+            out_index[p + 1], out_value[p + 1] = at + c, -data[q]
+            p += 2

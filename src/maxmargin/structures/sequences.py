@@ -1,0 +1,134 @@
+"""Ragged sequences, in any of the forms people have them, to one matrix of token rows with offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.structures.features import Vocabulary, check_finite, is_named
+
+_EXPECTED = "an array (T, d), a sparse matrix, or a list of tokens (dicts, or lists of strings)"
+
+
+class SequenceEncoder:
+    """Learns whether tokens are numeric or named, and their width or vocabulary.
+
+    Attributes
+    ----------
+    vocabulary : of named features; None where tokens are rows of numbers.
+    width : number of feature columns.
+    """
+
+    def __init__(self, what: str = "X[{i}]") -> None:
+        self.what = what
+        self.vocabulary: Vocabulary | None = None
+        self.width = 0
+
+    def fit(self, X: Sequence[Any]) -> tuple[Any, IntArray]:
+        """Learn from these sequences; their token matrix and offsets."""
+        for x in X:
+            if not sp.issparse(x) and not isinstance(x, np.ndarray) and len(_tokens(x)) and is_named(_tokens(x)[0]):
+                self.vocabulary = Vocabulary()
+                break
+        return self._encode(X, learn=True)
+
+    def encode(self, X: Sequence[Any]) -> tuple[Any, IntArray]:
+        """Token matrix and offsets; named features never seen in training are left out."""
+        return self._encode(X, learn=False)
+
+    def column_names(self) -> list[str]:
+        """Name of each column."""
+        return [f"x{f}" for f in range(self.width)] if self.vocabulary is None else list(self.vocabulary.columns)
+
+    def _encode(self, X: Sequence[Any], learn: bool) -> tuple[Any, IntArray]:
+        return self._named(X, learn) if self.vocabulary is not None else self._numeric(X, learn)
+
+    def _named(self, X: Sequence[Any], learn: bool) -> tuple[Any, IntArray]:
+        assert self.vocabulary is not None
+        tokens: list[Any] = []
+        offsets = np.zeros(len(X) + 1, np.int64)
+        for i, x in enumerate(X):
+            if sp.issparse(x) or isinstance(x, np.ndarray) and x.dtype != object and x.size:
+                raise ValueError(f"{self._name(i)}: expected a list of tokens as in the other sequences, found numbers")
+            tokens.extend(_tokens(x))
+            offsets[i + 1] = len(tokens)
+        try:
+            matrix = self.vocabulary.encode(tokens, learn)
+        except (TypeError, ValueError) as error:
+            self._explain(X, error)
+            raise
+        check_finite(matrix.data, lambda q: self._row_name(int(np.searchsorted(matrix.indptr, q, "right")) - 1, offsets))
+        if learn:
+            self.width = len(self.vocabulary)
+        return matrix, offsets
+
+    def _explain(self, X: Sequence[Any], error: Exception) -> None:
+        """Find the token that could not be read and name it."""
+        for i, x in enumerate(X):
+            for t, token in enumerate(_tokens(x)):
+                try:
+                    Vocabulary().encode([token], learn=True)
+                except (TypeError, ValueError) as reason:
+                    raise ValueError(f"{self._name(i)}, token {t}: {reason}") from error
+
+    def _numeric(self, X: Sequence[Any], learn: bool) -> tuple[Any, IntArray]:
+        parts = [self._part(i, x) for i, x in enumerate(X)]
+        filled = [part for part in parts if part.shape[0] > 0]
+        if learn:
+            if not filled:
+                raise ValueError("every sequence is empty: there is nothing to learn from")
+            self.width = filled[0].shape[1]
+        for i, part in enumerate(parts):
+            if part.shape[0] > 0 and part.shape[1] != self.width:
+                raise ValueError(f"{self._name(i)}: {part.shape[1]} features per token, expected {self.width}")
+        offsets = np.concatenate([[0], np.cumsum([part.shape[0] for part in parts])]).astype(np.int64)
+        if not filled:
+            return np.zeros((0, self.width)), offsets
+        if any(sp.issparse(part) for part in filled):
+            matrix = sp.csr_array(sp.vstack([sp.csr_array(part) for part in filled], format="csr"))
+            check_finite(
+                matrix.data, lambda q: self._row_name(int(np.searchsorted(matrix.indptr, q, "right")) - 1, offsets)
+            )
+            return matrix, offsets
+        dense: FloatArray = np.concatenate(filled)
+        check_finite(dense.ravel(), lambda q: self._row_name(q // self.width, offsets))
+        return dense, offsets
+
+    def _part(self, i: int, x: Any) -> Any:
+        if sp.issparse(x):
+            return x
+        if not isinstance(x, np.ndarray):
+            tokens = _tokens(x)
+            if len(tokens) and is_named(tokens[0]) and len(tokens[0]):
+                raise ValueError(f"{self._name(i)}: expected rows of numbers as in the other sequences, found names")
+        try:
+            array = np.asarray(x, float)
+        except (TypeError, ValueError):
+            raise ValueError(f"{self._name(i)}: expected {_EXPECTED}, found {_shown(x)}") from None
+        if array.size == 0 and array.ndim < 2:
+            return np.zeros((0, self.width))
+        if array.ndim != 2:
+            raise ValueError(f"{self._name(i)}: expected {_EXPECTED}, found an array of shape {array.shape}")
+        return array
+
+    def _name(self, i: int) -> str:
+        return self.what.format(i=i)
+
+    def _row_name(self, row: int, offsets: IntArray) -> str:
+        i = int(np.searchsorted(offsets, row, "right")) - 1
+        return f"{self._name(i)}, token {row - int(offsets[i])}"
+
+
+def _tokens(x: Any) -> Any:
+    if isinstance(x, str) or not hasattr(x, "__len__"):
+        raise ValueError(f"expected {_EXPECTED}, found {_shown(x)}")
+    return x
+
+
+def _shown(x: Any) -> str:
+    text = repr(x)
+    return f"{type(x).__name__} {text if len(text) <= 60 else text[:57] + '…'}"
