@@ -1,3 +1,73 @@
-"""maxmargin learns the objective of any argmax: max-margin structured prediction with a certificate."""
+"""maxmargin learns the objective of any argmax: max-margin structured prediction with a certificate.
 
-from maxmargin.structures.base import Structure
+Names are imported when they are first used, so that ``import maxmargin`` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from maxmargin import datasets as datasets
+    from maxmargin import solvers as solvers
+    from maxmargin.bounds import Bound as Bound
+    from maxmargin.certificate import Certificate as Certificate
+    from maxmargin.estimators.checks import structured_estimator_checks as structured_estimator_checks
+    from maxmargin.estimators.multiclass import MulticlassSVM as MulticlassSVM
+    from maxmargin.estimators.path import regularization_path as regularization_path
+    from maxmargin.estimators.structural import StructuralSVM as StructuralSVM
+    from maxmargin.estimators.tagger import SequenceTagger as SequenceTagger
+    from maxmargin.plots.convergence import ConvergenceDisplay as ConvergenceDisplay
+    from maxmargin.structures.base import Structure as Structure
+    from maxmargin.structures.base import StructureError as StructureError
+    from maxmargin.structures.chain import Chain as Chain
+    from maxmargin.structures.check import check_structure as check_structure
+    from maxmargin.structures.constraints import Constraints as Constraints
+    from maxmargin.structures.constraints import bio_constraints as bio_constraints
+    from maxmargin.structures.constraints import bioes_constraints as bioes_constraints
+    from maxmargin.structures.constraints import repair_bio as repair_bio
+    from maxmargin.structures.multiclass import Multiclass as Multiclass
+    from maxmargin.training import Step as Step
+
+__version__ = "0.1.0"
+
+#: Where each public name lives.
+_HOMES = {
+    "Bound": "bounds",
+    "Certificate": "certificate",
+    "Chain": "structures.chain",
+    "Constraints": "structures.constraints",
+    "ConvergenceDisplay": "plots.convergence",
+    "Multiclass": "structures.multiclass",
+    "MulticlassSVM": "estimators.multiclass",
+    "SequenceTagger": "estimators.tagger",
+    "Step": "training",
+    "StructuralSVM": "estimators.structural",
+    "Structure": "structures.base",
+    "StructureError": "structures.base",
+    "bio_constraints": "structures.constraints",
+    "bioes_constraints": "structures.constraints",
+    "check_structure": "structures.check",
+    "regularization_path": "estimators.path",
+    "repair_bio": "structures.constraints",
+    "structured_estimator_checks": "estimators.checks",
+}
+_MODULES = {"datasets", "solvers"}
+
+__all__ = [*sorted(_HOMES), *sorted(_MODULES)]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        value = import_module(f"maxmargin.{name}")
+    elif name in _HOMES:
+        value = getattr(import_module(f"maxmargin.{_HOMES[name]}"), name)
+    else:
+        raise AttributeError(f"module 'maxmargin' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *__all__]

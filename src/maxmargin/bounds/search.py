@@ -4,6 +4,7 @@ The argmax at scale s finds the output that maximises m + s b: a corner of the u
 violation is quasi-concave and rises in both coordinates, so its best corner can be bracketed: at a corner found with
 scale s, more loss is worth having exactly when the exchange rate there is above s. The hull between the last two
 corners bounds what the search may have missed below the hull (compare Choi, Meshi, Srebro 2016, on slack re-scaling).
+The truth (0, 0) stands for the first corner until one is found: no output has less loss, but it need not lie on the hull.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ _GALLOP, _LARGEST_SCALE = 8.0, 8.0**5
 
 
 class _Brackets:
-    """For each example the corner with too little loss and the one with too much, as (rise, loss)."""
+    """For each example the corner with too little loss and the one with too much: (rise, loss) and the scale asked."""
 
     def __init__(self, n: int) -> None:
-        self.rise, self.loss = np.zeros(n), np.zeros(n)  # the truth: (0, 0)
-        self.rise_to, self.loss_to = np.full(n, np.nan), np.full(n, np.nan)
+        self.rise, self.loss, self.scale = np.zeros(n), np.zeros(n), np.full(n, np.nan)  # the truth, never asked for
+        self.rise_to, self.loss_to, self.scale_to = np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan)
         self.closed = np.zeros(n, bool)  # the two corners are joined by an edge of the hull
 
     def bracketed(self, rows: IntArray) -> NDArray[np.bool_]:
@@ -50,7 +51,9 @@ class _Kept:
         here, mine = self.ids[rows], self.answers
         mine.codes[spans(rows, self.local)] = answers.codes[spans(here, self.offsets)]
         mine.losses[rows], mine.rises[rows], mine.keys[rows] = (
-            answers.losses[here], answers.rises[here], answers.keys[here],
+            answers.losses[here],
+            answers.rises[here],
+            answers.keys[here],
         )
         self.violations[rows] = violations
 
@@ -78,20 +81,24 @@ def search_over_scale(
         if len(active) == 0:
             break
     kept.restore(answers)
-    return np.maximum(kept.violations, _upper_bounds(bound, brackets, scales))
+    return np.maximum(kept.violations, _upper_bounds(bound, brackets))
 
 
 def _narrow(
     bound: Bound, b: _Brackets, active: IntArray, scales: FloatArray, rises: FloatArray, losses: FloatArray
 ) -> IntArray:
     """Move one end of each bracket to the corner just found and choose the next scales; who must be asked again."""
-    before = b.rise[active] + scales[active] * b.loss[active]
-    no_gain = rises + scales[active] * losses <= before + _RELATIVE * (1.0 + np.abs(before))
+    scale = scales[active]
+    before = np.fmax(b.rise[active] + scale * b.loss[active], b.rise_to[active] + scale * b.loss_to[active])
+    no_gain = rises + scale * losses <= before + _RELATIVE * (1.0 + np.abs(before))
     edge = b.bracketed(active) & no_gain
-    more = bound.exchange_rate(rises, losses) > scales[active]
-    low, high = more & ~edge, ~more & ~edge
-    b.rise[active[low]], b.loss[active[low]] = rises[low], losses[low]
-    b.rise_to[active[high]], b.loss_to[active[high]] = rises[high], losses[high]
+    more = bound.exchange_rate(rises, losses) > scale
+    for part, ends in (
+        (more & ~edge, (b.rise, b.loss, b.scale)),
+        (~more & ~edge, (b.rise_to, b.loss_to, b.scale_to)),
+    ):
+        for end, found in zip(ends, (rises, losses, scale), strict=True):
+            end[active[part]] = found[part]
     b.closed[active[edge | (b.loss_to[active] <= b.loss[active])]] = True
 
     active = active[~b.closed[active]]
@@ -99,20 +106,27 @@ def _narrow(
     open_ended, right = active[~bracketed], active[bracketed]
     exhausted = scales[open_ended] >= _LARGEST_SCALE
     scales[open_ended[~exhausted]] *= _GALLOP
-    scales[right] = (b.rise[right] - b.rise_to[right]) / (b.loss_to[right] - b.loss[right])
-    flat = scales[right] <= 0
-    b.closed[right[flat]] = True
-    return np.concatenate([open_ended[~exhausted], right[~flat]])
+    # Below 0 where the corner with more loss is above the truth: then the corner of greatest rise is asked for.
+    scales[right] = np.maximum((b.rise[right] - b.rise_to[right]) / (b.loss_to[right] - b.loss[right]), 0.0)
+    return np.concatenate([open_ended[~exhausted], right])
 
 
-def _upper_bounds(bound: Bound, b: _Brackets, scales: FloatArray) -> FloatArray:
-    """What no output can exceed: on the bracket's edge where it is closed, at its outer corner where the search was
-    cut short, on the supporting line m + s b = const beyond the last corner where no end was found."""
-    open_ended = np.isnan(b.loss_to)
-    scales = np.where(open_ended, scales, 1.0)
-    reach = 2.0 * (1.0 + np.abs(b.rise) + scales * b.loss) / scales + 1.0 / scales**2
-    rise_to = np.where(open_ended, b.rise - scales * reach, b.rise_to)
+def _upper_bounds(bound: Bound, b: _Brackets) -> FloatArray:
+    """What no output can exceed: on the bracket's edge where it is closed, on the two supporting lines m + s b = const
+    at its corners where the search was cut short, on the line beyond the last corner where no end was found."""
+    open_ended, asked = np.isnan(b.loss_to), ~np.isnan(b.scale)
+    scale = np.where(open_ended, b.scale, 1.0)
+    reach = 2.0 * (1.0 + np.abs(b.rise) + scale * b.loss) / scale + 1.0 / scale**2
+    rise_to = np.where(open_ended, b.rise - scale * reach, b.rise_to)
     loss_to = np.where(open_ended, b.loss + reach, b.loss_to)
     on_line = bound.best_between(b.rise, b.loss, rise_to, loss_to)
-    corner = bound.violation(np.maximum(b.rise, rise_to), loss_to)
-    return np.where(b.closed | open_ended, on_line, corner)
+
+    low, high = np.where(asked, b.scale, 0.0), np.where(open_ended, 1.0, b.scale_to)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        meet = (rise_to - b.rise + high * loss_to - low * b.loss) / (high - low)
+    meet = np.where(asked & (high > low), np.clip(meet, b.loss, loss_to), b.loss)
+    peak = rise_to + high * (loss_to - meet)
+    on_lines = np.maximum(
+        bound.best_between(b.rise, b.loss, peak, meet), bound.best_between(peak, meet, rise_to, loss_to)
+    )
+    return np.where(b.closed | open_ended, on_line, on_lines)

@@ -102,6 +102,8 @@ class Solver(ABC):
     name: ClassVar[str]
     #: Whether a hard margin (C = inf) can be asked of it.
     hard_margin: ClassVar[bool] = False
+    #: Whether the certificate's gap closes, so that stopping above ``tol`` deserves a warning.
+    certifies: ClassVar[bool] = True
     #: Steps taken when the user sets no limit.
     default_max_iter: ClassVar[int] = 1000
 
@@ -117,6 +119,10 @@ class Solver(ABC):
     @abstractmethod
     def step(self, problem: Problem, state: Any) -> None:
         """Change the state for the better; ends with what is needed for a certificate."""
+
+    def adapt(self, problem: Problem, state: Any, seed: int = 0) -> State:
+        """A state for the same examples under another objective, from where `state` ended; by default its weights."""
+        return self.init(problem, seed, state.best_w)
 
     def resume(self, problem: Problem, state: Any) -> None:
         """Called once before the first step of a restored or warm-started state."""

@@ -32,14 +32,21 @@ class ProximalState(State):
     """Weights, centre and working sets."""
 
     _saved: ClassVar[tuple[str, ...]] = ("z",)
-    _counters: ClassVar[tuple[str, ...]] = ("rho", "clock", "spent", "decoded", "first_budget")
+    _counters: ClassVar[tuple[str, ...]] = (
+        "rho", "clock", "spent", "decoded", "first_left", "first_budget",
+        "effort", "marked_gap", "marked_at",
+    )  # fmt: skip
 
-    def __init__(self, problem: Problem, seed: int, start: FloatArray | None, most_slots: int) -> None:
+    def __init__(
+        self, problem: Problem, seed: int, start: FloatArray | None, most_slots: int, first_sweeps: int
+    ) -> None:
         super().__init__(problem, seed, start)
         self.z = self.w.copy()
         self.sets = WorkingSets(problem, most_slots)
         self.rho, self.clock = np.inf, 0
         self.spent, self.decoded = 0.0, 0.0  # operations of decode and insert; sweeps they were for
+        self.first_left = first_sweeps if start is None else 0  # sweeps in mini-batches still to come
+        self.effort, self.marked_gap, self.marked_at = 1.0, np.inf, 0  # see ProximalWorkingSets.patience
         self.first_budget = 0.0  # hard margin: where the growing budgets began
 
     def dual_sum(self) -> FloatArray:
@@ -81,6 +88,9 @@ class ProximalWorkingSets(Solver):
     inner_gap : cached planes are left when the restricted gap is below this share of what it was …
     cheap_share : … or when they have cost this many times the operations of decoding and inserting.
     chunk : consecutive examples visited together in a pass.
+    patience, progress : when so many rounds have not brought the gap below that share of what it was, the inner
+        problems are solved twice as well, with less weight on the centre. In the limit (ρ = 1, exact inner solutions)
+        this is the cutting-plane method, which cannot stall.
     skip_share : blocks with less than this share of the mean gap wait for every fifth pass.
     """
 
@@ -101,10 +111,32 @@ class ProximalWorkingSets(Solver):
     chunk: int = 32
     skip_share: float = 0.1
     most_passes: int = 50
+    patience: int = 12
+    progress: float = 0.8
+    most_effort: float = 4096.0
     vector_speed: float = 4.0  # multiply-adds of a decoder that take as long as one nonzero of a plane
+    round_operations: float = 2e5  # what a round and …
+    pass_operations: float = 3e4  # … a pass cost beside their nonzeros, which matters for small problems
 
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> ProximalState:
-        return ProximalState(problem, seed, start, self.most_slots)
+        return ProximalState(problem, seed, start, self.most_slots, self.first_sweeps)
+
+    def adapt(self, problem: Problem, state: ProximalState, seed: int = 0) -> ProximalState:
+        """The working sets of a solved problem for another C: dual values, u and ρ grow in proportion."""
+        if problem.objective.hard or not np.isfinite(state.rho):
+            return super().adapt(problem, state, seed)
+        new = ProximalState(problem, seed, state.best_w, self.most_slots, self.first_sweeps)
+        old, sets = state.sets, new.sets
+        sets.restore(old.arrays())
+        budgets = problem.objective.budgets
+        before = 1.0 / old.ridge if old.unlimited else old.budget
+        factors = budgets / before
+        sets.budget[:] = np.inf if sets.unlimited else budgets
+        sets.scale_alpha(factors)
+        new.rho = max(1.0, state.rho * float(factors.mean()))
+        new.spent, new.decoded, new.clock = state.spent, state.decoded, state.clock
+        new.w = ((new.rho - 1.0) * new.z + sets.combination()) / new.rho
+        return new
 
     def planned_bytes(self, problem: Problem) -> float:
         planes = 3.0 * float(problem.examples.plane_entries.mean()) * problem.n_examples
@@ -112,24 +144,24 @@ class ProximalWorkingSets(Solver):
 
     def resume(self, problem: Problem, state: ProximalState) -> None:
         calls = problem.oracle_calls
-        if state.iteration >= self.first_sweeps:
+        if state.first_left == 0:
             problem.decode(state.w, problem.everyone)
             problem.oracle_calls = calls
 
     # ------------------------------------------------------------------ a step
 
     def step(self, problem: Problem, state: ProximalState) -> None:
-        warm = state.iteration == 0 and state.w.any()
-        if warm:
-            self._begin_from_weights(problem, state)
-        elif state.iteration < self.first_sweeps:
+        if state.first_left > 0:
             state.clock += 1
             self._batched_sweep(problem, state)
             self._cheap_passes(problem, state)
-            if state.iteration + 1 < self.first_sweeps:
+            state.first_left -= 1
+            if state.first_left > 0:
                 return
-        else:
+        elif state.iteration > 0:
             self._improve(problem, state)
+        elif np.isinf(state.rho):
+            self._begin_from_weights(problem, state)
         state.clock += 1
         self._decode(problem, state, problem.everyone)
         self._certify(problem, state)
@@ -218,6 +250,15 @@ class ProximalWorkingSets(Solver):
             feasible_scale(problem, state)
         else:
             state.offer(problem, state.w)
+        self._watch_progress(state)
+
+    def _watch_progress(self, state: ProximalState) -> None:
+        gap = state.best_primal - state.best_dual
+        if gap < self.progress * state.marked_gap or not np.isfinite(gap):
+            state.marked_gap, state.marked_at = gap, state.clock
+        elif state.clock - state.marked_at >= self.patience:
+            state.effort = min(2.0 * state.effort, self.most_effort)
+            state.marked_gap, state.marked_at = gap, state.clock
 
     def _balanced(self, problem: Problem, state: ProximalState) -> float:
         """The next ρ, from the two parts of the gap at present."""
@@ -229,7 +270,7 @@ class ProximalWorkingSets(Solver):
         else:
             penalties = float(objective.penalties(problem.hinges).sum())
         block_gap = penalties + price - state.sets.gain() + float(u @ w)
-        low, high = self.balance
+        low, high = (bound / state.effort for bound in self.balance)
         if proximal_gap > high * block_gap:
             return max(1.0, state.rho / self.balance_step)
         return state.rho * self.balance_step if proximal_gap < low * block_gap else state.rho
@@ -242,18 +283,19 @@ class ProximalWorkingSets(Solver):
             return
         sets, n = state.sets, problem.n_examples
         mean_gap = first_gap = float(sets.gap.mean())
-        allowed, spent = self.cheap_share * state.spent / max(state.decoded, 1e-9), 0
+        allowed = state.effort * self.cheap_share * (self.round_operations + state.spent / max(state.decoded, 1e-9))
+        spent = 0.0
         chunks = np.arange(-(-n // self.chunk) * self.chunk).reshape(-1, self.chunk)
-        for k in range(self.most_passes):
+        for k in range(int(self.most_passes * state.effort)):
             order = state.rng.permutation(chunks).ravel()
             total, operations = sets.sweep(
                 order[order < n], self.skip_share * mean_gap if k % 5 else -1.0, state.clock if k else 0, state.w,
                 state.rho, state.clock, self.moves,
             )  # fmt: skip
-            mean_gap, spent = total / n, spent + operations
-            if k % 2 and state.iteration >= self.first_sweeps:
+            mean_gap, spent = total / n, spent + operations + self.pass_operations
+            if k % 2 and state.first_left == 0:
                 state.move_centre(state.rho)
-            if mean_gap <= self.inner_gap * first_gap or spent > allowed:
+            if mean_gap <= self.inner_gap / state.effort * first_gap or spent > allowed:
                 return
 
     # ------------------------------------------------------------------ hard margin

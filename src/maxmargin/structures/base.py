@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -132,6 +133,23 @@ class Examples(ABC):
     def output(self, example: int, key: int, code: CodeArray) -> Any:
         """The output that a code stands for, as the user knows outputs."""
 
+    def outputs(self, answers: Answers) -> list[Any]:
+        """The outputs of all examples."""
+        spans = zip(self.code_offsets[:-1].tolist(), self.code_offsets[1:].tolist(), strict=True)
+        keys = answers.keys.tolist()
+        return [self.output(i, keys[i], answers.codes[a:b]) for i, (a, b) in enumerate(spans)]
+
+    def digest(self) -> str:
+        """A short fingerprint of the data, by which a checkpoint knows its own."""
+        crc = 0
+        for array in self.digest_arrays():
+            crc = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).ravel(), crc)
+        return f"{crc:08x}"
+
+    @abstractmethod
+    def digest_arrays(self) -> tuple[AnyArray, ...]:
+        """The arrays that make the data what they are."""
+
     def forget(self, live: Iterable[tuple[int, int]]) -> None:
         """Only these (example, key) pairs are still held by the solver; by default codes need no upkeep."""
         return None
@@ -155,6 +173,10 @@ class Compiled(Structure, BaseEstimator):
     @abstractmethod
     def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> Examples:
         """Flat arrays for these examples. Without Y they can only be predicted."""
+
+    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> Examples:
+        """`fit` and `encode` in one."""
+        return self.fit(X, Y).encode(X, Y)
 
     @abstractmethod
     def feature_names(self) -> AnyArray:

@@ -321,6 +321,14 @@ class ChainExamples(Examples):
         names = self.structure.labels_.values
         return [names[c] for c in code]
 
+    def outputs(self, answers: Answers) -> list[Any]:
+        values = self.structure.labels_.array()[answers.codes].tolist()
+        ends = self.code_offsets.tolist()
+        return [values[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+
+    def digest_arrays(self) -> tuple[AnyArray, ...]:
+        return self.rows.data, self.rows.indices, self.code_offsets, self.labels
+
 
 _NO_ROWS = np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0)
 

@@ -50,7 +50,8 @@ class Rows:
     def scores(self, weights: FloatArray, rows: IntArray) -> FloatArray:
         """X[rows] @ weights, for weights of shape (n_columns, K)."""
         if self.dense is not None:
-            part = self.dense if len(rows) == len(self.dense) else self.dense[rows]
+            all_in_order = len(rows) == len(self.dense) and bool((rows[1:] > rows[:-1]).all())
+            part = self.dense if all_in_order else self.dense[rows]
             if not self.constant:
                 return part @ weights
             table = part @ weights[:-1]

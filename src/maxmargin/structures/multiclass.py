@@ -142,6 +142,12 @@ class MulticlassExamples(Examples):
     def output(self, example: int, key: int, code: CodeArray) -> Any:
         return self.label_values[int(code[0])]
 
+    def outputs(self, answers: Answers) -> list[Any]:
+        return [self.label_values[code] for code in answers.codes.tolist()]
+
+    def digest_arrays(self) -> tuple[AnyArray, ...]:
+        return self.rows.data, self.rows.indices, self.labels
+
 
 @kernel
 def decode_labels(ids, scores, labels, costs, scales, form, codes, losses, rises, keys):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import scipy.sparse as sp
 
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.planes import HASH_PRIME, HASH_START, TRUTH, Answers, Planes
+from maxmargin.planes import HASH_PRIME, HASH_START, TRUTH, Answers, Planes, spans
 from maxmargin.structures.base import Examples, Structure, StructureError
 
 if TYPE_CHECKING:
@@ -44,6 +45,16 @@ def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
     return sparse_vector(dense)
 
 
+@dataclass
+class _Batch:
+    """What one call of `decode` found."""
+
+    ids: IntArray
+    keys: IntArray
+    planes: Planes
+    outputs: list[Any]
+
+
 class OwnExamples(Examples):
     """Calls the user's methods example by example and lays their answers out as planes.
 
@@ -53,7 +64,7 @@ class OwnExamples(Examples):
 
     def __init__(self, structure: Structure, X: Sequence[Any], Y: Sequence[Any]) -> None:
         self.structure, self.X, self.Y = structure, X, Y
-        self.n_examples = len(X)
+        self.n_examples = len(Y)
         self.exact = bool(structure.exact)
         self.code_offsets = np.zeros(self.n_examples + 1, np.int64)
         self.operations = OPERATIONS_PER_ARGMAX * self.n_examples
@@ -61,97 +72,91 @@ class OwnExamples(Examples):
         self.truths = self._encode_truths()
         self.dim = int(self.size)  # type: ignore[arg-type]
         self.plane_entries = 2 * np.diff(self.truths.indptr) + 1
-        self._recent: list[dict[int, tuple[Planes, int, Any]]] = [{} for _ in range(self.n_examples)]
+        self._batches: list[_Batch] = []
         self._held: dict[tuple[int, int], Any] = {}
         self._scratch = threading.local()
 
     def _encode_truths(self) -> Planes:
-        def truth(i: int, x: Any, y: Any) -> Any:
-            return self.structure.joint_feature(x, y)
-
-        rows = [self._row(i, psi) for i, psi in self._each("joint_feature", np.arange(self.n_examples), truth)]
+        ids, psis = np.arange(self.n_examples), []
+        try:
+            for i in range(self.n_examples):
+                psis.append(self.structure.joint_feature(self.X[i], self.Y[i]))
+        except Exception as error:
+            raise _named(error, len(psis), "joint_feature") from error
+        truths = self._rows(ids, psis)
         if self.size is None:
             raise StructureError(
                 "joint_feature gives (indices, values) or a dict, so the structure must say how many weights there "
                 "are: set its attribute `size`"
             )
-        truths = _stack(rows)
-        self._check_finite(np.arange(self.n_examples), truths)
+        self._check_rows(ids, truths)
         return truths
 
-    def _each(self, name: str, ids: IntArray, call: Callable[[int, Any, Any], Any]) -> Iterable[tuple[int, Any]]:
-        """call(i, x, y) for each of ids; what it raises is raised again with the example's name."""
-        X, Y, i = self.X, self.Y, -1
-        try:
-            for i in ids.tolist():
-                yield i, call(i, X[i], Y[i])
-        except StructureError:
-            raise
-        except Exception as error:
-            raise StructureError(f"X[{i}]: {name} raised {type(error).__name__}: {error}") from error
-
-    def _row(self, i: int, psi: Any) -> tuple[AnyArray, AnyArray]:
-        try:
-            indices, values, length = sparse_vector(psi)
-        except (TypeError, ValueError) as error:
-            raise StructureError(f"X[{i}]: joint_feature returned {type(psi).__name__}: {error}") from None
-        if length is not None and length != self.size:
-            if self.size is not None:
-                raise StructureError(f"X[{i}]: joint_feature has {length} entries, expected {self.size}")
-            self.size = length
-        if len(indices) != len(values):
-            raise StructureError(f"X[{i}]: joint_feature has {len(indices)} indices but {len(values)} values")
-        return indices, values
-
     def begin(self, ids: IntArray) -> None:
-        for i in ids.tolist():
-            self._recent[i] = {}
+        self._batches = []
 
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        ask, w = self.structure.loss_augmented_argmax, _read_only(w)
-        scale = dict(zip(ids.tolist(), scales.tolist(), strict=True))
-        self._answer(w, ids, "loss_augmented_argmax", lambda i, x, y: ask(w, x, y, scale[i]), answers)
+        self._answer(w, ids, "loss_augmented_argmax", scales.tolist(), answers)
 
     def exact_for(self, bound: Bound) -> bool:
         return hasattr(self.structure, "bound_argmax")
 
     def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
-        ask, w = self.structure.bound_argmax, _read_only(w)  # type: ignore[attr-defined]
-        self._answer(w, ids, "bound_argmax", lambda i, x, y: ask(w, x, y, bound), answers)
+        self._answer(w, ids, "bound_argmax", [bound] * len(ids), answers)
 
-    def _answer(
-        self, w: FloatArray, ids: IntArray, name: str, ask: Callable[[int, Any, Any], Any], answers: Answers
-    ) -> None:
-        joint_feature, loss = self.structure.joint_feature, self.structure.loss
-        outputs, rows, losses = [], [], np.empty(len(ids))
+    def _answer(self, w: FloatArray, ids: IntArray, name: str, last: list[Any], answers: Answers) -> None:
+        """Ask the structure for each of ids, with the r-th of `last` as the last argument."""
+        X, Y, w = self.X, self.Y, _read_only(w)
+        ask, joint_feature, loss = getattr(self.structure, name), self.structure.joint_feature, self.structure.loss
+        outputs: list[Any] = []
+        psis: list[Any] = []
+        losses: list[float] = []
+        try:
+            for i, argument in zip(ids.tolist(), last, strict=True):
+                x, y = X[i], Y[i]
+                output = ask(w, x, y, argument)
+                outputs.append(output)
+                psis.append(joint_feature(x, output))
+                losses.append(loss(y, output))
+        except Exception as error:
+            r = len(losses)
+            culprit = name if len(outputs) == r else "joint_feature" if len(psis) == r else "loss"
+            raise _named(error, int(ids[r]), culprit) from error
+        values = _numbers(losses, ids)
+        planes, rises, keys = self._differences(ids, self._rows(ids, psis), values, w)
+        answers.losses[ids], answers.rises[ids], answers.keys[ids] = values, rises, keys
+        self._batches.append(_Batch(ids, keys, planes, outputs))
 
-        def call(i: int, x: Any, y: Any) -> tuple[Any, Any, float]:
-            output = ask(i, x, y)
-            return output, joint_feature(x, output), loss(y, output)
-
-        for i, (output, psi, value) in self._each(name, ids, call):
-            try:
-                losses[len(rows)] = value
-            except (TypeError, ValueError):
-                raise StructureError(f"X[{i}]: loss returned {value!r}, expected a number") from None
-            outputs.append(output)
-            rows.append(self._row(i, psi))
-        planes, rises, keys = self._differences(ids, _stack(rows), losses, w)
-        answers.losses[ids], answers.rises[ids], answers.keys[ids] = losses, rises, keys
-        for r, (i, key) in enumerate(zip(ids.tolist(), keys.tolist(), strict=True)):
-            self._recent[i][key] = (planes, r, outputs[r])
+    def _rows(self, ids: IntArray, psis: list[Any]) -> Planes:
+        """Joint features of any form as CSR rows."""
+        pairs = []
+        for r, psi in enumerate(psis):
+            if type(psi) is tuple and len(psi) == 2:  # the fast way in
+                indices, values, length = psi[0], psi[1], None
+            else:
+                try:
+                    indices, values, length = sparse_vector(psi)
+                except (TypeError, ValueError) as error:
+                    raise StructureError(
+                        f"X[{ids[r]}]: joint_feature returned {type(psi).__name__}: {error}"
+                    ) from None
+            if length is not None and length != self.size:
+                if self.size is not None:
+                    raise StructureError(f"X[{ids[r]}]: joint_feature has {length} entries, expected {self.size}")
+                self.size = length
+            if len(indices) != len(values):
+                raise StructureError(
+                    f"X[{ids[r]}]: joint_feature has {len(indices)} indices but {len(values)} values"
+                )
+            pairs.append((indices, values))
+        return _stack(ids, pairs)
 
     def _differences(
         self, ids: IntArray, found: Planes, losses: FloatArray, w: FloatArray
     ) -> tuple[Planes, FloatArray, IntArray]:
         """Planes, rises and keys of the joint features found."""
         truths, n = self.truths, len(ids)
-        low, high = (found.indices.min(), found.indices.max()) if len(found.indices) else (0, 0)
-        if low < 0 or high >= self.dim:
-            bad = low if low < 0 else high
-            r = int(np.searchsorted(found.indptr, np.flatnonzero(found.indices == bad)[0], "right")) - 1
-            raise StructureError(f"X[{ids[r]}]: joint_feature has index {bad}, expected 0 to {self.dim - 1}")
-        self._check_finite(ids, found)
+        self._check_rows(ids, found)
         room = int((truths.indptr[ids + 1] - truths.indptr[ids]).sum() + len(found.indices))
         planes = Planes(np.zeros(n + 1, np.int64), np.empty(room, np.uint32), np.empty(room))
         rises, keys = np.empty(n), np.empty(n, np.int64)
@@ -160,32 +165,58 @@ class OwnExamples(Examples):
             scratch = self._scratch.array = np.zeros(self.dim)
         subtract_rows(
             ids, truths.indptr, truths.indices, truths.values, found.indptr, found.indices, found.values,
-            (losses + 0.0).view(np.int64), w, scratch, planes.indptr, planes.indices, planes.values,
+            losses.view(np.int64), w, scratch, planes.indptr, planes.indices, planes.values,
             planes.values.view(np.int64), rises, keys,
         )  # fmt: skip
         return planes, rises, keys
 
-    def _check_finite(self, ids: IntArray, found: Planes) -> None:
-        finite = np.isfinite(found.values)
-        if not finite.all():
-            q = int(np.flatnonzero(~finite)[0])
-            r = int(np.searchsorted(found.indptr, q, "right")) - 1
+    def _check_rows(self, ids: IntArray, found: Planes) -> None:
+        """Indices in range and values finite, else a sentence with the first example where they are not."""
+        if len(found.indices) == 0:
+            return
+        fine = np.isfinite(found.values)
+        if fine.all() and found.indices.min() >= 0 and found.indices.max() < self.size:
+            return
+        q = int(np.flatnonzero(~fine | (found.indices < 0) | (found.indices >= self.size))[0])
+        r = int(np.searchsorted(found.indptr, q, "right")) - 1
+        if not fine[q]:
             raise StructureError(f"X[{ids[r]}]: joint_feature has the value {found.values[q]}, expected finite numbers")
+        raise StructureError(f"X[{ids[r]}]: joint_feature has index {found.indices[q]}, expected 0 to {(self.size or 0) - 1}")
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
-        rows = []
-        for i, key in zip(ids.tolist(), answers.keys[ids].tolist(), strict=True):
-            batch, r, output = self._recent[i][key]
-            span = slice(batch.indptr[r], batch.indptr[r + 1])
-            rows.append((batch.indices[span], batch.values[span]))
-            self._held[i, key] = output
-        stacked = _stack(rows)
-        stacked.indices = stacked.indices.astype(np.uint32, copy=False)
-        return stacked
+        """Rows of the answers that the last `decode` left for ids."""
+        batch, rows = self._locate(ids, answers.keys[ids])
+        for i, key, r in zip(ids.tolist(), answers.keys[ids].tolist(), rows.tolist(), strict=True):
+            self._held[i, key] = batch.outputs[r]
+        found = batch.planes
+        at = spans(rows, found.indptr)
+        indptr = np.zeros(len(ids) + 1, np.int64)
+        np.cumsum(np.diff(found.indptr)[rows], out=indptr[1:])
+        return Planes(indptr, found.indices[at], found.values[at])
+
+    def _locate(self, ids: IntArray, keys: IntArray) -> tuple[_Batch, IntArray]:
+        """The answers found since `begin` as one batch, and the row of each (example, key)."""
+        if len(self._batches) > 1:
+            parts = self._batches
+            counts = np.concatenate([np.diff(part.planes.indptr) for part in parts])
+            planes = Planes(
+                np.concatenate([[0], np.cumsum(counts)]),
+                np.concatenate([part.planes.indices[: part.planes.indptr[-1]] for part in parts]),
+                np.concatenate([part.planes.values[: part.planes.indptr[-1]] for part in parts]),
+            )
+            every = [np.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "keys")]
+            self._batches = [_Batch(*every, planes, [output for part in parts for output in part.outputs])]
+        batch = self._batches[0]
+        row = {pair: r for r, pair in enumerate(zip(batch.ids.tolist(), batch.keys.tolist(), strict=True))}
+        rows = np.fromiter((row[pair] for pair in zip(ids.tolist(), keys.tolist(), strict=True)), np.int64, len(ids))
+        return batch, rows
 
     def output(self, example: int, key: int, code: CodeArray) -> Any:
         """The user's own object; None for a plane that came from a checkpoint of another session."""
         return self.Y[example] if key == TRUTH else self._held.get((example, key))
+
+    def digest_arrays(self) -> tuple[AnyArray, ...]:
+        return self.truths.indptr, self.truths.indices, self.truths.values
 
     def forget(self, live: Iterable[tuple[int, int]]) -> None:
         self._held = {pair: self._held[pair] for pair in live if pair in self._held}
@@ -197,13 +228,42 @@ def _read_only(w: FloatArray) -> FloatArray:
     return view
 
 
-def _stack(rows: list[tuple[AnyArray, AnyArray]]) -> Planes:
-    indptr = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum([len(indices) for indices, _ in rows], out=indptr[1:])
+def _named(error: Exception, example: int, method: str) -> StructureError:
+    return StructureError(f"X[{example}]: {method} raised {type(error).__name__}: {error}")
+
+
+def _numbers(losses: list[Any], ids: IntArray) -> FloatArray:
+    try:
+        values = np.array(losses, float)
+        if values.ndim == 1:
+            return values + 0.0  # no negative zero: the hash reads bits
+    except (TypeError, ValueError):
+        pass
+    for r, loss in enumerate(losses):
+        try:
+            fine = np.ndim(loss) == 0 and float(loss) is not None
+        except (TypeError, ValueError):
+            fine = False
+        if not fine:
+            raise StructureError(f"X[{ids[r]}]: loss returned {loss!r}, expected a number")
+    return np.array([float(loss) for loss in losses])
+
+
+def _stack(ids: IntArray, pairs: list[tuple[Any, Any]]) -> Planes:
+    indptr = np.zeros(len(pairs) + 1, np.int64)
+    np.cumsum([len(indices) for indices, _ in pairs], out=indptr[1:])
     if indptr[-1] == 0:
         return Planes(indptr, np.zeros(0, np.int64), np.zeros(0))
-    values = np.concatenate([values for _, values in rows])
-    return Planes(indptr, np.concatenate([indices for indices, _ in rows]), values.astype(float, copy=False))
+    try:
+        indices = np.concatenate([indices for indices, _ in pairs])
+        values = np.concatenate([values for _, values in pairs]).astype(float, copy=False)
+        if indices.dtype.kind not in "iu":
+            if (indices != indices.astype(np.int64)).any():
+                raise ValueError("indices must be whole numbers")
+            indices = indices.astype(np.int64)
+    except (TypeError, ValueError) as error:
+        raise StructureError(f"X[{ids[0]}] and following: joint_feature cannot be read: {error}") from None
+    return Planes(indptr, indices, values)
 
 
 @kernel

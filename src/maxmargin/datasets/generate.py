@@ -1,0 +1,45 @@
+"""Generated data with a seed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin._types import AnyArray, FloatArray
+
+
+def make_multiclass(
+    n: int = 200, *, n_features: int = 10, n_classes: int = 4, noise: float = 1.0, random_state: int = 0
+) -> tuple[FloatArray, AnyArray]:
+    """Rows with labels of a random linear classifier, its scores disturbed by Gaussian noise."""
+    rng = np.random.default_rng(random_state)
+    X = rng.normal(size=(n, n_features))
+    scores = X @ rng.normal(size=(n_features, n_classes)) + noise * rng.normal(size=(n, n_classes))
+    return X, scores.argmax(axis=1)
+
+
+def make_chains(
+    n: int = 100,
+    *,
+    n_features: int = 8,
+    n_labels: int = 4,
+    min_length: int = 3,
+    max_length: int = 9,
+    noise: float = 1.5,
+    random_state: int = 0,
+) -> tuple[list[FloatArray], list[AnyArray]]:
+    """Sequences of a hidden Markov chain: sticky label changes, each label with its own mean, Gaussian noise.
+
+    Neighbours carry information that a single token does not, so that a chain does better than a classifier.
+    """
+    rng = np.random.default_rng(random_state)
+    means = rng.normal(size=(n_labels, n_features))
+    change = np.cumsum(rng.dirichlet(np.full(n_labels, 0.5), size=n_labels), axis=1)
+    X, Y = [], []
+    for length in rng.integers(min_length, max_length + 1, size=n):
+        y = np.empty(length, np.int64)
+        y[0] = rng.integers(n_labels)
+        for t in range(1, length):
+            y[t] = min(int(np.searchsorted(change[y[t - 1]], rng.random())), n_labels - 1)
+        X.append(means[y] + noise * rng.normal(size=(length, n_features)))
+        Y.append(y)
+    return X, Y

@@ -1,0 +1,49 @@
+"""Loaders of real data. The data are not part of the package: they are read from the directory in MAXMARGIN_DATA."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import numpy as np
+
+from maxmargin._types import AnyArray, FloatArray
+
+
+def data_folder(name: str) -> Path:
+    """The folder of one data set; a sentence when it is not there."""
+    root = os.environ.get("MAXMARGIN_DATA")
+    if not root:
+        raise FileNotFoundError(f"data set {name!r}: set MAXMARGIN_DATA to the directory that holds it")
+    folder = Path(root) / name
+    if not folder.is_dir():
+        raise FileNotFoundError(f"data set {name!r}: no folder {name} in MAXMARGIN_DATA")
+    return folder
+
+
+def load_ocr_letters(folds: set[int] | None = None) -> tuple[list[FloatArray], list[AnyArray]]:
+    """Handwritten words (Kassel, Taskar): per letter 128 binary pixels, labels "a" … "z"; all words or some folds."""
+    with np.load(data_folder("ocr_letters") / "letters.npz", allow_pickle=False) as file:
+        pixels, labels, offsets, fold = (file[name] for name in ("pixels", "labels", "offsets", "folds"))
+    letters = np.array(list("abcdefghijklmnopqrstuvwxyz"))[labels]
+    words = [i for i in range(len(fold)) if folds is None or int(fold[i]) in folds]
+    spans = [slice(offsets[i], offsets[i + 1]) for i in words]
+    return [np.unpackbits(pixels[s], axis=1).astype(float) for s in spans], [letters[s] for s in spans]
+
+
+def load_conll2002(part: str = "train") -> tuple[list[list[tuple[str, str]]], list[list[str]]]:
+    """Spanish news with named entities: sentences of (word, part of speech), and their BIO labels.
+
+    ``part`` is ``"train"``, ``"testa"``, ``"testb"`` or ``"train.first300"``.
+    """
+    path = data_folder("conll2002_esp") / f"esp.{part}.gz"
+    sentences: list[list[tuple[str, str]]] = []
+    tags: list[list[str]] = []
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        for block in file.read().split("\n\n"):
+            rows = [line.split() for line in block.splitlines() if line.strip()]
+            if rows:
+                sentences.append([(word, pos) for word, pos, _ in rows])
+                tags.append([tag for _, _, tag in rows])
+    return sentences, tags

@@ -1,0 +1,132 @@
+"""Ways to look inside a fitted model: the planes it rests on, its weights, one decision."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.problem import Problem
+from maxmargin.solvers.base import State
+from maxmargin.structures.base import Structure
+from maxmargin.structures.own import sparse_vector
+
+
+@dataclass(frozen=True)
+class SupportPlane:
+    """One active plane: ``w = Σ alpha · plane``.
+
+    Attributes
+    ----------
+    example : position of the example among those that were trained on.
+    output : the competing output; None where it is no longer known (own structures after `resume`).
+    alpha : dual value.
+    value : b of the plane: the loss, or its root for quadratic slack.
+    """
+
+    example: int
+    output: Any
+    alpha: float
+    value: float
+
+
+@dataclass(frozen=True)
+class Support:
+    """The planes with a dual value above 0, as a sequence of `SupportPlane` and as arrays."""
+
+    examples: IntArray
+    outputs: list[Any]
+    alphas: FloatArray
+    values: FloatArray
+    planes: sp.csr_array
+
+    @classmethod
+    def of(cls, problem: Problem, state: State) -> Support | None:
+        found = state.support(problem)
+        if found is None:
+            return None
+        outputs = [
+            problem.examples.output(int(i), int(key), code)
+            for i, key, code in zip(found["example"], found["key"], found["codes"], strict=True)
+        ]
+        planes = found["planes"].matrix(problem.dim)
+        return cls(found["example"], outputs, found["alpha"], found["value"], planes)
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def __getitem__(self, position: int) -> SupportPlane:
+        return SupportPlane(
+            int(self.examples[position]), self.outputs[position], float(self.alphas[position]),
+            float(self.values[position]),
+        )  # fmt: skip
+
+    def __iter__(self) -> Iterator[SupportPlane]:
+        return (self[position] for position in range(len(self)))
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Why an output won.
+
+    Attributes
+    ----------
+    prediction, score : the best output and its score.
+    runner_up, margin : the second best, and by how much it lost; None and infinite where there is no other.
+    contributions : (name, amount) of the weights that tell the two apart, largest first; all amounts together are
+        the margin.
+    """
+
+    prediction: Any
+    score: float
+    runner_up: Any
+    margin: float
+    contributions: list[tuple[str, float]]
+
+    def __str__(self) -> str:
+        lines = [f"{self.prediction!r} (score {self.score:.4g}) beats {self.runner_up!r} by {self.margin:.4g}"]
+        lines += [f"  {amount:+.4g}  {name}" for name, amount in self.contributions]
+        return "\n".join(lines)
+
+
+def explain(structure: Structure, w: FloatArray, x: Any, names: AnyArray, n_features: int) -> Decision:
+    """The best output of x against the second best."""
+    best = _two_best(structure, w, x)
+    (prediction, score) = best[0]
+    if len(best) == 1:
+        return Decision(prediction, score, None, float("inf"), [])
+    runner_up, second = best[1]
+    difference = np.zeros(len(w))
+    for sign, output in ((1.0, prediction), (-1.0, runner_up)):
+        indices, values, _ = sparse_vector(structure.joint_feature(x, output))
+        np.add.at(difference, indices.astype(int), sign * values)
+    amounts = w * difference
+    order = np.argsort(-np.abs(amounts), kind="stable")[:n_features]
+    contributions = [(str(names[j]), float(amounts[j])) for j in order if amounts[j] != 0]
+    return Decision(prediction, score, runner_up, score - second, contributions)
+
+
+def _two_best(structure: Structure, w: FloatArray, x: Any) -> list[tuple[Any, float]]:
+    if hasattr(structure, "topk"):
+        return list(structure.topk(w, x, 2))
+    if hasattr(structure, "enumerate"):
+        scored = []
+        for output in structure.enumerate(x):
+            indices, values, _ = sparse_vector(structure.joint_feature(x, output))
+            scored.append((output, float(values @ w[indices.astype(int)])))
+        return sorted(scored, key=lambda pair: -pair[1])[:2]
+    raise TypeError(f"to name a runner-up, {type(structure).__name__} needs topk(w, x, k) or enumerate(x)")
+
+
+def weights_frame(names: AnyArray, w: FloatArray) -> Any:
+    """Names and weights as a pandas frame, largest first."""
+    try:
+        import pandas as pd
+    except ImportError:
+        raise ImportError("weights as a data frame need pandas: pip install 'maxmargin[data]'") from None
+    order = np.argsort(-np.abs(w), kind="stable")
+    return pd.DataFrame({"feature": names[order], "weight": w[order]})

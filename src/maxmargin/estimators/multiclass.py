@@ -1,0 +1,128 @@
+"""`MulticlassSVM`: rows of features to one of K labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from maxmargin._types import AnyArray, FloatArray
+from maxmargin.estimators._callbacks import with_callbacks
+from maxmargin.estimators.structural import MaxMarginEstimator
+from maxmargin.problem import Problem
+from maxmargin.structures.base import Structure
+from maxmargin.structures.multiclass import Multiclass
+
+
+class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):  # type: ignore[misc]
+    """Multiclass support vector machine (Crammer and Singer 2001): ½‖W‖² + C Σ c_i max_k [Δ(y_i, k) + (w_k − w_{y_i})·x_i].
+
+    Rows may be dense or sparse. All parameters but the first three are those of `StructuralSVM`.
+
+    Parameters
+    ----------
+    C : trade-off; larger fits the training data more closely.
+    loss : ``"zero-one"``, a (K, K) cost matrix in the order of `classes_` (row: true class), or a dict of costs per
+        true class.
+    fit_intercept : a constant feature of value 1 (its weight is regularised like the others).
+    classes : all labels, where a training set may lack some.
+
+    Attributes
+    ----------
+    classes_ : labels in the order of the rows of `coef_`.
+    coef_, intercept_ : weights (K, d) and (K,), also for two classes.
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        loss: Any = "zero-one",
+        fit_intercept: bool = True,
+        classes: Any = None,
+        bound: str = "margin",
+        slack: str = "linear",
+        solver: Any = "auto",
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callbacks: Sequence[Any] | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
+    ) -> None:
+        self.C, self.loss, self.fit_intercept, self.classes = C, loss, fit_intercept, classes
+        self.bound, self.slack, self.solver = bound, slack, solver
+        self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
+        self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
+        self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
+
+    def _make_structure(self) -> Structure:
+        return Multiclass(cost=self.loss, fit_intercept=self.fit_intercept, classes=self.classes_.tolist())
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MulticlassSVM:
+        """Learn from rows X (n, d) with labels y (n,)."""
+        return self._fit(X, y, sample_weight)
+
+    @with_callbacks
+    def resume(self, path: Any, X: Any, y: Any, sample_weight: Any = None) -> MulticlassSVM:
+        """Go on from a checkpoint, bit for bit (see `StructuralSVM.resume`)."""
+        return self._fit(X, y, sample_weight, path)
+
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray]:
+        X, y = validate_data(self, X, Y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(sample_weight, X)
+        X, y, weights = super()._prepare(X, y, sample_weight)
+        self.classes_ = np.unique(y) if self.classes is None else np.asarray(self.classes)
+        return X, y, weights
+
+    def _inherit(self, other: Any) -> None:
+        self.classes_, self.n_features_in_ = other.classes_, other.n_features_in_
+        if hasattr(other, "feature_names_in_"):
+            self.feature_names_in_ = other.feature_names_in_
+
+    def _fitted_attributes(self, weights: FloatArray, problem: Problem | None = None) -> dict[str, Any]:
+        table = weights.reshape(-1, len(self.classes_)).T.copy()
+        if self.fit_intercept:
+            return {"coef_": table[:, :-1], "intercept_": table[:, -1].copy()}
+        return {"coef_": table, "intercept_": np.zeros(len(self.classes_))}
+
+    def _flat_weights(self) -> FloatArray:
+        table = np.column_stack([self.coef_, self.intercept_]) if self.fit_intercept else self.coef_
+        return np.ascontiguousarray(table.T).ravel()
+
+    @property
+    def feature_names_out(self) -> AnyArray:
+        check_is_fitted(self, "coef_")
+        return self.structure_.feature_names(getattr(self, "feature_names_in_", None))  # type: ignore[attr-defined]
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores (n, K); for two classes (n,), positive for the second."""
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        scores: FloatArray = np.asarray(X @ self.coef_.T) + self.intercept_
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> AnyArray:
+        """The label of best score for each row."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of right labels."""
+        return float(ClassifierMixin.score(self, X, y, sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -1,0 +1,112 @@
+"""`SequenceTagger`: a label for every token of a sequence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from maxmargin._types import AnyArray, FloatArray
+from maxmargin.estimators.structural import MaxMarginEstimator
+from maxmargin.problem import Problem
+from maxmargin.structures.base import Structure
+from maxmargin.structures.chain import Chain
+
+
+class SequenceTagger(MaxMarginEstimator):
+    """Tags sequences with a first-order chain trained for a large margin.
+
+    Each x is an array (T, d), a sparse matrix, or a list of tokens, each a dict ``{"word": "casa", "caps": False}`` or a
+    list of strings, as CRF packages take them; each y is a sequence of T labels of any kind. `predict` gives lists of
+    labels.
+
+    All parameters not named here are those of `StructuralSVM`.
+
+    Parameters
+    ----------
+    C : trade-off. The default is chosen for losses that count wrong tokens: see docs/defaults.md.
+    loss : ``"hamming"`` (number of wrong tokens), ``"hamming-share"``, ``"zero-one"`` (whole sequences), a (K, K) cost
+        matrix per token in the order of `classes_` (row: true label), or a dict of costs per true label.
+    constraints : transitions that must never be predicted: None, ``"bio"``, ``"bioes"``, a `Constraints`, or pairs.
+    fit_intercept : a constant feature for every token.
+    transition_features : each x is a pair (tokens, transitions), the second with T − 1 rows of features.
+    classes : all labels, where a training set may lack some.
+
+    Attributes
+    ----------
+    classes_ : the labels, in the order of the tables below.
+    coef_ : all weights; `feature_names_out` names them.
+    transitions_, start_, end_ : weights of label pairs (row: before), of first and of last labels.
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 0.3,
+        loss: Any = "hamming",
+        constraints: Any = None,
+        fit_intercept: bool = True,
+        transition_features: bool = False,
+        classes: Any = None,
+        bound: str = "margin",
+        slack: str = "linear",
+        solver: Any = "auto",
+        tol: float = 1e-2,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callbacks: Sequence[Any] | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
+    ) -> None:
+        self.C, self.loss, self.constraints, self.fit_intercept = C, loss, constraints, fit_intercept
+        self.transition_features, self.classes = transition_features, classes
+        self.bound, self.slack, self.solver = bound, slack, solver
+        self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
+        self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
+        self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
+
+    def _make_structure(self) -> Structure:
+        return Chain(
+            cost=self.loss,
+            constraints=self.constraints,
+            fit_intercept=self.fit_intercept,
+            transition_features=self.transition_features,
+            classes=self.classes,
+        )
+
+    def _fitted_attributes(self, weights: FloatArray, problem: Problem | None = None) -> dict[str, Any]:
+        attributes: dict[str, Any] = {"coef_": weights.copy()}
+        if problem is not None:
+            structure: Chain = problem.examples.structure  # type: ignore[attr-defined]
+            parts = structure.split_weights(attributes["coef_"])
+            attributes |= {
+                "classes_": structure.labels_.array(),
+                "transitions_": parts["transitions"].copy(),
+                "start_": parts["start"].copy(),
+                "end_": parts["end"].copy(),
+            }
+            if structure.tokens_.vocabulary is None:
+                attributes["n_features_in_"] = structure.tokens_.width
+        return attributes
+
+    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+        """Share of tokens with the right label; sample weights count for all tokens of a sequence."""
+        predicted = self.predict(X)
+        if len(predicted) != len(Y):
+            raise ValueError(f"X has {len(predicted)} sequences but Y has {len(Y)}")
+        right, total = np.zeros(len(predicted)), np.zeros(len(predicted))
+        for i, (y, y_hat) in enumerate(zip(Y, predicted, strict=True)):
+            if len(y) != len(y_hat):
+                raise ValueError(f"X[{i}]: {len(y_hat)} rows of features but {len(y)} labels")
+            codes: AnyArray = self.structure_.labels_.encode(list(y), f"Y[{i}]")  # type: ignore[attr-defined]
+            right[i] = sum(self.structure_.labels_.values[c] == v for c, v in zip(codes, y_hat, strict=True))  # type: ignore[attr-defined]
+            total[i] = len(y_hat)
+        weights = np.ones(len(predicted)) if sample_weight is None else np.asarray(sample_weight, float)
+        if total.sum() == 0:
+            raise ValueError("every sequence is empty: there is nothing to score")
+        return float((weights * right).sum() / (weights * total).sum())

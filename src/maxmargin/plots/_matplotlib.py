@@ -1,0 +1,16 @@
+"""matplotlib where it is installed, else a sentence that names the extra."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: Colours that people with any kind of colour vision can tell apart (Okabe and Ito).
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
+
+
+def pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ImportError("plots need matplotlib: pip install 'maxmargin[plot]'") from None
+    return plt

@@ -1,0 +1,93 @@
+"""Proximal bundle: 1-slack cutting planes around a centre that only moves to better weights (Kiwiel 1990; paper 5).
+
+The trial weights minimise the model of `aggregate` plus ½(ρ − 1)‖w − z‖². Where the objective falls by at least a share
+of what the model promised, the centre moves there (serious step), else only the model gets better (null step). With
+u = Σ β A, the gap of the original problem at the trial weights splits into a part that a smaller ρ would close and one
+that more planes would:
+
+    P(w) − D = ½‖u − w‖² + (R(w) − max_k B_k − A_k·w),
+
+and ρ follows whichever is larger.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from maxmargin._types import FloatArray
+from maxmargin.problem import Problem
+from maxmargin.solvers.oneslack import CuttingState, OneSlack
+
+
+class BundleState(CuttingState):
+    """Trial weights w, centre z, proximal weight ρ."""
+
+    _saved: ClassVar[tuple[str, ...]] = ("z", "u")
+    _counters: ClassVar[tuple[str, ...]] = ("rho", "centre_value", "promised")
+
+    def __init__(
+        self, problem: Problem, seed: int, start: FloatArray | None, most_planes: int, keep_rounds: int
+    ) -> None:
+        super().__init__(problem, seed, start, most_planes, keep_rounds)
+        self.z, self.u = self.w.copy(), np.zeros_like(self.w)
+        self.rho, self.centre_value, self.promised = 0.0, np.inf, 0.0
+
+
+@dataclass(frozen=True)
+class ProximalBundle(OneSlack):
+    """Proximal bundle (``solver="bundle"``).
+
+    Parameters
+    ----------
+    most_planes, keep_rounds : as in `OneSlack`.
+    sufficient : share of the promised decrease that makes a step serious.
+    balance : ρ is divided or multiplied by `balance_step` to keep proximal part / model part between these.
+    """
+
+    name: ClassVar[str] = "bundle"
+
+    sufficient: float = 0.01
+    balance: tuple[float, float] = (0.3, 1.0)
+    balance_step: float = 1.3
+    rule: str = "balance"
+
+    def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> BundleState:
+        return BundleState(problem, seed, start, self.most_planes, self.keep_rounds)
+
+    def step(self, problem: Problem, state: BundleState) -> None:
+        value, model = self._cut(problem, state), state.model
+        first = state.rho == 0.0
+        serious = first or state.centre_value - value >= self.sufficient * (state.centre_value - state.promised)
+        state.rho = self._first_rho(state, value) if first else self._next_rho(state, value, serious)
+        if serious:
+            state.z, state.centre_value = state.w, value
+        state.w = model.solve(self.inner_gap * (state.best_primal - state.best_dual), state.z, state.rho)
+        state.u = state.rho * state.w - (state.rho - 1.0) * state.z
+        state.promised = 0.5 * float(state.w @ state.w) + model.level(state.w)
+        state.raise_dual(model.dual(float(state.u @ state.u)))
+
+    @staticmethod
+    def _first_rho(state: BundleState, value: float) -> float:
+        """ρ of a first step that goes where the first plane meets R = 0, about."""
+        away = state.model.row[state.model.count - 1] - state.w
+        return max(1.0, 0.5 * float(away @ away) / value) if value > 0.0 else 1.0
+
+    def _next_rho(self, state: BundleState, value: float, serious: bool) -> float:
+        away = state.u - state.w
+        proximal, model = 0.5 * float(away @ away), value - state.promised
+        low, high = self.balance
+        if self.rule == "kiwiel":
+            v = state.centre_value - state.promised
+            if serious:
+                if state.centre_value - value >= 0.5 * v: return max(1.0, state.rho / 2)
+                return state.rho
+            return state.rho * (1.1 if value > state.centre_value+ v else 1.0)
+        if self.rule == "split":
+            if serious: return max(1.0, state.rho/self.balance_step) if proximal > high*model else state.rho
+            return state.rho * self.balance_step if proximal < low * model else state.rho
+        if proximal > high * model:
+            return max(1.0, state.rho / self.balance_step)
+        return state.rho * self.balance_step if proximal < low * model else state.rho

@@ -1,0 +1,76 @@
+"""1-slack cutting planes: one aggregate plane per sweep (Joachims, Finley, Yu 2009; paper 2, section 3).
+
+The n slacks are replaced by one, ξ ≥ R(w) = Σ penalty_i(H_i(w)). Each sweep of argmaxes at the present weights adds the
+one plane of R that is tight there, and the weights become the minimum of ½‖w‖² + max_k B_k − A_k·w over the planes so
+far. The number of planes needed does not depend on the number of examples. Without a proximal term the steps are long
+and swing: `bundle` needs far fewer sweeps at large C.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from maxmargin._types import AnyArray, FloatArray
+from maxmargin.problem import Problem
+from maxmargin.solvers.aggregate import AggregateModel, sum_planes
+from maxmargin.solvers.base import Solver, State
+
+
+class CuttingState(State):
+    """Weights and the model of the risk."""
+
+    def __init__(
+        self, problem: Problem, seed: int, start: FloatArray | None, most_planes: int, keep_rounds: int
+    ) -> None:
+        super().__init__(problem, seed, start)
+        self.model = AggregateModel(problem.dim, most_planes, keep_rounds)
+
+    def arrays(self) -> dict[str, AnyArray]:
+        return {**super().arrays(), **{f"model.{name}": array for name, array in self.model.arrays().items()}}
+
+    def restore(self, arrays: dict[str, AnyArray]) -> None:
+        super().restore(arrays)
+        self.model.restore({name[6:]: array for name, array in arrays.items() if name.startswith("model.")})
+
+
+@dataclass(frozen=True)
+class OneSlack(Solver):
+    """1-slack cutting planes (``solver="oneslack"``).
+
+    Parameters
+    ----------
+    most_planes : aggregate planes kept, each as many numbers as there are weights.
+    keep_rounds : sweeps after which an inactive plane may be dropped.
+    """
+
+    name: ClassVar[str] = "oneslack"
+
+    most_planes: int = 300
+    keep_rounds: int = 50
+    inner_gap: float = 1e-3
+
+    def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> CuttingState:
+        return CuttingState(problem, seed, start, self.most_planes, self.keep_rounds)
+
+    def planned_bytes(self, problem: Problem) -> float:
+        return super().planned_bytes(problem) + 8.0 * self.most_planes * (problem.dim + self.most_planes)
+
+    def step(self, problem: Problem, state: CuttingState) -> None:
+        self._cut(problem, state)
+        state.w = state.model.solve(self.inner_gap * (state.best_primal - state.best_dual))
+        state.raise_dual(state.model.dual(float(state.w @ state.w)))
+
+    @staticmethod
+    def _cut(problem: Problem, state: CuttingState) -> float:
+        """Decode at the present weights and add the plane that is tight there; the objective at these weights."""
+        w, objective = state.w, problem.objective
+        problem.decode(w, problem.everyone)
+        slopes = objective.slopes(problem.hinges)
+        ids = np.flatnonzero(slopes)
+        row = sum_planes(problem, ids, slopes[ids], np.zeros(problem.dim))
+        risk = float(objective.penalties(problem.hinges).sum())
+        state.model.insert(row, risk + float(row @ w))
+        return state.offer(problem, w)

@@ -1,0 +1,95 @@
+"""One training run: a problem, a solver, limits, and everything a person wants along the way."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from maxmargin._types import FloatArray
+from maxmargin.certificate import Certificate
+from maxmargin.checkpoint import load_checkpoint, save_checkpoint
+from maxmargin.memory import check_memory
+from maxmargin.problem import Problem
+from maxmargin.progress import ProgressLine
+from maxmargin.solvers.base import Limits, Solver, State
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a callback is told after every step of a fit.
+
+    Attributes
+    ----------
+    iteration : steps so far.
+    certificate : of the best weights so far.
+    weights : the best weights so far (read them, do not change them).
+    """
+
+    iteration: int
+    certificate: Certificate
+    weights: FloatArray
+
+
+Callback = Callable[[Step], Any]
+
+
+@dataclass
+class Run:
+    """Settings of a run, and its outcome once `go` has been called."""
+
+    solver: Solver
+    limits: Limits = field(default_factory=Limits)
+    seed: int = 0
+    callbacks: Sequence[Callback] = ()
+    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_every: float = 60.0
+    verbose: int = 0
+    history: list[dict[str, float]] = field(default_factory=list)
+    stop_reason: str = ""
+
+    def go(
+        self,
+        problem: Problem,
+        start: FloatArray | None = None,
+        resume: str | os.PathLike[str] | None = None,
+        state: State | None = None,
+    ) -> State:
+        """Train; the state at the end comes back."""
+        self.solver.check(problem)
+        check_memory(self.solver.planned_bytes(problem), f"training {problem.dim} weights")
+        with threadpool_limits(1, "blas"):  # our own threads split the work, so that sums do not depend on BLAS's
+            if state is None:
+                state = self.solver.init(problem, self.seed, start)
+            if resume is not None:
+                load_checkpoint(resume, problem, self.solver, state)
+            with ProgressLine(self.verbose, self.limits.tol) as line:
+                self._saved_at = time.monotonic()
+                self.stop_reason = self.solver.run(
+                    problem, state, self.limits, lambda s, c: self._after_step(problem, s, c, line)
+                )
+        if self.checkpoint is not None and self.stop_reason != "interrupted":
+            save_checkpoint(self.checkpoint, problem, self.solver, state)
+        return state
+
+    def _after_step(self, problem: Problem, state: State, certificate: Certificate, line: ProgressLine) -> bool:
+        self.history.append(
+            {
+                "iteration": state.iteration,
+                "oracle_calls": certificate.oracle_calls,
+                "seconds": certificate.seconds,
+                "primal": certificate.primal,
+                "dual": certificate.dual,
+                "gap": certificate.gap,
+            }
+        )
+        line.update(state.iteration, certificate)
+        if self.checkpoint is not None and time.monotonic() - self._saved_at >= self.checkpoint_every:
+            save_checkpoint(self.checkpoint, problem, self.solver, state)
+            self._saved_at = time.monotonic()
+        step = Step(state.iteration, certificate, state.best_w)
+        return any([bool(callback(step)) for callback in self.callbacks])

@@ -1,0 +1,182 @@
+"""Multiclass against plain enumeration of the labels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maxmargin.bounds import Bound
+from maxmargin.planes import Answers
+from maxmargin.structures.multiclass import Multiclass
+
+CASES = settings(derandomize=True, deadline=None, max_examples=200)
+BOUNDS = [Bound(rescaling, slack) for rescaling in ("margin", "slack") for slack in ("linear", "quadratic")]
+NAMES = ["a", "b", "c", "d"]
+
+
+class Instance:
+    """Random rows, labels and weights, with scores, losses and joint features computed here by hand."""
+
+    def __init__(self, seed, n_labels, width, cost, intercept, form, whole):
+        rng = np.random.default_rng(seed)
+        self.n, self.n_labels, self.intercept = int(rng.integers(1, 9)), n_labels, intercept
+        draw = (lambda size: rng.integers(-2, 3, size).astype(float)) if whole else (lambda size: rng.normal(size=size))
+        self.dense = draw((self.n, width))
+        self.names = [NAMES[k] for k in rng.permutation(n_labels)]
+        self.truth = rng.integers(0, n_labels, self.n)
+        costs = rng.integers(0, 4, (n_labels, n_labels)) * 0.5
+        np.fill_diagonal(costs, 0.0)
+        per_label = {name: float(rng.integers(0, 4)) for name in self.names[1:]}
+        self.costs = {
+            "zero-one": 1.0 - np.eye(n_labels),
+            "matrix": costs,
+            "dict": (1.0 - np.eye(n_labels)) * np.array([[per_label.get(name, 1.0)] for name in self.names]),
+        }[cost]
+        parameter = {"zero-one": "zero-one", "matrix": costs, "dict": per_label}[cost]
+        self.structure = Multiclass(cost=parameter, fit_intercept=intercept, classes=self.names)
+        self.X = {"dense": self.dense, "csr": sp.csr_array(self.dense), "lists": self.dense.tolist()}[form]
+        self.Y = [self.names[k] for k in self.truth]
+        self.structure.fit(self.X, self.Y)
+        self.examples = self.structure.encode(self.X, self.Y)
+        self.w = draw(self.examples.dim)
+        self.rng = rng
+
+    def psi(self, i, k):
+        """Feature f of class k is entry f K + k; the intercept comes last."""
+        row = [*self.dense[i], 1.0] if self.intercept else list(self.dense[i])
+        out = np.zeros(len(row) * self.n_labels)
+        for f, value in enumerate(row):
+            out[f * self.n_labels + k] = value
+        return out
+
+    def rise(self, i, k):
+        return float(self.w @ (self.psi(i, k) - self.psi(i, self.truth[i])))
+
+    def check(self, answers, ids, value, planes=True):
+        """Each answer attains the greatest value(rise, loss, r) of all labels, and is told truly."""
+        for r, i in enumerate(ids):
+            k, y = answers.codes[i], self.truth[i]
+            assert answers.rises[i] == pytest.approx(self.rise(i, k), abs=1e-9)
+            assert answers.losses[i] == self.costs[y, k]
+            assert (answers.keys[i] == 0) == (k == y)
+            best = max(value(self.rise(i, c), self.costs[y, c], r) for c in range(self.n_labels))
+            assert value(self.rise(i, k), self.costs[y, k], r) == pytest.approx(best, abs=1e-9)
+        rows = self.examples.planes(ids, answers)
+        expected = np.array([self.psi(i, self.truth[i]) - self.psi(i, answers.codes[i]) for i in ids])
+        np.testing.assert_allclose(rows.matrix(self.examples.dim).toarray(), expected, atol=1e-12)
+        np.testing.assert_allclose(rows.dot(self.w), -answers.rises[ids], atol=1e-9)
+
+
+instances = st.builds(
+    Instance,
+    seed=st.integers(0, 2**32 - 1),
+    n_labels=st.integers(2, 4),
+    width=st.integers(1, 3),
+    cost=st.sampled_from(["zero-one", "matrix", "dict"]),
+    intercept=st.booleans(),
+    form=st.sampled_from(["dense", "csr", "lists"]),
+    whole=st.booleans(),
+)
+
+
+@CASES
+@given(instances)
+def test_decode_is_the_best_of_all_labels(case):
+    answers = Answers.empty(case.n, case.n)
+    for ids in (np.arange(case.n), case.rng.permutation(case.n), case.rng.permutation(case.n)[: case.n // 2 + 1]):
+        scales = case.rng.choice([0.0, 0.5, 1.0, 3.0, 10.0], len(ids))
+        case.examples.decode(case.w, ids, scales, answers)
+        case.check(answers, ids, lambda rise, loss, r: rise + scales[r] * loss)  # noqa: B023
+
+
+@CASES
+@given(instances)
+def test_every_bound_is_exact(case):
+    answers, ids = Answers.empty(case.n, case.n), case.rng.permutation(case.n)
+    for bound in BOUNDS:
+        assert case.examples.exact_for(bound)
+        case.examples.decode_bound(case.w, ids, bound, answers)
+        case.check(answers, ids, lambda rise, loss, _: float(bound.violation(rise, loss)))  # noqa: B023
+
+
+@CASES
+@given(instances)
+def test_single_examples_agree_with_the_batch(case):
+    s, w = case.structure, case.w
+    answers = Answers.empty(case.n, case.n)
+    case.examples.decode(w, np.arange(case.n), np.full(case.n, 0.7), answers)
+    for i, x in enumerate(case.X[[i]] if sp.issparse(case.X) else case.X[i] for i in range(case.n)):
+        y = case.Y[i]
+        for k, name in enumerate(case.names):
+            np.testing.assert_array_equal(s.joint_feature(x, name), case.psi(i, k))
+            assert s.loss(y, name) == case.costs[case.truth[i], k]
+        scores = {name: float(w @ case.psi(i, k)) for k, name in enumerate(case.names)}
+        assert scores[s.argmax(w, x)] == pytest.approx(max(scores.values()), abs=1e-9)
+        found = s.loss_augmented_argmax(w, x, y, 0.7)
+        value = scores[found] - scores[y] + 0.7 * s.loss(y, found)
+        assert value == pytest.approx(answers.rises[i] + 0.7 * answers.losses[i], abs=1e-9)
+        assert s.enumerate(x) == case.names
+        ranked = s.topk(w, x, 3)
+        assert len({name for name, _ in ranked}) == min(3, case.n_labels)
+        best = sorted(scores.values(), reverse=True)[: len(ranked)]
+        np.testing.assert_allclose([score for _, score in ranked], best, atol=1e-9)
+        np.testing.assert_allclose([scores[name] for name, _ in ranked], best, atol=1e-9)
+
+
+def test_prediction_without_truth_takes_the_first_of_equals():
+    X = np.eye(2)
+    structure = Multiclass(fit_intercept=False).fit(X, ["b", "a"])
+    answers = Answers.empty(2, 2)
+    examples = structure.encode(X)
+    examples.decode(np.zeros(4), np.arange(2), np.zeros(2), answers)
+    assert examples.outputs(answers) == ["a", "a"]
+    examples.decode(np.array([0.0, 1.0, 0.0, 0.0]), np.arange(2), np.zeros(2), answers)
+    assert examples.outputs(answers) == ["b", "a"]
+
+
+def test_entries_of_a_sparse_row_that_stand_twice_add_up():
+    twice = sp.csr_array((np.array([1.0, 2.0, 4.0]), np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    structure = Multiclass(fit_intercept=False).fit(twice, [0, 1])
+    row = sp.csr_array((np.array([1.0, 2.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 2))
+    np.testing.assert_array_equal(structure.joint_feature(row, 1), [0, 3, 0, 0])
+
+
+def test_plane_values_are_float32_only_where_that_is_exact():
+    whole = Multiclass().fit([[1.0], [2.0]], [0, 1]).encode([[1.0], [2.0]], [0, 1])
+    broken = Multiclass().fit([[1.0], [0.1]], [0, 1]).encode([[1.0], [0.1]], [0, 1])
+    assert whole.value_type is np.float32
+    assert broken.value_type is np.float64
+    assert Multiclass().fit([[1.0], [1e300]], [0, 1]).encode([[1e300]], [0]).value_type is np.float64
+
+
+@pytest.mark.parametrize(
+    ("parameters", "X", "Y", "message"),
+    [
+        ({}, [[1.0], [2.0]], ["a", "a"], "need at least two classes to tell apart, found one class: ['a']"),
+        ({"cost": "hamming"}, [[1.0], [2.0]], [0, 1], "cost must be 'zero-one', a matrix or a dict, found 'hamming'"),
+        ({"cost": np.ones((2, 2))}, [[1.0], [2.0]], [0, 1], "the diagonal of a cost matrix must be 0"),
+        ({"cost": np.zeros((3, 3))}, [[1.0], [2.0]], [0, 1], "expected a 2 × 2 cost matrix (classes [0, 1])"),
+        ({"cost": [[0, -1], [1, 0]]}, [[1.0], [2.0]], [0, 1], "costs must be finite and not negative"),
+        ({"cost": [[0, np.nan], [1, 0]]}, [[1.0], [2.0]], [0, 1], "costs must be finite and not negative"),
+        ({"cost": {"z": 2.0}}, [[1.0], [2.0]], ["a", "b"], "costs for labels that do not occur: ['z']"),
+        ({}, [[1.0], [np.nan]], [0, 1], "NaN"),
+        ({}, [[1.0], [np.inf]], [0, 1], "infinity"),
+    ],
+)
+def test_bad_input_to_fit(parameters, X, Y, message):
+    with pytest.raises(ValueError) as error:
+        Multiclass(**parameters).fit(X, Y)
+    assert message in str(error.value)
+
+
+def test_bad_input_to_encode():
+    structure = Multiclass().fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"])
+    with pytest.raises(ValueError, match="X has 3 features, expected 2"):
+        structure.encode([[1.0, 2.0, 3.0]])
+    with pytest.raises(ValueError, match="X has 2 rows but y has 1 labels"):
+        structure.encode(np.eye(2), ["a"])
+    with pytest.raises(ValueError, match=r"y, position 1: unknown label 'c'; the classes are 'a', 'b'"):
+        structure.encode(np.eye(2), ["a", "c"])
