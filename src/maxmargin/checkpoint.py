@@ -49,7 +49,7 @@ def save_checkpoint(path: str | os.PathLike[str], problem: Problem, solver: Solv
 def load_checkpoint(path: str | os.PathLike[str], problem: Problem, solver: Solver, state: State) -> None:
     """Restore the state of a run on the same data with the same settings."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
             arrays: dict[str, AnyArray] = {name: file[name] for name in file.files}
         header = json.loads(bytes(arrays.pop("header")).decode())
     except FileNotFoundError:

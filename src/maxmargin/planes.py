@@ -42,7 +42,7 @@ class Planes:
     def matrix(self, dim: int) -> sp.csr_array:
         """The rows as a scipy matrix, duplicates summed."""
         rows = sp.csr_array(
-            (self.values.astype(float), self.indices.astype(np.int64), self.indptr), shape=(len(self), dim)
+            (self.values.astype(float), self.indices.astype(np.int64), self.indptr.copy()), shape=(len(self), dim)
         )
         rows.sum_duplicates()
         return rows

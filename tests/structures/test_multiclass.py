@@ -55,7 +55,7 @@ class Instance:
     def rise(self, i, k):
         return float(self.w @ (self.psi(i, k) - self.psi(i, self.truth[i])))
 
-    def check(self, answers, ids, value, planes=True):
+    def check(self, answers, ids, value):
         """Each answer attains the greatest value(rise, loss, r) of all labels, and is told truly."""
         for r, i in enumerate(ids):
             k, y = answers.codes[i], self.truth[i]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
+from maxmargin._types import FloatArray
 from maxmargin.training import Callback, Step
 
 try:
@@ -18,26 +20,37 @@ except ImportError:  # scikit-learn before 1.9: the estimators' own `callbacks` 
         return method
 
 
-def fit_callbacks(estimator: Any, X: Any, Y: Any) -> list[Callback]:
-    """The estimator's own callbacks, and one that tells scikit-learn's of every step.
+class FitCallbacks:
+    """The estimator's own callbacks, and scikit-learn's, which are told of every step.
 
     In scikit-learn's terms a step is a task named "step" below the task "fit"; the fitted estimator they are given
     is the estimator with the best weights so far.
     """
-    own = list(estimator.callbacks or ())
-    if not hasattr(estimator, "_init_callback_context"):
-        return own
-    context = estimator._init_callback_context(max_subtasks=estimator.max_iter)
-    if not getattr(estimator, "_skl_callbacks", None):
-        return own
-    context.call_on_fit_task_begin(estimator=estimator, X=X, y=Y)
 
-    def tell(step: Step) -> bool:
-        inner = context.subcontext(task_name="step")
-        fitted = estimator._fitted_attributes(step.weights)
-        inner.call_on_fit_task_begin(estimator=estimator, X=X, y=Y)
+    def __init__(self, estimator: Any, X: Any, Y: Any, structure: Any) -> None:
+        self.estimator, self.data, self.structure = estimator, {"X": X, "y": Y}, structure
+        self.context = None
+        if hasattr(estimator, "_init_callback_context"):
+            self.context = estimator._init_callback_context(max_subtasks=estimator.max_iter)
+            self.context.call_on_fit_task_begin(estimator=estimator, **self.data)
+
+    def __iter__(self) -> Iterator[Callback]:
+        yield from self.estimator.callbacks or ()
+        if getattr(self.estimator, "_skl_callbacks", None):
+            yield self._tell
+
+    def _tell(self, step: Step) -> bool:
+        inner = self.context.subcontext(task_name="step")  # type: ignore[union-attr]
+        inner.call_on_fit_task_begin(estimator=self.estimator, **self.data)
+        return self._end(inner, step.weights)
+
+    def _end(self, context: Any, weights: FloatArray) -> bool:
+        fitted = partial(self.estimator._fitted_attributes, weights, self.structure)
         return bool(
-            inner.call_on_fit_task_end(estimator=estimator, X=X, y=Y, reconstruction_attributes=fitted)
+            context.call_on_fit_task_end(estimator=self.estimator, **self.data, reconstruction_attributes=fitted)
         )
 
-    return [*own, tell]
+    def finish(self, weights: FloatArray) -> None:
+        """The fit has ended with these weights."""
+        if self.context is not None:
+            self._end(self.context, weights)

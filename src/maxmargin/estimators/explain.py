@@ -22,7 +22,7 @@ class SupportPlane:
 
     Attributes
     ----------
-    example : position of the example among those that were trained on.
+    example : position of the example in X.
     output : the competing output; None where it is no longer known (own structures after `resume`).
     alpha : dual value.
     value : b of the plane: the loss, or its root for quadratic slack.
@@ -45,7 +45,7 @@ class Support:
     planes: sp.csr_array
 
     @classmethod
-    def of(cls, problem: Problem, state: State) -> Support | None:
+    def of(cls, problem: Problem, state: State, positions: IntArray) -> Support | None:
         found = state.support(problem)
         if found is None:
             return None
@@ -54,7 +54,7 @@ class Support:
             for i, key, code in zip(found["example"], found["key"], found["codes"], strict=True)
         ]
         planes = found["planes"].matrix(problem.dim)
-        return cls(found["example"], outputs, found["alpha"], found["value"], planes)
+        return cls(positions[found["example"]], outputs, found["alpha"], found["value"], planes)
 
     def __len__(self) -> int:
         return len(self.examples)

@@ -10,10 +10,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from maxmargin._types import AnyArray, FloatArray
+from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.estimators._callbacks import with_callbacks
 from maxmargin.estimators.structural import MaxMarginEstimator
-from maxmargin.problem import Problem
 from maxmargin.structures.base import Structure
 from maxmargin.structures.multiclass import Multiclass
 
@@ -77,25 +76,29 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):  # type: ignore[misc]
         """Go on from a checkpoint, bit for bit (see `StructuralSVM.resume`)."""
         return self._fit(X, y, sample_weight, path)
 
-    def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray]:
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
         X, y = validate_data(self, X, Y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
-        X, y, weights = super()._prepare(X, y, sample_weight)
+        X, y, weights, positions = super()._prepare(X, y, sample_weight)
         self.classes_ = np.unique(y) if self.classes is None else np.asarray(self.classes)
-        return X, y, weights
+        return X, y, weights, positions
+
+    def _merged(self, examples: Any, weights: FloatArray, positions: IntArray) -> tuple[Any, FloatArray, IntArray]:
+        examples, weights, first = examples.merged(weights)
+        return examples, weights, positions[first]
 
     def _inherit(self, other: Any) -> None:
         self.classes_, self.n_features_in_ = other.classes_, other.n_features_in_
         if hasattr(other, "feature_names_in_"):
             self.feature_names_in_ = other.feature_names_in_
 
-    def _fitted_attributes(self, weights: FloatArray, problem: Problem | None = None) -> dict[str, Any]:
+    def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         table = weights.reshape(-1, len(self.classes_)).T.copy()
         if self.fit_intercept:
-            return {"coef_": table[:, :-1], "intercept_": table[:, -1].copy()}
-        return {"coef_": table, "intercept_": np.zeros(len(self.classes_))}
+            return {"structure_": structure, "coef_": table[:, :-1], "intercept_": table[:, -1].copy()}
+        return {"structure_": structure, "coef_": table, "intercept_": np.zeros(len(self.classes_))}
 
     def _flat_weights(self) -> FloatArray:
         table = np.column_stack([self.coef_, self.intercept_]) if self.fit_intercept else self.coef_

@@ -34,18 +34,18 @@ def regularization_path(
     state = None
     first = clone(estimator)
     first._check_parameters()
-    X, Y, weights = first._prepare(X, Y, sample_weight)
+    X, Y, weights, positions = first._prepare(X, Y, sample_weight)
     structure, examples = first._encode(X, Y)
+    examples, weights, positions = first._merged(examples, weights, positions)
     with Local(first.n_jobs) as engine:
         for C in Cs:
             model = clone(first).set_params(C=C)
             model._check_parameters()
             model._inherit(first)
             problem = Problem(examples, model._bound(), Objective(float(C), weights, model.slack), engine)
-            run = model._run(X, Y)
+            run = model._run(model.callbacks or ())
             begin = None if state is None else run.solver.adapt(problem, state, run.seed)
             state = run.go(problem, state=begin)
-            model.structure_ = structure
-            model._finish(problem, run, state)
+            model._finish(problem, run, state, structure, positions)
             models.append(model)
     return models

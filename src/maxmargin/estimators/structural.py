@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._types import AnyArray, FloatArray
+from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds import Bound
 from maxmargin.engines import Local
-from maxmargin.estimators._callbacks import CallbackSupportMixin, fit_callbacks, with_callbacks
+from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators.explain import Decision, Support, explain, weights_frame
 from maxmargin.memory import check_memory
 from maxmargin.objective import Objective
@@ -64,20 +64,25 @@ class MaxMarginEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
 
     def _fit(self, X: Any, Y: Any, sample_weight: Any, resume: Any = None) -> Any:
         self._check_parameters()
-        X, Y, weights = self._prepare(X, Y, sample_weight)
+        X, Y, weights, positions = self._prepare(X, Y, sample_weight)
         structure, examples = self._encode(X, Y)
+        examples, weights, positions = self._merged(examples, weights, positions)
+        callbacks = FitCallbacks(self, X, Y, structure)
         with Local(self.n_jobs) as engine:
             problem = Problem(examples, self._bound(), Objective(float(self.C), weights, self.slack), engine)
-            run = self._run(X, Y)
-            start = self._warm_weights(problem.dim)
-            state = run.go(problem, start=start, resume=resume)
-        self.structure_ = structure
-        self._finish(problem, run, state)
+            run = self._run(callbacks)
+            state = run.go(problem, start=self._warm_weights(problem.dim), resume=resume)
+        self._finish(problem, run, state, structure, positions)
+        callbacks.finish(state.best_w)
         return self
 
-    def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray]:
-        """Checked inputs and outputs, and the sample weights."""
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
+        """Checked inputs and outputs, the sample weights, and where each example stood."""
         return _checked_examples(X, Y, sample_weight)
+
+    def _merged(self, examples: Any, weights: FloatArray, positions: IntArray) -> tuple[Any, FloatArray, IntArray]:
+        """Equal examples made one, where a structure knows how to tell; by default nothing changes."""
+        return examples, weights, positions
 
     def _inherit(self, other: Any) -> None:
         """Take over what `other` learnt in `_prepare`, for a copy that is fitted to the same data."""
@@ -98,6 +103,7 @@ class MaxMarginEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
                 fine = False
             if not fine:
                 raise ValueError(f"{name} must be a number > {lowest:g}, found {value!r}")
+        resolve(self.solver)
         if self.n_jobs is not None and (self.n_jobs == 0 or int(self.n_jobs) < -1):
             raise ValueError(f"n_jobs must be None, -1 (all cores) or a positive number, found {self.n_jobs!r}")
 
@@ -120,7 +126,7 @@ class MaxMarginEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
     def _bound(self) -> Bound:
         return Bound(self.bound, self.slack)
 
-    def _run(self, X: Any, Y: Any) -> Run:
+    def _run(self, callbacks: Iterable[Any]) -> Run:
         seed = self.random_state
         if not isinstance(seed, int | np.integer):
             seed = int(check_random_state(seed).randint(2**31 - 1))
@@ -128,7 +134,7 @@ class MaxMarginEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             resolve(self.solver),
             Limits(float(self.tol), self.max_iter, self.max_seconds),
             int(seed),
-            fit_callbacks(self, X, Y),
+            list(callbacks),
             self.checkpoint,
             float(self.checkpoint_every),
             self.verbose,
@@ -145,13 +151,15 @@ class MaxMarginEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             )
         return weights
 
-    def _finish(self, problem: Problem, run: Run, state: State) -> None:
+    def _finish(
+        self, problem: Problem, run: Run, state: State, structure: Structure, positions: IntArray
+    ) -> None:
         """Fitted attributes, and a warning when no proof was reached."""
-        for name, value in self._fitted_attributes(state.best_w, problem).items():
+        for name, value in self._fitted_attributes(state.best_w, structure).items():
             setattr(self, name, value)
         self.certificate_ = state.certificate(problem)
         self.history_, self.stop_reason_, self.n_iter_ = run.history, run.stop_reason, state.iteration
-        self.support_ = Support.of(problem, state)
+        self.support_ = Support.of(problem, state, positions)
         if run.stop_reason == "max_iter" and run.solver.certifies:
             warnings.warn(
                 f"stopped after {state.iteration} steps with a relative gap of {self.certificate_.gap:.2g}, above "
@@ -160,8 +168,9 @@ class MaxMarginEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
                 stacklevel=4,
             )
 
-    def _fitted_attributes(self, weights: FloatArray, problem: Problem | None = None) -> dict[str, Any]:
-        return {"coef_": weights.copy()}
+    def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
+        """What makes an estimator fitted, by name."""
+        return {"structure_": structure, "coef_": weights.copy()}
 
     def _flat_weights(self) -> FloatArray:
         """The weights as one vector, in the order of the structure."""
@@ -292,8 +301,8 @@ class StructuralSVM(MaxMarginEstimator):
         return self.structure
 
 
-def _checked_examples(X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray]:
-    """Inputs and outputs of equal number, without examples of weight 0; the weights."""
+def _checked_examples(X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
+    """Inputs and outputs of equal number, without examples of weight 0; the weights, and the positions kept."""
     X, Y = _indexable(X, "X"), _indexable(Y, "Y")
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     if n != len(Y):
@@ -301,7 +310,7 @@ def _checked_examples(X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, Flo
     if n == 0:
         raise ValueError("X is empty: there are no examples to learn from")
     if sample_weight is None:
-        return X, Y, np.ones(n)
+        return X, Y, np.ones(n), np.arange(n)
     weights = np.asarray(sample_weight, float)
     if weights.ndim == 0:
         weights = np.full(n, float(weights))
@@ -316,7 +325,7 @@ def _checked_examples(X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, Flo
     if len(kept) < n:
         X = X[kept] if hasattr(X, "shape") else [X[i] for i in kept]
         Y = Y[kept] if isinstance(Y, np.ndarray) else [Y[i] for i in kept]
-    return X, Y, weights[kept]
+    return X, Y, weights[kept], kept
 
 
 def _indexable(values: Any, name: str) -> Any:

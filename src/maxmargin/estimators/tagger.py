@@ -9,7 +9,6 @@ import numpy as np
 
 from maxmargin._types import AnyArray, FloatArray
 from maxmargin.estimators.structural import MaxMarginEstimator
-from maxmargin.problem import Problem
 from maxmargin.structures.base import Structure
 from maxmargin.structures.chain import Chain
 
@@ -79,19 +78,13 @@ class SequenceTagger(MaxMarginEstimator):
             classes=self.classes,
         )
 
-    def _fitted_attributes(self, weights: FloatArray, problem: Problem | None = None) -> dict[str, Any]:
-        attributes: dict[str, Any] = {"coef_": weights.copy()}
-        if problem is not None:
-            structure: Chain = problem.examples.structure  # type: ignore[attr-defined]
-            parts = structure.split_weights(attributes["coef_"])
-            attributes |= {
-                "classes_": structure.labels_.array(),
-                "transitions_": parts["transitions"].copy(),
-                "start_": parts["start"].copy(),
-                "end_": parts["end"].copy(),
-            }
-            if structure.tokens_.vocabulary is None:
-                attributes["n_features_in_"] = structure.tokens_.width
+    def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
+        attributes = super()._fitted_attributes(weights, structure)
+        parts = structure.split_weights(attributes["coef_"])
+        attributes["classes_"] = structure.labels_.array()
+        attributes |= {f"{name}_": parts[name].copy() for name in ("transitions", "start", "end")}
+        if structure.tokens_.vocabulary is None:
+            attributes["n_features_in_"] = structure.tokens_.width
         return attributes
 
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:

@@ -21,8 +21,8 @@ inner products.
 from __future__ import annotations
 
 import numpy as np
-import scipy.linalg
 
+from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.problem import Problem
 
@@ -96,7 +96,7 @@ class AggregateModel:
         if centre is not None:
             linear = linear - (rho - 1.0) * (self.row[:n] @ centre)
         self.rounds += 1
-        self.weight[:n] = maximise_on_simplex(self.gram[:n, :n], linear, self.weight[:n], rho * tolerance)
+        self.weight[:n] = maximise_on_simplex(self.gram, linear, self.weight[:n], rho * tolerance)
         self.active[:n][self.weight[:n] > 0.0] = self.rounds
         u = self.combination()
         return u if centre is None else ((rho - 1.0) * centre + u) / rho
@@ -131,66 +131,115 @@ class AggregateModel:
         self.row[: self.count] = arrays["row"]
 
 
-def maximise_on_simplex(
-    gram: FloatArray, linear: FloatArray, start: FloatArray, tolerance: float = 0.0
-) -> FloatArray:
+@kernel
+def maximise_on_simplex(gram, linear, start, tolerance):
     """The β that maximises linear·β − ½ β·gram β over β ≥ 0, Σ β = 1, from a feasible start.
 
     An active set method: move to the optimum of the affine hull of the support, stopping where a weight vanishes, then
     let in the vertex of steepest ascent (Wolfe 1976; Lawson and Hanson 1974). The Newton step is slightly damped and
     repeated, so dependent rows of the Gram matrix do no harm. Ends when the gap max_k g_k − g·β of the gradient g, which
-    bounds what is missing, is below `tolerance` or lost in rounding.
+    bounds what is missing, is below `tolerance` or lost in rounding. `gram` may be larger than the other arrays.
     """
-    beta, norms, largest = start / start.sum(), np.sqrt(np.diagonal(gram)), float(np.abs(linear).max())
+    n = len(linear)
+    beta, gradient, support = start / start.sum(), np.empty(n), np.empty(n, np.int64)
+    factor, step, ones = np.empty((n, n)), np.empty(n), np.empty(n)
+    longest, largest = 0.0, 0.0
+    for k in range(n):
+        longest, largest = max(longest, np.sqrt(gram[k, k])), max(largest, abs(linear[k]))
     best, best_gap = beta.copy(), np.inf
-    for _ in range(20 + 10 * len(beta)):
-        support = np.flatnonzero(beta)
-        gradient = linear - gram @ beta
-        gap = float(gradient.max() - gradient @ beta)
+    for _ in range(20 + 10 * n):
+        size, mean, length = 0, 0.0, 0.0
+        for k in range(n):
+            if beta[k] > 0.0:
+                support[size] = k
+                size += 1
+        steepest, low = 0, np.inf
+        for k in range(n):
+            gradient[k] = linear[k]
+            for j in range(size):
+                gradient[k] -= gram[k, support[j]] * beta[support[j]]
+            if gradient[k] > gradient[steepest]:
+                steepest = k
+            if beta[k] > 0.0:
+                mean += beta[k] * gradient[k]
+                length += beta[k] * np.sqrt(gram[k, k])
+                low = min(low, gradient[k])
+        gap = gradient[steepest] - mean
         if gap < best_gap:
-            best, best_gap = beta.copy(), gap
-        if gap <= max(tolerance, _ROUNDING * (largest + norms.max() * float(norms @ beta))):
+            best_gap = gap
+            best[:] = beta
+        if gap <= max(tolerance, _ROUNDING * (largest + longest * length)):
             break
-        steepest = int(np.argmax(gradient))
-        entering = beta[steepest] == 0.0 and np.ptp(gradient[support]) <= _SETTLED * gap
-        _ascend(gram, gradient, beta, np.append(support, steepest) if entering else support)
+        entering = False
+        if beta[steepest] == 0.0:
+            high = low
+            for j in range(size):
+                high = max(high, gradient[support[j]])
+            entering = high - low <= _SETTLED * gap
+        if entering:
+            support[size] = steepest
+            size += 1
+        while size > 1:  # Newton steps, each cut where a weight vanishes, until one is not
+            newton_step(gram, gradient, support, size, factor, step, ones)
+            share, first = 1.0, -1
+            for j in range(size):
+                present = beta[support[j]]
+                if present + step[j] <= 0.0 and present <= -share * step[j]:
+                    share, first = present / -step[j], j
+            for j in range(size):
+                beta[support[j]] = max(0.0, beta[support[j]] + share * step[j])
+            if first < 0:
+                break
+            beta[support[first]] = 0.0
+            for k in range(n):
+                for j in range(size):
+                    gradient[k] -= share * step[j] * gram[k, support[j]]
+            left = 0
+            for j in range(size):
+                if beta[support[j]] > 0.0:
+                    support[left] = support[j]
+                    left += 1
+            size = left
+        beta /= beta.sum()
         if entering and beta[steepest] == 0.0:  # a gain that is lost in rounding
             break
     return best
 
 
-def _ascend(gram: FloatArray, gradient: FloatArray, beta: FloatArray, support: IntArray) -> None:
-    """Newton steps on the support, each cut where a weight vanishes, until one is not."""
-    while len(support) > 1:
-        step = _newton_step(gram[np.ix_(support, support)], gradient[support])
-        present = beta[support]
-        falling = present + step <= 0.0
-        if not falling.any():
-            beta[support] = present + step
-            break
-        lengths = np.full(len(step), np.inf)
-        lengths[falling] = present[falling] / -step[falling]
-        first = int(np.argmin(lengths))
-        moved = np.maximum(present + lengths[first] * step, 0.0)
-        moved[first] = 0.0
-        gradient = gradient - gram[:, support] @ (moved - present)
-        beta[support] = moved
-        support = support[moved > 0.0]
-    beta /= beta.sum()
-
-
-def _newton_step(gram: FloatArray, gradient: FloatArray) -> FloatArray:
-    """p with Σ p = 0 that maximises gradient·p − ½ p·gram p, damped.
+@kernel
+def newton_step(gram, gradient, support, size, factor, step, ones):
+    """step: p on the support with Σ p = 0 that maximises gradient·p − ½ p·gram p, damped, by Cholesky.
 
     On Σ p = 0 a constant added to the matrix changes nothing; it makes the matrix definite for independent planes.
     """
-    diagonal = np.diagonal(gram)
-    constant = float(diagonal.max())
-    matrix = gram + (constant if constant > 0.0 else 1.0)
-    matrix[np.diag_indices_from(matrix)] += _DAMPING * np.diagonal(matrix)
-    sides = np.stack([gradient, np.ones_like(gradient)], axis=1)
-    try:
-        free, ones = scipy.linalg.cho_solve(scipy.linalg.cho_factor(matrix, check_finite=False), sides).T
-    except scipy.linalg.LinAlgError:
-        free, ones = np.linalg.lstsq(matrix, sides, rcond=_DAMPING)[0].T
-    return free - ones * (free.sum() / ones.sum())
+    constant = 0.0
+    for j in range(size):
+        constant = max(constant, gram[support[j], support[j]])
+    if constant == 0.0:
+        constant = 1.0
+    for i in range(size):
+        for j in range(i + 1):
+            entry = gram[support[i], support[j]] + constant
+            s = 0.0
+            for m in range(j):
+                s += factor[i, m] * factor[j, m]
+            if i == j:
+                factor[i, i] = np.sqrt(max((1.0 + _DAMPING) * entry - s, _DAMPING * entry))
+            else:
+                factor[i, j] = (entry - s) / factor[j, j]
+        free, one = gradient[support[i]], 1.0
+        for m in range(i):
+            free -= factor[i, m] * step[m]
+            one -= factor[i, m] * ones[m]
+        step[i], ones[i] = free / factor[i, i], one / factor[i, i]
+    total, units = 0.0, 0.0
+    for i in range(size - 1, -1, -1):
+        step[i] /= factor[i, i]
+        ones[i] /= factor[i, i]
+        for m in range(i):
+            step[m] -= factor[i, m] * step[i]
+            ones[m] -= factor[i, m] * ones[i]
+        total += step[i]
+        units += ones[i]
+    for i in range(size):
+        step[i] -= ones[i] * total / units

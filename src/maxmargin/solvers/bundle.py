@@ -42,7 +42,7 @@ class ProximalBundle(OneSlack):
 
     Parameters
     ----------
-    most_planes, keep_rounds : as in `OneSlack`.
+    most_planes, keep_rounds, inner_gap : as in `OneSlack`.
     sufficient : share of the promised decrease that makes a step serious.
     balance : ρ is divided or multiplied by `balance_step` to keep proximal part / model part between these.
     """
@@ -50,44 +50,36 @@ class ProximalBundle(OneSlack):
     name: ClassVar[str] = "bundle"
 
     sufficient: float = 0.01
-    balance: tuple[float, float] = (0.3, 1.0)
+    balance: tuple[float, float] = (1.0, 3.0)
     balance_step: float = 1.3
-    rule: str = "balance"
 
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> BundleState:
         return BundleState(problem, seed, start, self.most_planes, self.keep_rounds)
 
     def step(self, problem: Problem, state: BundleState) -> None:
         value, model = self._cut(problem, state), state.model
-        first = state.rho == 0.0
-        serious = first or state.centre_value - value >= self.sufficient * (state.centre_value - state.promised)
-        state.rho = self._first_rho(state, value) if first else self._next_rho(state, value, serious)
+        if state.rho == 0.0:
+            state.rho, serious = self._first_rho(state, value), True
+        else:
+            state.rho = self._next_rho(state, value)
+            serious = state.centre_value - value >= self.sufficient * (state.centre_value - state.promised)
         if serious:
             state.z, state.centre_value = state.w, value
-        state.w = model.solve(self.inner_gap * (state.best_primal - state.best_dual), state.z, state.rho)
-        state.u = state.rho * state.w - (state.rho - 1.0) * state.z
+        state.w = model.solve(self._inner_tolerance(state), state.z, state.rho)
+        state.u = model.combination()
         state.promised = 0.5 * float(state.w @ state.w) + model.level(state.w)
         state.raise_dual(model.dual(float(state.u @ state.u)))
 
     @staticmethod
     def _first_rho(state: BundleState, value: float) -> float:
-        """ρ of a first step that goes where the first plane meets R = 0, about."""
-        away = state.model.row[state.model.count - 1] - state.w
+        """ρ of a first step to about where the first plane says that the objective is 0."""
+        away = state.model.row[1] - state.w
         return max(1.0, 0.5 * float(away @ away) / value) if value > 0.0 else 1.0
 
-    def _next_rho(self, state: BundleState, value: float, serious: bool) -> float:
-        away = state.u - state.w
+    def _next_rho(self, state: BundleState, value: float) -> float:
+        """ρ that keeps the two parts of the gap at the trial weights in balance."""
+        away, (low, high) = state.u - state.w, self.balance
         proximal, model = 0.5 * float(away @ away), value - state.promised
-        low, high = self.balance
-        if self.rule == "kiwiel":
-            v = state.centre_value - state.promised
-            if serious:
-                if state.centre_value - value >= 0.5 * v: return max(1.0, state.rho / 2)
-                return state.rho
-            return state.rho * (1.1 if value > state.centre_value+ v else 1.0)
-        if self.rule == "split":
-            if serious: return max(1.0, state.rho/self.balance_step) if proximal > high*model else state.rho
-            return state.rho * self.balance_step if proximal < low * model else state.rho
         if proximal > high * model:
             return max(1.0, state.rho / self.balance_step)
         return state.rho * self.balance_step if proximal < low * model else state.rho

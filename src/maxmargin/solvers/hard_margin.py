@@ -6,11 +6,15 @@ import numpy as np
 
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
+from maxmargin.solvers.working_sets import WorkingSets
 
 #: Sweeps spent on one try to make weights feasible.
 MOST_SWEEPS = 6
 #: Constraints may be violated by this share of the required margin, which is rounding.
 FEASIBLE_WITHIN = 1e-9
+#: Budgets grow by this factor, and in all by no more than …
+BUDGET_FACTOR = 4.0
+MOST_GROWTH = 1e9
 
 
 class NotSeparableError(ValueError):
@@ -23,6 +27,19 @@ class NotSeparableError(ValueError):
             f"({short} fall short at present, and the dual grows without end), so C=inf has no solution; give a "
             f"finite C, for instance C=1.0"
         )
+
+
+def grow_budgets(problem: Problem, state: State, sets: WorkingSets, first_budget: float) -> bool:
+    """A hard margin has no budget: where the truth's share is used up, all budgets grow. Whether they did.
+
+    `first_budget` is where they began: after growth without end, the dual has no bound and the margins no solution.
+    """
+    if (sets.alpha[sets.first] > 0.1 * sets.budget).all():
+        return False
+    if sets.budget.max() > MOST_GROWTH * first_budget * problem.objective.weights.max():
+        raise NotSeparableError(problem, state)
+    sets.set_budgets(BUDGET_FACTOR * sets.budget)
+    return True
 
 
 def feasible_scale(problem: Problem, state: State) -> None:

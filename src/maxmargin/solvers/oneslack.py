@@ -13,27 +13,23 @@ from typing import ClassVar
 
 import numpy as np
 
-from maxmargin._types import AnyArray, FloatArray
+from maxmargin._types import FloatArray
 from maxmargin.problem import Problem
+from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.aggregate import AggregateModel, sum_planes
-from maxmargin.solvers.base import Solver, State
+from maxmargin.solvers.base import Solver
 
 
-class CuttingState(State):
+class CuttingState(ComposedState):
     """Weights and the model of the risk."""
+
+    _parts: ClassVar[tuple[str, ...]] = ("model",)
 
     def __init__(
         self, problem: Problem, seed: int, start: FloatArray | None, most_planes: int, keep_rounds: int
     ) -> None:
         super().__init__(problem, seed, start)
         self.model = AggregateModel(problem.dim, most_planes, keep_rounds)
-
-    def arrays(self) -> dict[str, AnyArray]:
-        return {**super().arrays(), **{f"model.{name}": array for name, array in self.model.arrays().items()}}
-
-    def restore(self, arrays: dict[str, AnyArray]) -> None:
-        super().restore(arrays)
-        self.model.restore({name[6:]: array for name, array in arrays.items() if name.startswith("model.")})
 
 
 @dataclass(frozen=True)
@@ -44,11 +40,12 @@ class OneSlack(Solver):
     ----------
     most_planes : aggregate planes kept, each as many numbers as there are weights.
     keep_rounds : sweeps after which an inactive plane may be dropped.
+    inner_gap : the quadratic program over the planes is solved to this share of the present gap.
     """
 
     name: ClassVar[str] = "oneslack"
 
-    most_planes: int = 300
+    most_planes: int = 200
     keep_rounds: int = 50
     inner_gap: float = 1e-3
 
@@ -60,8 +57,11 @@ class OneSlack(Solver):
 
     def step(self, problem: Problem, state: CuttingState) -> None:
         self._cut(problem, state)
-        state.w = state.model.solve(self.inner_gap * (state.best_primal - state.best_dual))
+        state.w = state.model.solve(self._inner_tolerance(state))
         state.raise_dual(state.model.dual(float(state.w @ state.w)))
+
+    def _inner_tolerance(self, state: CuttingState) -> float:
+        return self.inner_gap * (state.best_primal - state.best_dual)
 
     @staticmethod
     def _cut(problem: Problem, state: CuttingState) -> float:

@@ -189,6 +189,8 @@ class Chain(Compiled):
 
     def topk(self, w: FloatArray, x: Any, k: int) -> list[tuple[list[Any], float]]:
         """The k best label sequences with their scores, best first; fewer where there are fewer."""
+        if k < 1:
+            raise ValueError(f"k must be at least 1, found {k}")
         examples = self.encode([x])
         if examples.code_offsets[-1] == 0:
             return [([], 0.0)]
@@ -230,7 +232,7 @@ class Chain(Compiled):
             np.add.at(parts["transitions"], (y[:-1], y[1:]), 1.0)
             parts["start"][y[0]] += 1.0
             parts["end"][y[-1]] += 1.0
-        if examples.edges is not None:
+        if examples.edges is not None and len(y):
             counts, before = examples.edges.counts(), np.concatenate([[0], y[:-1]])
             at = (examples.edges.indices.astype(int), np.repeat(before, counts), np.repeat(y, counts))
             np.add.at(parts["edges"], at, examples.edges.data)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.planes import HASH_START, hash_step, spans
 
 #: Rows that are fuller than this are multiplied by BLAS, others by a sparse kernel.
 DENSE_SHARE = 0.5
@@ -61,6 +62,22 @@ class Rows:
         sparse_scores(rows, self.indptr, self.indices, self.data, weights, out)
         return out
 
+    def take(self, rows: IntArray) -> Rows:
+        """Some of the rows, in this order."""
+        part = object.__new__(Rows)
+        part.constant, part.n_columns = self.constant, self.n_columns
+        part.dense = None if self.dense is None else self.dense[rows]
+        at = spans(rows, self.indptr)
+        part.indptr = np.concatenate([[0], np.cumsum(self.counts()[rows])])
+        part.indices, part.data = self.indices[at], self.data[at]
+        return part
+
+    def hashes(self) -> IntArray:
+        """Equal rows have equal hashes, wherever they stand."""
+        out = np.empty(len(self.indptr) - 1, np.int64)
+        hash_rows(self.indptr, self.indices, (self.data + 0.0).view(np.int64), out)
+        return out
+
     def counts(self) -> IntArray:
         """Entries of each row."""
         return np.diff(self.indptr)
@@ -88,6 +105,16 @@ def sparse_scores(rows, indptr, indices, data, weights, out):
             q += 1
 
 
+@kernel
+def hash_rows(indptr, indices, bits, out):
+    """FNV-1a over the indices and the bits of the values of each row."""
+    for r in range(len(out)):
+        key = HASH_START
+        for q in range(indptr[r], indptr[r + 1]):
+            key = hash_step(hash_step(key, np.int64(indices[q])), bits[q])
+        out[r] = key
+
+
 class Vocabulary:
     """Feature names to columns, in the order in which they are first seen.
 
@@ -105,7 +132,9 @@ class Vocabulary:
     def encode(self, tokens: list[Any], learn: bool) -> sp.csr_array:
         """CSR rows of these tokens; names never seen before are learnt or left out."""
         if all(isinstance(token, list | tuple | set | frozenset) for token in tokens):
-            names, values = list(chain.from_iterable(tokens)), None
+            names, values = list(chain.from_iterable(map(_in_order, tokens))), None
+            if not set(map(type, names)) <= {str}:
+                _check_names(names)
             lengths = np.fromiter(map(len, tokens), np.int64, len(tokens))
         else:
             pairs = [_flatten(token) for token in tokens]
@@ -131,7 +160,9 @@ class Vocabulary:
 def _flatten(token: Any, prefix: str = "") -> list[tuple[str, float]]:
     if not isinstance(token, Mapping):
         if isinstance(token, Iterable) and not isinstance(token, str):
-            return [(prefix + str(name), 1.0) for name in token]
+            names = list(_in_order(token))
+            _check_names(names)
+            return [(prefix + name, 1.0) for name in names]
         raise TypeError(f"expected a dict or a list of strings, found {type(token).__name__}")
     pairs: list[tuple[str, float]] = []
     for key, value in token.items():
@@ -145,10 +176,21 @@ def _flatten(token: Any, prefix: str = "") -> list[tuple[str, float]]:
         elif isinstance(value, np.ndarray):
             pairs.extend((f"{name}:{j}", float(v)) for j, v in enumerate(value.ravel()))
         elif isinstance(value, Iterable):
-            pairs.extend((f"{name}:{item}", 1.0) for item in value)
+            pairs.extend((f"{name}:{item}", 1.0) for item in _in_order(value))
         else:
             raise TypeError(f"feature {name!r} has a value of type {type(value).__name__}")
     return pairs
+
+
+def _in_order(names: Iterable[Any]) -> Iterable[Any]:
+    """Sets sorted: their own order changes from process to process, and columns must not."""
+    return sorted(names, key=str) if isinstance(names, set | frozenset) else names
+
+
+def _check_names(names: Iterable[Any]) -> None:
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"expected names of features (strings), found {type(name).__name__} {name!r}")
 
 
 def check_finite(values: AnyArray, row_of: Any) -> None:

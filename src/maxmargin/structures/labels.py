@@ -17,7 +17,7 @@ class Labels:
     """
 
     def __init__(self, values: Iterable[Any], given: bool = False) -> None:
-        distinct = list(dict.fromkeys(_plain(v) for v in values))
+        distinct = list(dict.fromkeys(_hashable(_plain(v)) for v in values))
         if not given:
             try:
                 distinct.sort()
@@ -50,11 +50,25 @@ class Labels:
 
     def array(self) -> AnyArray:
         """The classes as an array, of objects where numpy would change them."""
-        array = np.array(self.values) if self.values else np.zeros(0)
+        try:
+            array = np.array(self.values) if self.values else np.zeros(0)
+        except ValueError:  # tuples of different lengths
+            array = np.zeros(0)
         if array.ndim != 1 or array.tolist() != self.values:
             array = np.empty(len(self.values), object)
-            array[:] = self.values
+            for code, value in enumerate(self.values):
+                array[code] = value
         return array
+
+
+def _hashable(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        raise ValueError(
+            f"labels must be hashable (strings, numbers, tuples), found {type(value).__name__} {value!r}"
+        ) from None
+    return value
 
 
 def _plain(value: Any) -> Any:

@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.rescaling import violation
-from maxmargin.planes import HASH_START, Answers, Planes, hash_step
+from maxmargin.planes import HASH_PRIME, HASH_START, Answers, Planes, hash_step
 from maxmargin.structures.base import Compiled, Examples
 from maxmargin.structures.costs import cost_matrix
 from maxmargin.structures.features import Rows
@@ -87,7 +87,7 @@ class Multiclass(Compiled):
 
     def _joint_features(self, examples: Any) -> FloatArray:
         table = np.zeros((examples.rows.n_columns, examples.n_labels))
-        table[examples.rows.indices, examples.labels[0]] = examples.rows.data
+        np.add.at(table, (examples.rows.indices, examples.labels[0]), examples.rows.data)
         return table.ravel()
 
 
@@ -99,15 +99,29 @@ class MulticlassExamples(Examples):
     """Rows with their labels; the code of an output is its label."""
 
     def __init__(self, structure: Multiclass, rows: Rows, labels: CodeArray | None) -> None:
-        self.rows, self.costs, self.n_labels = rows, structure.costs_, len(structure.labels_)
-        self.label_values = structure.labels_.values
-        self.n_examples = len(rows.indptr) - 1
-        self.labels = np.full(self.n_examples, -1, np.int32) if labels is None else labels
+        n = len(rows.indptr) - 1
+        self._set(structure.costs_, structure.labels_.values, rows, np.full(n, -1, np.int32) if labels is None else labels)
+
+    def _set(self, costs: FloatArray, label_values: list[Any], rows: Rows, labels: CodeArray) -> None:
+        self.costs, self.label_values, self.rows, self.labels = costs, label_values, rows, labels
+        self.n_examples, self.n_labels = len(labels), len(label_values)
         self.dim = rows.n_columns * self.n_labels
         self.code_offsets = np.arange(self.n_examples + 1)
         self.operations = float(len(rows.indices)) * self.n_labels
         self.plane_entries = 2 * rows.counts()
         self.float32_exact = rows.float32_exact
+
+    def merged(self, weights: FloatArray) -> tuple[MulticlassExamples, FloatArray, IntArray]:
+        """Equal rows with equal labels made one example that carries their weights, in an order of their own.
+
+        What is learnt then depends neither on the order of the rows nor on whether one stands there twice or has
+        twice the weight. Returns the examples, their weights, and the position at which each first stood.
+        """
+        keys = hash_pairs(self.rows.hashes(), self.labels)
+        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+        part = object.__new__(MulticlassExamples)
+        part._set(self.costs, self.label_values, self.rows.take(first), self.labels[first])
+        return part, np.bincount(group, weights, len(first)), first
 
     def scores(self, w: FloatArray, ids: IntArray) -> FloatArray:
         """Score of every label for each of ids."""
@@ -147,6 +161,12 @@ class MulticlassExamples(Examples):
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         return self.rows.data, self.rows.indices, self.labels
+
+
+def hash_pairs(hashes: IntArray, labels: CodeArray) -> IntArray:
+    """The label mixed into the hash of its row."""
+    with np.errstate(over="ignore"):
+        return (hashes ^ (labels.astype(np.int64) + 1)) * HASH_PRIME
 
 
 @kernel

@@ -30,10 +30,12 @@ class SequenceEncoder:
 
     def fit(self, X: Sequence[Any]) -> tuple[Any, IntArray]:
         """Learn from these sequences; their token matrix and offsets."""
-        for x in X:
-            if not sp.issparse(x) and not isinstance(x, np.ndarray) and len(_tokens(x)) and is_named(_tokens(x)[0]):
-                self.vocabulary = Vocabulary()
-                break
+        for i, x in enumerate(X):
+            if not sp.issparse(x) and not isinstance(x, np.ndarray):
+                tokens = self._tokens(i, x)
+                if len(tokens) and is_named(tokens[0]):
+                    self.vocabulary = Vocabulary()
+                    break
         return self._encode(X, learn=True)
 
     def encode(self, X: Sequence[Any]) -> tuple[Any, IntArray]:
@@ -54,7 +56,7 @@ class SequenceEncoder:
         for i, x in enumerate(X):
             if sp.issparse(x) or isinstance(x, np.ndarray) and x.dtype != object and x.size:
                 raise ValueError(f"{self._name(i)}: expected a list of tokens as in the other sequences, found numbers")
-            tokens.extend(_tokens(x))
+            tokens.extend(self._tokens(i, x))
             offsets[i + 1] = len(tokens)
         try:
             matrix = self.vocabulary.encode(tokens, learn)
@@ -69,7 +71,7 @@ class SequenceEncoder:
     def _explain(self, X: Sequence[Any], error: Exception) -> None:
         """Find the token that could not be read and name it."""
         for i, x in enumerate(X):
-            for t, token in enumerate(_tokens(x)):
+            for t, token in enumerate(x):
                 try:
                     Vocabulary().encode([token], learn=True)
                 except (TypeError, ValueError) as reason:
@@ -102,7 +104,7 @@ class SequenceEncoder:
         if sp.issparse(x):
             return x
         if not isinstance(x, np.ndarray):
-            tokens = _tokens(x)
+            tokens = self._tokens(i, x)
             if len(tokens) and is_named(tokens[0]) and len(tokens[0]):
                 raise ValueError(f"{self._name(i)}: expected rows of numbers as in the other sequences, found names")
         try:
@@ -115,18 +117,17 @@ class SequenceEncoder:
             raise ValueError(f"{self._name(i)}: expected {_EXPECTED}, found an array of shape {array.shape}")
         return array
 
+    def _tokens(self, i: int, x: Any) -> Any:
+        if isinstance(x, str) or not hasattr(x, "__len__"):
+            raise ValueError(f"{self._name(i)}: expected {_EXPECTED}, found {_shown(x)}")
+        return x
+
     def _name(self, i: int) -> str:
         return self.what.format(i=i)
 
     def _row_name(self, row: int, offsets: IntArray) -> str:
         i = int(np.searchsorted(offsets, row, "right")) - 1
         return f"{self._name(i)}, token {row - int(offsets[i])}"
-
-
-def _tokens(x: Any) -> Any:
-    if isinstance(x, str) or not hasattr(x, "__len__"):
-        raise ValueError(f"expected {_EXPECTED}, found {_shown(x)}")
-    return x
 
 
 def _shown(x: Any) -> str:

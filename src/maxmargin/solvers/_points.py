@@ -1,0 +1,74 @@
+"""Dual points that primal methods carry along, and their averages.
+
+Weights that are a sum of planes, u = Σ α a, prove a lower bound once the gain Σ α b and the masses Σ_y α_iy are known
+too. All of them are linear in α, so they lie in one array, the **point**: u (d numbers), the masses (n), the gain, and
+the share of the weights that training started from, which belong to no plane.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.planes import Planes
+from maxmargin.problem import Problem
+from maxmargin.solvers.base import State
+
+GAIN, SHARE = -2, -1
+
+
+class PointState(State):
+    """A point V that grows by sparse steps g_t, and Σ_t z_t V_t over all steps at the cost of the steps' nonzeros.
+
+    With Z_t = z_1 + … + z_t, Σ_t z_t V_t = Z V − Σ_r Z_{r−1} g_r, and the last sum is kept beside V (Collins 2002 has the
+    trick from Freund and Schapire 1999; Daumé 2006 spells it out).
+
+    Attributes
+    ----------
+    total, late : V and Σ_r Z_{r−1} g_r.
+    past : Z.
+    origin : weights that training started from.
+    """
+
+    _saved: ClassVar[tuple[str, ...]] = ("total", "late", "origin")
+    _counters: ClassVar[tuple[str, ...]] = ("past",)
+
+    def __init__(self, problem: Problem, seed: int, start: FloatArray | None) -> None:
+        super().__init__(problem, seed, start)
+        self.total, self.late = empty_point(problem), empty_point(problem)
+        self.past, self.origin = 0.0, self.w.copy()
+
+    def grow(
+        self, ids: IntArray, planes: Planes, coefficients: FloatArray, masses: FloatArray, gain: float
+    ) -> None:
+        """V += Σ_r coefficients[r] a_r, with the masses of ids and the gain that go with it."""
+        for point, factor in ((self.total, 1.0), (self.late, self.past)):
+            planes.weighted_sum(factor * coefficients, point[: len(self.w)])
+            point[len(self.w) + ids] += factor * masses
+            point[GAIN] += factor * gain
+
+    def summed(self) -> FloatArray:
+        """Σ_t z_t V_t."""
+        return self.past * self.total - self.late
+
+    def weights(self, point: FloatArray, scale: float) -> FloatArray:
+        """The weights of scale · point."""
+        w = scale * point[: len(self.w)]
+        if point[SHARE] != 0.0 and self.origin.any():
+            w += scale * point[SHARE] * self.origin
+        return w
+
+
+def empty_point(problem: Problem) -> FloatArray:
+    """α = 0."""
+    return np.zeros(problem.dim + problem.n_examples + 2)
+
+
+def lower_bound(problem: Problem, point: FloatArray) -> float:
+    """The best D(t α) among the multiples t α that are feasible."""
+    objective, u, masses = problem.objective, point[: problem.dim], point[problem.dim : GAIN]
+    held = masses > 0.0
+    longest = float((objective.budgets[held] / masses[held]).min()) if held.any() else 1.0
+    return objective.dual(float(point[GAIN]), float(u @ u), masses, longest)

@@ -1,0 +1,190 @@
+"""n-slack cutting planes: algorithm 1 of paper 1 (Tsochantaridis, Hofmann, Joachims, Altun 2004, section 4).
+
+Each example i has a working set S_i of outputs. Going through the examples, the most violated output ŷ at the present
+weights w = Σ α a is added to S_i when
+
+    H_i(ŷ) > ξ_i + ε,      ξ_i = max(0, max_{y ∈ S_i} H_i(y)),
+
+and the dual is optimised over S_i at once, over all of S now and then. It ends when no output is violated by more than ε:
+then the slacks ξ_i + ε are feasible, and the objective is within ε Σ_i α_i of the optimum (linear slack: at most C Σ c_i ε).
+The number of outputs ever added is polynomial, whatever the number of outputs there are. Zero-one margins, slack and
+margin re-scaling, linear and quadratic slack are a matter of bound and objective; C = inf is the hard margin SVM₀.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from maxmargin._compile import kernel
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.planes import sparse_dot
+from maxmargin.problem import Problem
+from maxmargin.solvers._composed import ComposedState
+from maxmargin.solvers.base import Solver
+from maxmargin.solvers.hard_margin import feasible_scale, grow_budgets
+from maxmargin.solvers.working_sets import WorkingSets
+
+#: Planes are never dropped.
+NO_LIMIT = 1 << 30
+
+
+class NSlackState(ComposedState):
+    """Weights and working sets.
+
+    Attributes
+    ----------
+    violated : the examples with an output violated by more than ε, at the last check.
+    restricted_gap : what the optimum over S may still gain.
+    first_budget : hard margin: where the growing budgets began.
+    """
+
+    _parts: ClassVar[tuple[str, ...]] = ("sets",)
+    _saved: ClassVar[tuple[str, ...]] = ("violated",)
+    _counters: ClassVar[tuple[str, ...]] = ("clock", "restricted_gap", "first_budget")
+
+    def __init__(self, problem: Problem, seed: int, start: FloatArray | None) -> None:
+        super().__init__(problem, seed, start)
+        self.sets, self.violated = WorkingSets(problem, NO_LIMIT), problem.everyone
+        self.clock, self.restricted_gap, self.first_budget = 0, 0.0, 0.0
+
+    @property
+    def n_constraints(self) -> int:
+        """Outputs in all working sets."""
+        return int(self.sets.count.sum()) - len(self.sets.count)
+
+    def slacks(self, ids: IntArray) -> FloatArray:
+        """ξ_i over the working sets of ids, at the present weights."""
+        sets, out = self.sets, np.zeros(len(ids))
+        working_hinges(ids, sets.first, sets.count, sets.value, sets.start, sets.stop, sets.index, sets.entry, self.w, out)
+        return out
+
+    def support(self, problem: Problem) -> dict[str, Any]:
+        return self.sets.support()
+
+
+@dataclass(frozen=True)
+class NSlack(Solver):
+    """n-slack cutting planes (``solver="nslack"``).
+
+    A step is a pass over the examples that the sweep before found violated (the first: over all) and a sweep over all
+    examples at the weights it ends with, which is certificate and stopping rule in one.
+
+    Parameters
+    ----------
+    epsilon : violation that is tolerated, in units of the loss (as published: absolute).
+    batch : examples whose argmaxes are taken at the same weights. They are still added one by one, each only if it is
+        violated when its turn comes; 1 is the published order, at the cost of one call per example.
+    full_every : additions after which all of S is optimised; as published it would be 1.
+    moves : moves of mass in one step on an S_i.
+    quick_passes, most_passes : passes over S at most, during a pass over the examples and at its end.
+    inner_gap : share of the present gap to which S is optimised before the last passes.
+    """
+
+    name: ClassVar[str] = "nslack"
+    hard_margin: ClassVar[bool] = True
+
+    epsilon: float = 1e-3
+    batch: int = 8
+    full_every: int = 100
+    moves: int = 10
+    quick_passes: int = 2
+    most_passes: int = 200
+    inner_gap: float = 0.1
+
+    def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> NSlackState:
+        return NSlackState(problem, seed, start)
+
+    def planned_bytes(self, problem: Problem) -> float:
+        planes = 4.0 * float(problem.examples.plane_entries.mean()) * problem.n_examples
+        return super().planned_bytes(problem) + (4 + np.dtype(problem.entry_type).itemsize) * planes
+
+    def step(self, problem: Problem, state: NSlackState) -> None:
+        if state.clock == 0 and state.w.any():
+            self._begin_from_weights(problem, state)
+        state.clock += 1
+        self._visit(problem, state)
+        self._optimise(problem, state, self.most_passes)
+        if state.clock % 8 == 0:
+            problem.examples.forget(state.sets.live_keys())
+        self._check(problem, state)
+
+    def _begin_from_weights(self, problem: Problem, state: NSlackState) -> None:
+        """Warm start: the outputs that are most violated at the given weights come first. Without α, w is 0."""
+        problem.decode(state.w, problem.everyone)
+        state.w = np.zeros(problem.dim)
+        self._insert(problem, state, np.flatnonzero(problem.keys))
+
+    def _visit(self, problem: Problem, state: NSlackState) -> None:
+        """Lines 4 to 12 of the algorithm, for the examples that were violated."""
+        added = 0
+        for k in range(0, len(state.violated), self.batch):
+            ids = state.violated[k : k + self.batch]
+            problem.decode(state.w, ids)
+            before = state.n_constraints
+            self._insert(problem, state, ids[problem.hinges[ids] > state.slacks(ids) + self.epsilon])
+            added += state.n_constraints - before
+            if added >= self.full_every:
+                self._optimise(problem, state, self.quick_passes)
+                added = 0
+
+    def _insert(self, problem: Problem, state: NSlackState, ids: IntArray) -> None:
+        """Add the outputs found for ids, each with a step on its S_i."""
+        if len(ids) == 0:
+            return
+        sets, unbounded = state.sets, problem.objective.hard and state.first_budget == 0.0
+        slot = sets.match(ids, problem.keys, 0)
+        planes, moves = problem.planes(ids[slot < 0]), 0 if unbounded else self.moves
+        sets.insert(ids, slot, planes, problem, state.w, 1.0, state.clock, moves)
+        norm = sets.norm_per_value(ids, by_alpha=False) if unbounded else np.inf
+        if np.isfinite(norm):
+            state.first_budget = 1.0 / max(norm, 1e-12)
+            sets.set_budgets(state.first_budget * problem.objective.weights)
+
+    def _optimise(self, problem: Problem, state: NSlackState, most_passes: int) -> None:
+        """Passes over S until ε is worth more than the restricted gap, or for now until it is small beside the gap."""
+        sets, n, k = state.sets, problem.n_examples, 0
+        while k < most_passes:
+            skip_below = 0.1 * state.restricted_gap / n if k % 5 else -1.0
+            state.restricted_gap, _ = sets.sweep(
+                state.rng.permutation(n), skip_below, 0, state.w, 1.0, state.clock, self.moves
+            )
+            k += 1
+            if state.restricted_gap <= self._needed(state):
+                if not (problem.objective.hard and grow_budgets(problem, state, sets, state.first_budget)):
+                    return
+                k = 0
+
+    def _worth(self, state: NSlackState) -> float:
+        """What ε in every margin is worth: ε Σ α."""
+        return self.epsilon * float(state.sets.masses().sum())
+
+    def _needed(self, state: NSlackState) -> float:
+        if len(state.violated) == 0:
+            return self._worth(state)
+        dual = state.sets.gain() - 0.5 * float(state.w @ state.w)
+        return max(self._worth(state), self.inner_gap * min(state.best_primal - state.best_dual, dual))
+
+    def _check(self, problem: Problem, state: NSlackState) -> None:
+        """One sweep at fixed weights: certificate, who is violated, and whether this is the end."""
+        objective, sets = problem.objective, state.sets
+        state.w = sets.combination()
+        problem.decode(state.w, problem.everyone)
+        state.raise_dual(objective.dual(sets.gain(), float(state.w @ state.w), sets.masses()))
+        if objective.hard:
+            feasible_scale(problem, state)
+        else:
+            state.offer(problem, state.w)
+        state.violated = np.flatnonzero(problem.hinges > state.slacks(problem.everyone) + self.epsilon)
+        state.finished = len(state.violated) == 0 and state.restricted_gap <= self._worth(state)
+
+
+@kernel
+def working_hinges(ids, first, count, value, start, stop, index, entry, w, out):
+    """out[r] = max(0, max b − a·w) over the planes held for ids[r]."""
+    for r in range(len(ids)):
+        base = first[ids[r]]
+        for s in range(base + 1, base + count[ids[r]]):
+            out[r] = max(out[r], value[s] - sparse_dot(index, entry, start[s], stop[s], w))

@@ -1,0 +1,102 @@
+"""Averaged structured perceptron (Collins 2002).
+
+For each example whose best output ŷ (plain argmax, no loss) is not the truth, w ← w + Ψ(x, y) − Ψ(x, ŷ); the weights
+returned are the mean of all w along the way. It knows neither C nor bound, and its weights minimise no objective, but
+its certificate is honest all the same: the primal value of the averaged weights under the problem's bound, and the dual
+value of the mistakes, each of which gave its output the dual mass 1, scaled to what is feasible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.planes import TRUTH
+from maxmargin.problem import Problem
+from maxmargin.solvers._points import SHARE, PointState, lower_bound
+from maxmargin.solvers.base import Solver
+
+
+class PerceptronState(PointState):
+    """Weights and their sum over all examples seen.
+
+    Attributes
+    ----------
+    mistakes : of the last epoch.
+    provable : whether the weights are a sum of the bound's planes. Slack re-scaling has none for a wrong output
+        without loss; after such a mistake the dual value no longer rises.
+    """
+
+    _counters: ClassVar[tuple[str, ...]] = ("past", "mistakes", "provable")
+
+    def __init__(self, problem: Problem, seed: int, start: FloatArray | None) -> None:
+        super().__init__(problem, seed, start)
+        self.total[SHARE] = 1.0
+        self.mistakes, self.provable = 0, True
+
+    def offer(self, problem: Problem, w: FloatArray) -> float:
+        """Keep w, whatever its objective: the perceptron's answer is the average of all epochs."""
+        self.best_primal, self.best_bound = problem.primal(w)
+        self.best_w = w.copy()
+        return self.best_primal
+
+
+@dataclass(frozen=True)
+class AveragedPerceptron(Solver):
+    """Averaged structured perceptron (``solver="perceptron"``).
+
+    Stops after an epoch without mistakes. `best_w` is the average after the last epoch, not the weights of lowest
+    objective.
+
+    Parameters
+    ----------
+    batch : examples decoded at the same weights before the next update; 1 is Collins's algorithm.
+    shuffle : visit the examples in a new random order each epoch.
+    """
+
+    name: ClassVar[str] = "perceptron"
+    default_max_iter: ClassVar[int] = 10
+
+    batch: int = 1
+    shuffle: bool = True
+
+    def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> PerceptronState:
+        return PerceptronState(problem, seed, start)
+
+    def planned_bytes(self, problem: Problem) -> float:
+        return super().planned_bytes(problem) + 2.0 * 8 * (problem.dim + problem.n_examples)
+
+    def step(self, problem: Problem, state: PerceptronState) -> None:
+        n, state.mistakes = problem.n_examples, 0
+        order = state.rng.permutation(n) if self.shuffle else np.arange(n)
+        for k in range(0, n, self.batch):
+            self._visit(problem, state, order[k : k + self.batch])
+        problem.examples.forget(())
+        average = state.summed()
+        if state.provable:
+            state.raise_dual(lower_bound(problem, average))
+        averaged = state.weights(average, 1.0 / state.past)
+        problem.decode(averaged, problem.everyone)
+        state.offer(problem, averaged)
+        state.finished = state.mistakes == 0
+
+    @staticmethod
+    def _visit(problem: Problem, state: PerceptronState, ids: IntArray) -> None:
+        """Predict ids at the present weights and correct the wrong ones."""
+        examples, answers, bound = problem.examples, problem.answers, problem.bound
+        examples.begin(ids)
+        examples.decode(state.w, ids, np.zeros(len(ids)), answers)
+        problem.oracle_calls += len(ids)
+        wrong = ids[answers.keys[ids] != TRUTH]
+        if len(wrong):
+            planes, losses = examples.planes(wrong, answers), answers.losses[wrong]
+            factors, ones = bound.factor(losses), np.ones(len(wrong))
+            state.provable = state.provable and bool((factors > 0.0).all())
+            masses = ones / np.where(factors > 0.0, factors, 1.0)
+            planes.weighted_sum(ones, state.w)
+            state.grow(wrong, planes, ones, masses, float(masses @ bound.value(losses)))
+            state.mistakes += len(wrong)
+        state.past += len(ids)

@@ -1,0 +1,156 @@
+"""Subgradient methods that prove what they reach: each iterate is a sum of planes, so it is a dual point as well.
+
+``step="pegasos"`` goes through the examples in a new random order each epoch, in k mini-batches. With the batch's share
+g = k Σ_i slope_i a_i of minus the subgradient of the risk,
+
+    w ← (1 − η) w + η g,      η = 1 / (t₀ + t),      so that      w = Σ_r g_r / (t₀ + t)
+
+(Shalev-Shwartz, Singer, Srebro 2007; Ratliff, Bagnell, Zinkevich 2007). After whole epochs no example has been given
+more than its budget C c_i, so w is dual feasible. Two things keep the first epochs calm at large C: t₀ is such that
+the first step is of the size of Polyak's, and no step goes further than to where the batch's planes say its risk is 0.
+The weights offered are the average of all iterates with weights t (t₀ + t) (compare Lacoste-Julien, Schmidt, Bach 2012;
+Shamir, Zhang 2013); the same average of the dual points proves their bound.
+
+``step="polyak"`` takes one step per sweep along the whole subgradient h = w − Σ_i slope_i a_i, of length
+
+    η = (P(w) − level) / ‖h‖²,      level = max(best dual, best primal − δ),
+
+where δ grows when a step finds better weights and shrinks when it does not (Polyak 1969; Nedić, Bertsekas 2001; paper 4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.problem import Problem
+from maxmargin.solvers._points import GAIN, SHARE, PointState, empty_point, lower_bound
+from maxmargin.solvers.aggregate import sum_planes
+from maxmargin.solvers.base import Solver
+
+
+class SubgradientState(PointState):
+    """The sum of all steps, and what the step sizes depend on.
+
+    Attributes
+    ----------
+    delay, taken : t₀ and t.
+    norm : Σ_t t (t₀ + t).
+    drop : δ.
+    """
+
+    _counters: ClassVar[tuple[str, ...]] = ("past", "delay", "taken", "norm", "drop")
+
+    def __init__(self, problem: Problem, seed: int, start: FloatArray | None) -> None:
+        super().__init__(problem, seed, start)
+        self.delay, self.taken, self.norm = 0.0, 0, 0.0
+        self.drop = 0.0
+
+
+@dataclass(frozen=True)
+class Subgradient(Solver):
+    """Stochastic or Polyak-like subgradient steps (``solver="subgradient"``).
+
+    Parameters
+    ----------
+    step_rule : ``"pegasos"`` or ``"polyak"``.
+    batch : examples per mini-batch (pegasos).
+    calm : share of ‖g‖² / risk of the first batch that t₀ is, at least one epoch (pegasos).
+    expand, contract : what δ is multiplied by after a step to better weights and after another one (polyak).
+    """
+
+    name: ClassVar[str] = "subgradient"
+    default_max_iter: ClassVar[int] = 100
+
+    step_rule: str = "pegasos"
+    batch: int = 16
+    calm: float = 0.1
+    expand: float = 1.2
+    contract: float = 0.95
+
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        if self.step_rule not in ("pegasos", "polyak"):
+            raise ValueError(f"step_rule must be 'pegasos' or 'polyak', found {self.step_rule!r}")
+
+    def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> SubgradientState:
+        return SubgradientState(problem, seed, start)
+
+    def planned_bytes(self, problem: Problem) -> float:
+        return super().planned_bytes(problem) + 3.0 * 8 * (problem.dim + problem.n_examples)
+
+    def step(self, problem: Problem, state: SubgradientState) -> None:
+        if self.step_rule == "polyak":
+            self._polyak_step(problem, state)
+        else:
+            self._epoch(problem, state)
+
+    # ------------------------------------------------------------------ pegasos
+
+    def _epoch(self, problem: Problem, state: SubgradientState) -> None:
+        order = state.rng.permutation(problem.n_examples)
+        batches = [order[k : k + self.batch] for k in range(0, len(order), self.batch)]
+        for ids in batches:
+            if state.taken > 0:
+                state.w = state.weights(state.total, 1.0 / (state.delay + state.taken))
+            self._batch_step(problem, state, ids, len(batches))
+        problem.examples.forget(())
+        average = state.summed()
+        state.w = state.weights(average, 1.0 / state.norm)
+        state.raise_dual(lower_bound(problem, state.total))
+        state.raise_dual(lower_bound(problem, average))
+        problem.decode(state.w, problem.everyone)
+        state.offer(problem, state.w)
+
+    def _batch_step(self, problem: Problem, state: SubgradientState, ids: IntArray, n_batches: int) -> None:
+        problem.decode(state.w, ids)
+        objective = replace(problem.objective, weights=problem.objective.weights[ids])
+        slopes = n_batches * objective.slopes(problem.hinges[ids])
+        risk = n_batches * float(objective.penalties(problem.hinges[ids]).sum())
+        hit = slopes > 0.0
+        ids, slopes = ids[hit], slopes[hit]
+        planes = problem.planes(ids)
+        g = planes.weighted_sum(slopes, np.zeros(problem.dim))
+        square = float(g @ g)
+        if state.taken == 0:
+            state.delay = max(float(n_batches), self.calm * square / risk if risk > 0.0 else 0.0)
+            state.total[SHARE] = state.delay
+        state.taken += 1
+        scale = state.delay + state.taken
+        if square > risk * scale:
+            slopes *= risk * scale / square
+        state.grow(ids, planes, slopes, slopes, float(slopes @ problem.values[ids]))
+        state.past += state.taken
+        state.norm += state.taken * scale
+
+    # ------------------------------------------------------------------ polyak
+
+    def _polyak_step(self, problem: Problem, state: SubgradientState) -> None:
+        problem.decode(state.w, problem.everyone)
+        before, value = state.best_primal, state.offer(problem, state.w)
+        if state.taken == 0:
+            state.total[SHARE], state.drop = 1.0, 0.5 * value
+        else:
+            state.drop *= self.expand if value < before else self.contract
+        level = max(state.best_dual, state.best_primal - state.drop)
+        target = self._subgradient_point(problem)
+        away = state.w - target[: problem.dim]
+        square = float(away @ away)
+        rate = min(1.0, (value - level) / square) if square > 0.0 else 0.0
+        state.total = (1.0 - rate) * state.total + rate * target
+        state.w = state.weights(state.total, 1.0)
+        state.taken += 1
+        state.raise_dual(lower_bound(problem, state.total))
+
+    @staticmethod
+    def _subgradient_point(problem: Problem) -> FloatArray:
+        """The dual point Σ_i slope_i a_i at the planes found last."""
+        point, slopes = empty_point(problem), problem.objective.slopes(problem.hinges)
+        ids = np.flatnonzero(slopes)
+        sum_planes(problem, ids, slopes[ids], point[: problem.dim])
+        point[problem.dim : GAIN] = slopes
+        point[GAIN] = float(slopes @ problem.values)
+        return point

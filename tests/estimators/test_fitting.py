@@ -1,0 +1,247 @@
+"""What a fit offers along the way: limits, callbacks, checkpoints, warm starts, paths, interruption."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import maxmargin as mm
+
+
+@pytest.fixture
+def data():
+    return mm.datasets.make_chains(40, random_state=3)
+
+
+def test_certificate_is_recomputed_by_enumeration():
+    X, Y = mm.datasets.make_chains(12, n_labels=3, max_length=4, random_state=1)
+    model = mm.SequenceTagger(C=0.7, tol=1e-4).fit(X, Y)
+    structure, w = model.structure_, model.coef_
+    hinges = []
+    for x, y in zip(X, Y, strict=True):
+        truth = w @ structure.joint_feature(x, y)
+        hinges.append(
+            max(w @ structure.joint_feature(x, k) + structure.loss(y, k) - truth for k in structure.enumerate(x))
+        )
+    assert model.certificate_.primal == pytest.approx(0.5 * w @ w + 0.7 * sum(hinges), rel=1e-12)
+    support = model.support_
+    u = support.planes.T @ support.alphas
+    dual = support.alphas @ support.values - 0.5 * u @ u
+    assert dual <= model.certificate_.dual * (1 + 1e-12)
+    assert np.bincount(support.examples, support.alphas).max() <= 0.7 * (1 + 1e-9)
+    assert model.certificate_.gap <= 1e-4
+
+
+def test_support_names_examples_and_outputs(data):
+    X, Y = data
+    weights = np.ones(len(X))
+    weights[:5] = 0.0
+    model = mm.SequenceTagger().fit(X, Y, sample_weight=weights)
+    assert len(model.support_) > 0
+    assert min(model.support_.examples) >= 5
+    for plane in model.support_:
+        y = list(Y[plane.example])
+        assert len(plane.output) == len(y)
+        assert plane.value == sum(a != b for a, b in zip(plane.output, y, strict=True)) > 0
+        assert plane.alpha > 0
+
+
+def test_limits(data):
+    assert mm.SequenceTagger(tol=1e-2).fit(*data).stop_reason_ == "tol"
+    with pytest.warns(ConvergenceWarning, match="relative gap"):
+        model = mm.SequenceTagger(tol=1e-9, max_iter=5).fit(*data)
+    assert (model.stop_reason_, model.n_iter_) == ("max_iter", 5)
+    model = mm.SequenceTagger(tol=1e-15, max_seconds=1e-6).fit(*data)
+    assert model.stop_reason_ == "max_seconds"
+
+
+def test_history_and_callbacks(data):
+    steps = []
+
+    def watch(step):
+        steps.append(step)
+        return step.iteration == 4
+
+    model = mm.SequenceTagger(tol=1e-9, callbacks=[watch]).fit(*data)
+    assert model.stop_reason_ == "callback"
+    assert [step.iteration for step in steps] == [1, 2, 3, 4]
+    assert [row["gap"] for row in model.history_] == [step.certificate.gap for step in steps]
+    duals = [row["dual"] for row in model.history_]
+    assert duals == sorted(duals)
+    assert model.history_[-1]["oracle_calls"] == model.certificate_.oracle_calls
+
+
+def test_scikit_learns_callbacks(data):
+    pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9 has no callback API")
+    seen = []
+
+    class Watch:
+        def setup(self, estimator, context):
+            seen.append("setup")
+
+        def teardown(self, estimator, context):
+            seen.append("teardown")
+
+        def on_fit_task_begin(self, estimator, context, **_):
+            pass
+
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator=None, **_):
+            seen.append((context.task_name, fitted_estimator.predict(data[0][:1])))
+            return len(seen) == 4
+
+    model = mm.SequenceTagger(tol=1e-9)
+    model.set_callbacks(Watch())
+    model.fit(*data)
+    assert seen[0] == "setup"
+    assert seen[-1] == "teardown"
+    assert [name for name, _ in seen[1:-1]] == ["step"] * 3 + ["fit"]
+    assert model.stop_reason_ == "callback"
+
+
+def test_interruption_keeps_the_best_weights(data):
+    best = []
+
+    def interrupt(step):
+        best.append((step.certificate.primal, step.weights.copy()))
+        if step.iteration == 5:
+            raise KeyboardInterrupt
+
+    model = mm.SequenceTagger(tol=1e-12, callbacks=[interrupt]).fit(*data)
+    assert model.stop_reason_ == "interrupted"
+    assert np.array_equal(model.coef_, best[-1][1])
+    assert model.certificate_.primal == best[-1][0]
+    assert len(model.predict(data[0])) == len(data[0])
+
+
+@pytest.mark.parametrize("solver", ["auto", "nslack", "oneslack", "bundle", "subgradient", "perceptron"])
+def test_checkpoint_resumes_bit_for_bit(data, tmp_path, solver):
+    path = tmp_path / "run.ckpt"
+    settings = {"solver": solver, "tol": 1e-10, "checkpoint": path, "checkpoint_every": 0.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        whole = mm.SequenceTagger(**settings, max_iter=9).fit(*data)
+        mm.SequenceTagger(**settings, max_iter=4).fit(*data)
+        resumed = mm.SequenceTagger(**settings, max_iter=9).resume(path, *data)
+    assert np.array_equal(whole.coef_, resumed.coef_)
+    assert whole.certificate_.dual == resumed.certificate_.dual
+    assert whole.certificate_.oracle_calls == resumed.certificate_.oracle_calls
+    assert [row["primal"] for row in resumed.history_] == [row["primal"] for row in whole.history_[4:]]
+
+
+def test_checkpoint_of_another_run(data, tmp_path):
+    path = tmp_path / "run.ckpt"
+    X, Y = data
+    mm.SequenceTagger(checkpoint=path).fit(X, Y)
+    with pytest.raises(ValueError, match="another run: its C"):
+        mm.SequenceTagger(C=0.5).resume(path, X, Y)
+    with pytest.raises(ValueError, match="another run: its data"):
+        mm.SequenceTagger().resume(path, [x + 1 for x in X], Y)
+    with pytest.raises(FileNotFoundError):
+        mm.SequenceTagger().resume(tmp_path / "none", X, Y)
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(ValueError, match="damaged"):
+        mm.SequenceTagger().resume(path, X, Y)
+
+
+def test_failed_write_leaves_the_checkpoint_whole(data, tmp_path, monkeypatch):
+    path = tmp_path / "run.ckpt"
+    mm.SequenceTagger(checkpoint=path).fit(*data)
+    before = path.read_bytes()
+
+    def fails(*args, **kwargs):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(np, "savez", fails)
+    with pytest.raises(OSError, match="disk full"):
+        mm.SequenceTagger(checkpoint=path, C=0.5).fit(*data)
+    assert path.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_structure_that_raises_leaves_the_checkpoint(tmp_path):
+    path = tmp_path / "run.ckpt"
+
+    class Breaks(mm.Structure):
+        calls = 0
+
+        def joint_feature(self, x, y):
+            return y * np.asarray(x, float)
+
+        def loss(self, y, y_hat):
+            return float(y != y_hat)
+
+        def argmax(self, w, x):
+            return 1 if w @ x > 0 else -1
+
+        def loss_augmented_argmax(self, w, x, y, scale=1.0):
+            Breaks.calls += 1
+            if Breaks.calls > 100:
+                raise RuntimeError("out of luck")
+            return max((-1, 1), key=lambda k: k * (w @ x) + scale * (k != y))
+
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    Y = np.where(X[:, 0] + 0.5 * X[:, 1] ** 2 > 0.3, 1, -1).tolist()
+    with pytest.raises(mm.StructureError, match=r"X\[\d+\]: loss_augmented_argmax raised RuntimeError: out of luck"):
+        mm.StructuralSVM(Breaks(), tol=1e-12, checkpoint=path, checkpoint_every=0.0).fit(X, Y)
+    Breaks.calls = -10_000
+    resumed = mm.StructuralSVM(Breaks(), tol=1e-12).resume(path, X, Y)
+    assert resumed.certificate_.gap <= 1e-12
+
+
+def test_warm_start_takes_fewer_steps(data):
+    cold = mm.SequenceTagger(tol=1e-4).fit(*data)
+    model = mm.SequenceTagger(tol=1e-4, warm_start=True).fit(*data)
+    first = model.n_iter_
+    model.fit(*data)
+    assert model.n_iter_ < first
+    assert model.certificate_.primal == pytest.approx(cold.certificate_.primal, rel=2e-4)
+    with pytest.raises(ValueError, match="warm_start"):
+        model.fit(*mm.datasets.make_chains(10, n_features=3))
+
+
+@pytest.mark.parametrize("slack", ["linear", "quadratic"])
+@pytest.mark.parametrize("solver", ["auto", "bundle"])
+def test_path_agrees_with_single_fits(data, slack, solver):
+    Cs = [0.01, 0.1, 1.0, 0.05]
+    estimator = mm.SequenceTagger(tol=1e-4, slack=slack, solver=solver)
+    for C, model in zip(Cs, mm.regularization_path(estimator, *data, Cs), strict=True):
+        alone = mm.SequenceTagger(tol=1e-4, slack=slack, C=C).fit(*data)
+        assert model.C == C
+        assert model.stop_reason_ == "tol"
+        assert model.certificate_.primal == pytest.approx(alone.certificate_.primal, rel=2e-4)
+        assert model.certificate_.dual <= alone.certificate_.primal
+
+
+def test_multiclass_path():
+    X, y = mm.datasets.make_multiclass(60, random_state=2)
+    models = mm.regularization_path(mm.MulticlassSVM(), X, y, [0.1, 1.0])
+    assert [model.predict(X).shape for model in models] == [(60,), (60,)]
+    assert models[0].n_features_in_ == X.shape[1]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
+def test_threads_do_not_change_a_bit(n_jobs):
+    X, Y = mm.datasets.make_chains(300, random_state=5)
+    one = mm.SequenceTagger(n_jobs=1).fit(X, Y)
+    many = mm.SequenceTagger(n_jobs=n_jobs).fit(X, Y)
+    assert np.array_equal(one.coef_, many.coef_)
+    assert one.certificate_.dual == many.certificate_.dual
+    X, y = mm.datasets.make_multiclass(700, n_features=30, random_state=5)
+    one, many = (mm.MulticlassSVM(n_jobs=jobs, max_iter=200).fit(X, y) for jobs in (1, n_jobs))
+    assert np.array_equal(one.coef_, many.coef_)
+
+
+def test_hard_margin():
+    X = np.array([[1.0, 1.0], [2.0, 0.5], [-1.0, -1.0], [-2.0, 0.0]])
+    y = np.array([1, 1, 0, 0])
+    model = mm.MulticlassSVM(C=np.inf, fit_intercept=False, tol=1e-6).fit(X, y)
+    w = model.coef_[1] - model.coef_[0]
+    margins = np.where(y == 1, X @ w, -X @ w)
+    assert margins.min() == pytest.approx(1.0, rel=1e-6)
+    soft = mm.MulticlassSVM(C=1e4, fit_intercept=False, tol=1e-6).fit(X, y)
+    assert model.certificate_.primal == pytest.approx(soft.certificate_.primal, rel=1e-5)
+    with pytest.raises(ValueError, match="not separable"):
+        mm.MulticlassSVM(C=np.inf).fit(np.r_[X, X], np.r_[y, 1 - y])
+    with pytest.raises(ValueError, match="needs a finite C"):
+        mm.MulticlassSVM(C=np.inf, solver="bundle").fit(X, y)

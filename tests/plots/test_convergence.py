@@ -1,0 +1,34 @@
+"""ConvergenceDisplay draws what the history says."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import maxmargin as mm
+
+
+@pytest.fixture
+def model():
+    return mm.SequenceTagger(tol=1e-3).fit(*mm.datasets.make_chains(30, random_state=0))
+
+
+@pytest.mark.parametrize("x", ["seconds", "oracle_calls", "iteration"])
+def test_lines_are_the_history(model, x):
+    display = mm.ConvergenceDisplay.from_estimator(model, x=x)
+    rows = [row for row in model.history_ if np.isfinite(row["primal"])]
+    primal, dual = display.axes_[0].lines[:2]
+    gap = display.axes_[1].lines[0]
+    for line, name in ((primal, "primal"), (dual, "dual"), (gap, "gap")):
+        np.testing.assert_array_equal(line.get_xdata(), [row[x] for row in rows])
+        np.testing.assert_array_equal(line.get_ydata(), [row[name] for row in rows])
+    plt.close(display.figure_)
+
+
+def test_given_axes_and_bad_input(model):
+    figure, axes = plt.subplots(1, 2)
+    assert mm.ConvergenceDisplay.from_estimator(model, axes=axes).figure_ is figure
+    plt.close(figure)
+    with pytest.raises(ValueError, match="x must be one of"):
+        mm.ConvergenceDisplay.from_estimator(model, x="time")
+    with pytest.raises(ValueError, match="not fitted"):
+        mm.ConvergenceDisplay.from_estimator(mm.SequenceTagger())

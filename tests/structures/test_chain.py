@@ -1,0 +1,368 @@
+"""Chains against enumeration of all label sequences, with joint features built here by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from maxmargin.bounds import Bound
+from maxmargin.planes import Answers
+from maxmargin.structures.chain import Chain
+from maxmargin.structures.constraints import Constraints
+
+CASES = settings(derandomize=True, deadline=None, max_examples=120)
+MANY_CASES = settings(CASES, max_examples=400)
+BOUNDS = [Bound(rescaling, slack) for rescaling in ("margin", "slack") for slack in ("linear", "quadratic")]
+NAMES = ["w", "x", "y", "z"]
+COSTS = ["hamming", "hamming-share", "zero-one", "dict", "matrix"]
+FORMS = ["dense", "csr", "mixed", "dicts", "strings"]
+
+
+class Instance:
+    """Random sequences of length 0 to 4, random truths within random constraints, random weights.
+
+    All that is expected of `Chain` is computed here from dense token rows in plain Python.
+    """
+
+    def __init__(self, seed, n_labels, width, n_edges, cost, form, constrained, intercept, whole):
+        rng = self.rng = np.random.default_rng(seed)
+        self.n_labels, self.cost, self.intercept = n_labels, cost, intercept
+        self.names = [NAMES[k] for k in rng.permutation(n_labels)]
+        self.allowed, self.start, self.end = self._constraints(constrained)
+        self.lengths = [int(t) for t in rng.integers(0, 5, 3)] + [2]
+        self.lengths = [t for t in self.lengths if self.sequences(t)] or [0]
+        if not any(self.lengths):
+            self.allowed[:], self.start[:], self.end[:] = True, True, True
+            self.lengths.append(1)
+        self.n = len(self.lengths)
+        self.truths = [self.sequences(t)[rng.integers(len(self.sequences(t)))] for t in self.lengths]
+        self._losses()
+        self.draw = (lambda s: rng.integers(-2, 3, s).astype(float)) if whole else (lambda s: rng.normal(size=s))
+        self.edges = [self.draw((max(t - 1, 0), n_edges)) for t in self.lengths] if n_edges else None
+        if n_edges and max(self.lengths) < 2:
+            self.edges = None
+        self._tokens(form, width)
+        forbidden = Constraints(
+            tuple((self.names[a], self.names[b]) for a, b in np.argwhere(~self.allowed)),
+            tuple(self.names[a] for a in np.flatnonzero(~self.start)),
+            tuple(self.names[a] for a in np.flatnonzero(~self.end)),
+        )
+        self.structure = Chain(
+            cost=self.parameter, constraints=forbidden if constrained else None, fit_intercept=intercept,
+            transition_features=self.edges is not None, classes=self.names,
+        )  # fmt: skip
+        self.Y = [[self.names[k] for k in y] for y in self.truths]
+        self.examples = self.structure.fit_encode(self.X, self.Y)
+        self.w = self.draw(self.examples.dim)
+        self.psis = [{y: self.psi(i, y) for y in self.sequences(t)} for i, t in enumerate(self.lengths)]
+
+    def _constraints(self, constrained):
+        K = self.n_labels
+        if not constrained:
+            return np.ones((K, K), bool), np.ones(K, bool), np.ones(K, bool)
+        return self.rng.random((K, K)) < 0.6, self.rng.random(K) < 0.7, self.rng.random(K) < 0.7
+
+    def sequences(self, length):
+        """All allowed label sequences, as tuples of codes."""
+        return [
+            y
+            for y in itertools.product(range(self.n_labels), repeat=length)
+            if not y
+            or self.start[y[0]]
+            and self.end[y[-1]]
+            and all(self.allowed[a, b] for a, b in itertools.pairwise(y))
+        ]
+
+    def _losses(self):
+        K, rng = self.n_labels, self.rng
+        table = rng.integers(0, 4, (K, K)) * 0.5 * (1 - np.eye(K))
+        per_label = {name: float(rng.integers(0, 4)) for name in self.names[1:]}
+        self.parameter = {"dict": per_label, "matrix": table}.get(self.cost, self.cost)
+        if self.cost == "dict":
+            table = (1 - np.eye(K)) * np.array([[per_label.get(name, 1.0)] for name in self.names])
+        self.table = table if self.cost in ("dict", "matrix") else 1 - np.eye(K)
+
+    def loss(self, y, y_hat):
+        total = sum(float(self.table[a, b]) for a, b in zip(y, y_hat, strict=True))
+        if self.cost == "zero-one":
+            return float(y != y_hat)
+        return total / max(len(y), 1) if self.cost == "hamming-share" else total
+
+    def _tokens(self, form, width):
+        """X in the form asked for, and the dense rows (columns in order of first sight where they are named)."""
+        rng = self.rng
+        if form in ("dense", "csr", "mixed"):
+            self.rows = [self.draw((t, width)) for t in self.lengths]
+            sparse = [form == "csr" or form == "mixed" and rng.random() < 0.5 for _ in self.lengths]
+            X = [sp.csr_array(rows) if s else rows for rows, s in zip(self.rows, sparse, strict=True)]
+        else:
+            pool = [f"f{j}" for j in range(width + 1)]
+            if form == "strings":
+                X = [[list(rng.choice(pool, rng.integers(0, 4))) for _ in range(t)] for t in self.lengths]
+            else:
+                X = [[self._dict(pool) for _ in range(t)] for t in self.lengths]
+            columns = {}
+            for name in (name for x in X for token in x for name in token):
+                columns.setdefault(name, len(columns))
+            self.rows = [np.zeros((t, len(columns))) for t in self.lengths]
+            for i, x in enumerate(X):
+                for t, token in enumerate(x):
+                    for name in token:
+                        self.rows[i][t, columns[name]] += token[name] if form == "dicts" else 1.0
+        self.X = X if self.edges is None else list(zip(X, self.edges, strict=True))
+
+    def _dict(self, pool):
+        chosen = self.rng.permutation(len(pool))[: self.rng.integers(0, len(pool) + 1)]
+        return {pool[j]: float(v) for j, v in zip(chosen, self.draw(len(chosen)), strict=True)}
+
+    def psi(self, i, y):
+        """Blocks: tokens (column by column, label by label), transitions, start, end, transition features."""
+        K = self.n_labels
+        tokens = np.zeros((self.rows[i].shape[1] + self.intercept, K))
+        pairs, start, end = np.zeros((K, K)), np.zeros(K), np.zeros(K)
+        edges = np.zeros((self.edges[i].shape[1] if self.edges is not None else 0, K, K))
+        for t, k in enumerate(y):
+            tokens[:, k] += [*self.rows[i][t], 1.0] if self.intercept else self.rows[i][t]
+            if t > 0:
+                pairs[y[t - 1], k] += 1
+                if self.edges is not None:
+                    edges[:, y[t - 1], k] += self.edges[i][t - 1]
+        if y:
+            start[y[0]] += 1
+            end[y[-1]] += 1
+        return np.concatenate([tokens.ravel(), pairs.ravel(), start, end, edges.ravel()])
+
+    def rise(self, i, y):
+        return float(self.w @ (self.psis[i][y] - self.psis[i][self.truths[i]]))
+
+    def code(self, answers, i):
+        first, stop = self.examples.code_offsets[i : i + 2]
+        return tuple(int(c) for c in answers.codes[first:stop])
+
+    def check(self, answers, ids, value):
+        """Each answer is allowed, attains the greatest value(rise, loss, r) of all sequences, and is told truly."""
+        for r, i in enumerate(ids):
+            y, y_hat = self.truths[i], self.code(answers, i)
+            assert y_hat in self.psis[i]
+            rise, loss = self.rise(i, y_hat), self.loss(y, y_hat)
+            assert math.isclose(answers.rises[i], rise, abs_tol=1e-9)
+            assert math.isclose(answers.losses[i], loss, abs_tol=1e-12)
+            assert (answers.keys[i] == 0) == (y_hat == y)
+            best = max(value(self.rise(i, other), self.loss(y, other), r) for other in self.psis[i])
+            assert math.isclose(value(rise, loss, r), best, rel_tol=1e-9, abs_tol=1e-9)
+        planes = self.examples.planes(ids, answers)
+        expected = np.array([self.psis[i][self.truths[i]] - self.psis[i][self.code(answers, i)] for i in ids])
+        np.testing.assert_allclose(planes.matrix(self.examples.dim).toarray(), expected, atol=1e-9)
+        np.testing.assert_allclose(planes.dot(self.w), -answers.rises[ids], atol=1e-9)
+        assert (np.diff(planes.indptr) <= self.examples.plane_entries[ids]).all()
+
+    def answers(self):
+        return Answers.empty(self.n, int(self.examples.code_offsets[-1]))
+
+
+instances = st.builds(
+    Instance,
+    seed=st.integers(0, 2**32 - 1),
+    n_labels=st.integers(2, 4),
+    width=st.integers(1, 3),
+    n_edges=st.sampled_from([0, 0, 1, 2]),
+    cost=st.sampled_from(COSTS),
+    form=st.sampled_from(FORMS),
+    constrained=st.booleans(),
+    intercept=st.booleans(),
+    whole=st.booleans(),
+)
+
+
+@MANY_CASES
+@given(instances)
+def test_decode_is_the_best_of_all_sequences(case):
+    answers = case.answers()
+    for ids in (np.arange(case.n), case.rng.permutation(case.n), case.rng.permutation(case.n)[: case.n // 2 + 1]):
+        scales = case.rng.choice([0.0, 0.5, 1.0, 3.0, 10.0], len(ids))
+        case.examples.decode(case.w, ids, scales, answers)
+        case.check(answers, ids, lambda rise, loss, r: rise + scales[r] * loss)  # noqa: B023
+
+
+@MANY_CASES
+@given(instances)
+def test_exact_bounds_are_exact(case):
+    answers, ids = case.answers(), case.rng.permutation(case.n)
+    for bound in BOUNDS:
+        assert case.examples.exact_for(bound) == (case.cost in ("hamming", "hamming-share", "zero-one"))
+        if case.examples.exact_for(bound):
+            case.examples.decode_bound(case.w, ids, bound, answers)
+            case.check(answers, ids, lambda rise, loss, _: float(bound.violation(rise, loss)))  # noqa: B023
+
+
+@CASES
+@given(instances)
+def test_a_batch_answers_as_its_examples_do_one_by_one(case):
+    together, alone = case.answers(), case.answers()
+    scales = case.rng.choice([0.0, 1.0, 3.0], case.n)
+    case.examples.decode(case.w, np.arange(case.n), scales, together)
+    for i in case.rng.permutation(case.n):
+        case.examples.decode(case.w, np.array([i]), scales[i : i + 1], alone)
+        assert math.isclose(
+            together.rises[i] + scales[i] * together.losses[i],
+            alone.rises[i] + scales[i] * alone.losses[i],
+            abs_tol=1e-9,
+        )
+    case.check(alone, np.arange(case.n), lambda rise, loss, r: rise + scales[r] * loss)
+
+
+@CASES
+@given(instances)
+def test_the_four_methods_on_single_examples(case):
+    s, w = case.structure, case.w
+    for i, (x, y) in enumerate(zip(case.X, case.Y, strict=True)):
+        labelled = {tuple(case.names[k] for k in codes): codes for codes in case.psis[i]}
+        everything = s.enumerate(x)
+        assert sorted(map(tuple, everything)) == sorted(labelled)
+        for y_hat, codes in itertools.islice(labelled.items(), 12):
+            np.testing.assert_allclose(s.joint_feature(x, y_hat), case.psis[i][codes], atol=1e-12)
+            assert math.isclose(s.loss(y, y_hat), case.loss(case.truths[i], codes))
+        scores = {y_hat: float(w @ case.psis[i][codes]) for y_hat, codes in labelled.items()}
+        assert math.isclose(scores[tuple(s.argmax(w, x))], max(scores.values()), abs_tol=1e-9)
+        augmented = {y_hat: score + 0.7 * s.loss(y, y_hat) for y_hat, score in scores.items()}
+        found = tuple(s.loss_augmented_argmax(w, x, y, 0.7))
+        assert math.isclose(augmented[found], max(augmented.values()), abs_tol=1e-9)
+
+
+@CASES
+@given(instances, st.integers(1, 9))
+def test_topk_is_the_sorted_enumeration(case, k):
+    for i, x in enumerate(case.X):
+        scores = {y: float(case.w @ psi) for y, psi in case.psis[i].items()}
+        ranked = case.structure.topk(case.w, x, k)
+        codes = [tuple(case.names.index(label) for label in y) for y, _ in ranked]
+        assert len(set(codes)) == len(ranked) == min(k, len(scores))
+        np.testing.assert_allclose([score for _, score in ranked], sorted(scores.values())[::-1][:k], atol=1e-9)
+        np.testing.assert_allclose([scores[y] for y in codes], [score for _, score in ranked], atol=1e-9)
+
+
+@CASES
+@given(instances)
+def test_prediction_of_whole_lists(case):
+    """Without Y a batch is predicted; every output is allowed and of the best score."""
+    examples, answers = case.structure.encode(case.X), case.answers()
+    examples.decode(case.w, np.arange(case.n), np.zeros(case.n), answers)
+    for i, y_hat in enumerate(examples.outputs(answers)):
+        scores = {y: float(case.w @ psi) for y, psi in case.psis[i].items()}
+        assert math.isclose(scores[tuple(case.names.index(label) for label in y_hat)], max(scores.values()), abs_tol=1e-9)
+        assert examples.output(i, int(answers.keys[i]), np.array(case.code(answers, i), np.int32)) == y_hat
+
+
+def test_keys_tell_outputs_apart():
+    x, names = np.eye(4), ["a", "b", "c"]
+    chain = Chain(classes=names, fit_intercept=False)
+    examples, answers, keys = chain.fit_encode([x], [list("acba")]), Answers.empty(1, 4), {}
+    for y in itertools.product(range(3), repeat=4):
+        w = np.zeros(chain.size)
+        for t, k in enumerate(y):
+            w[3 * t + k] = 1.0  # each token has a column of its own
+        examples.decode(w, np.zeros(1, np.int64), np.zeros(1), answers)
+        assert tuple(answers.codes) == y
+        keys[int(answers.keys[0])] = y
+    assert len(keys) == 3**4
+    assert keys[0] == (0, 2, 1, 0)
+
+
+@pytest.mark.parametrize("cost", ["hamming", "hamming-share", "zero-one", {"a": 2.0}])
+def test_empty_sequences_cost_and_score_nothing(cost):
+    X, Y = [np.zeros((0, 2)), np.ones((1, 2)), np.zeros((0, 2))], [[], ["a"], []]
+    chain = Chain(cost=cost, classes=["a", "b"])
+    examples, answers = chain.fit_encode(X, Y), Answers.empty(3, 1)
+    w = np.arange(chain.size, dtype=float)
+    examples.decode(w, np.arange(3), np.ones(3), answers)
+    assert answers.keys.tolist()[::2] == [0, 0] and answers.losses.tolist()[::2] == [0.0, 0.0]
+    assert answers.rises.tolist()[::2] == [0.0, 0.0]
+    assert np.diff(examples.planes(np.arange(3), answers).indptr)[[0, 2]].tolist() == [0, 0]
+    assert examples.outputs(answers) == [[], ["b"], []]
+    assert chain.argmax(w, X[0]) == [] == chain.loss_augmented_argmax(w, X[0], [])
+    assert chain.topk(w, X[0], 3) == [([], 0.0)]
+    assert chain.loss([], []) == 0.0
+    assert not chain.joint_feature(X[0], []).any()
+    assert list(chain.enumerate(X[0])) == [[]]
+
+
+def test_features_unseen_in_training_are_left_out():
+    chain = Chain(fit_intercept=False).fit([[{"seen": 1.0}, {"seen": 2.0}]], [["a", "b"]])
+    known = chain.joint_feature([{"seen": 3.0}], ["b"])
+    np.testing.assert_array_equal(chain.joint_feature([{"new": 9.0, "seen": 3.0}], ["b"]), known)
+    assert chain.argmax(np.ones(chain.size), [{"new": 1.0}]) == ["a"]
+
+
+def test_weights_have_names_in_their_order():
+    X = [(np.array([[1.0], [2.0]]), np.array([[3.0]]))]
+    chain = Chain(transition_features=True).fit(X, [["a", "b"]])
+    names = chain.feature_names().tolist()
+    assert names == [
+        "x0 → a", "x0 → b", "intercept → a", "intercept → b", "a → a", "a → b", "b → a", "b → b", "start → a",
+        "start → b", "a → end", "b → end", "x0: a → a", "x0: a → b", "x0: b → a", "x0: b → b",
+    ]  # fmt: skip
+    psi = dict(zip(names, chain.joint_feature(X[0], ["a", "b"]), strict=True))
+    assert {name: value for name, value in psi.items() if value} == {
+        "x0 → a": 1, "x0 → b": 2, "intercept → a": 1, "intercept → b": 1, "a → b": 1, "start → a": 1, "b → end": 1,
+        "x0: a → b": 3,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("k", [0, -1])
+def test_topk_needs_at_least_one(k):
+    chain = Chain().fit([np.ones((2, 1))], [["a", "b"]])
+    with pytest.raises(ValueError, match=f"k must be at least 1, found {k}"):
+        chain.topk(np.zeros(chain.size), np.ones((2, 1)), k)
+
+
+def test_labels_that_are_tuples():
+    X, Y = [np.ones((2, 1)), np.ones((1, 1))], [[(0, 1), (2,)], [(2,)]]
+    chain = Chain()
+    examples, answers = chain.fit_encode(X, Y), Answers.empty(2, 3)
+    assert chain.labels_.values == [(0, 1), (2,)]
+    examples.decode(np.zeros(chain.size), np.arange(2), np.zeros(2), answers)
+    assert examples.outputs(answers)[1] in ([(0, 1)], [(2,)])
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "parameters", "message"),
+    [
+        ([[[1.0]]], [["a"]], {}, "need at least two classes to tell apart, found one class: ['a']"),
+        ([[[1.0]]], [["a"]], {"cost": "f1"}, "cost must be 'hamming', 'hamming-share', 'zero-one'"),
+        ([np.ones((2, 1)), np.ones((12, 1))], [["a", "b"], ["a"] * 11], {}, "X[1]: 12 rows of features but 11 labels"),
+        ([np.ones((2, 1))], [["a", "b"], ["a", "b"]], {}, "X has 1 sequences but Y has 2"),
+        ([np.ones((1, 1))], [["c"]], {"classes": ["a", "b"]}, "Y[0], position 0: unknown label 'c'"),
+        ([np.ones((2, 1))], ["ab"], {}, "expected a sequence of labels, found str 'ab'"),
+        ([np.ones((2, 1))], [3], {}, "expected a sequence of labels, found int 3"),
+        ([np.ones((2, 1))], [["a", "b"]], {"transition_features": True}, "X[0]: with transition_features, expected a pair"),
+        (
+            [(np.ones((3, 1)), np.ones((3, 1)))],
+            [["a", "b", "a"]],
+            {"transition_features": True},
+            "X[0]: 3 tokens have 2 transitions, found 3 rows of transition features",
+        ),
+        (
+            [(np.ones((2, 1)), [[np.nan]])],
+            [["a", "b"]],
+            {"transition_features": True},
+            "X[0][1], token 0: features must be finite, found nan",
+        ),
+        ([np.ones((2, 1))], [["a", "b"]], {"cost": np.zeros((3, 3))}, "expected a 2 × 2 cost matrix"),
+    ],
+)
+def test_bad_input(X, Y, parameters, message):
+    with pytest.raises(ValueError) as error:
+        Chain(**parameters).fit(X, Y)
+    assert message in str(error.value)
+
+
+def test_loss_of_sequences_of_different_lengths():
+    chain = Chain().fit([np.ones((2, 1))], [["a", "b"]])
+    with pytest.raises(ValueError, match="y has 2 labels but y_hat has 1"):
+        chain.loss(["a", "b"], ["a"])

@@ -1,0 +1,84 @@
+"""Cold start is a feature: what is imported when, and that a read-only cache breaks nothing."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+
+def run(code, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env={**os.environ, **environment}
+    )
+
+
+def test_import_loads_nothing_heavy():
+    out = run("import sys, maxmargin; print([m for m in ('numba', 'scipy', 'sklearn', 'pandas') if m in sys.modules])")
+    assert out.stdout.strip() == "[]", out.stderr
+
+
+def test_every_public_name_resolves():
+    out = run("import maxmargin as mm\nfor name in mm.__all__: getattr(mm, name)\nprint(len(dir(mm)) > 20)")
+    assert out.stdout.strip() == "True", out.stderr
+
+
+def test_optional_packages_are_not_needed_for_a_fit():
+    code = (
+        "import sys\n"
+        "for name in ('matplotlib', 'rich', 'typer', 'pooch'): sys.modules[name] = None\n"
+        "import maxmargin as mm\n"
+        "X, Y = mm.datasets.make_chains(10)\n"
+        "model = mm.SequenceTagger(verbose=1).fit(X, Y)\n"
+        "try: mm.ConvergenceDisplay.from_estimator(model)\n"
+        "except ImportError as error: print(error)\n"
+    )
+    out = run(code)
+    assert "pip install 'maxmargin[plot]'" in out.stdout, out.stderr
+
+
+def test_second_process_compiles_nothing(tmp_path):
+    """With a warm cache a first small fit loads its kernels instead of compiling them."""
+    code = (
+        "import maxmargin as mm\n"
+        "from numba.core import event\n"
+        "with event.install_recorder('numba:compile') as recorder:\n"
+        "    X, Y = mm.datasets.make_chains(10)\n"
+        "    mm.SequenceTagger().fit(X, Y).predict(X)\n"
+        "print(len([1 for _, e in recorder.buffer if e.is_start and 'args' in e.data or e.is_start]))\n"
+    )
+    first = run(code)
+    second = run(code)
+    assert first.returncode == second.returncode == 0, first.stderr + second.stderr
+    assert int(second.stdout) == 0, second.stdout
+
+
+def test_no_cache_directory_breaks_nothing(monkeypatch):
+    from maxmargin import _compile
+
+    calls = []
+
+    def njit(**options):
+        def decorate(function):
+            calls.append(options.get("cache", False))
+            if options.get("cache"):
+                raise RuntimeError("cannot cache function: no locator available")
+            return function
+
+        return decorate
+
+    monkeypatch.setattr(_compile, "njit", njit)
+
+    def double(x):
+        return 2 * x
+
+    assert _compile.kernel(double)(4) == 8
+    assert calls == [True, False]
+
+
+@pytest.mark.parametrize("name", ["Nothing", "numpy"])
+def test_unknown_names(name):
+    import maxmargin
+
+    with pytest.raises(AttributeError, match=f"no attribute {name!r}"):
+        getattr(maxmargin, name)
