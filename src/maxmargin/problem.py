@@ -71,11 +71,13 @@ class Problem:
         else:
             self.oracle_calls += len(ids)
             self._map(lambda some, _: examples.decode_bound(w, some, bound, answers), ids)
+            self._check_answers(ids)
         self._apply_bound(ids)
 
     def _decode_scaled(self, w: FloatArray, ids: IntArray, scales: FloatArray) -> None:
         self.oracle_calls += len(ids)
         self._map(lambda some, chunk: self.examples.decode(w, some, scales[chunk], self.answers), ids)
+        self._check_answers(ids)
 
     def _map(self, task, ids: IntArray) -> None:  # type: ignore[no-untyped-def]
         if self.examples.parallel:
@@ -83,9 +85,8 @@ class Problem:
         else:
             task(ids, slice(0, len(ids)))
 
-    def _apply_bound(self, ids: IntArray) -> None:
-        answers = self.answers
-        losses, rises = answers.losses[ids], answers.rises[ids]
+    def _check_answers(self, ids: IntArray) -> None:
+        losses, rises = self.answers.losses[ids], self.answers.rises[ids]
         bad = ~(np.isfinite(rises) & (losses >= 0) & (losses < np.inf))
         if bad.any():
             r = int(np.flatnonzero(bad)[0])
@@ -93,6 +94,10 @@ class Problem:
                 f"X[{ids[r]}]: expected a finite score and a loss ≥ 0, found score difference {rises[r]} "
                 f"and loss {losses[r]}"
             )
+
+    def _apply_bound(self, ids: IntArray) -> None:
+        answers = self.answers
+        losses, rises = answers.losses[ids], answers.rises[ids]
         hinges = self.bound.violation(rises, losses)
         worse = (hinges <= 0) | (answers.keys[ids] == TRUTH)  # the truth itself is among the outputs
         answers.keys[ids[worse]] = TRUTH

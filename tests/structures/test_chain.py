@@ -74,9 +74,7 @@ class Instance:
             y
             for y in itertools.product(range(self.n_labels), repeat=length)
             if not y
-            or self.start[y[0]]
-            and self.end[y[-1]]
-            and all(self.allowed[a, b] for a, b in itertools.pairwise(y))
+            or (self.start[y[0]] and self.end[y[-1]] and all(self.allowed[a, b] for a, b in itertools.pairwise(y)))
         ]
 
     def _losses(self):
@@ -99,7 +97,7 @@ class Instance:
         rng = self.rng
         if form in ("dense", "csr", "mixed"):
             self.rows = [self.draw((t, width)) for t in self.lengths]
-            sparse = [form == "csr" or form == "mixed" and rng.random() < 0.5 for _ in self.lengths]
+            sparse = [form == "csr" or (form == "mixed" and rng.random() < 0.5) for _ in self.lengths]
             X = [sp.csr_array(rows) if s else rows for rows, s in zip(self.rows, sparse, strict=True)]
         else:
             pool = [f"f{j}" for j in range(width + 1)]
@@ -255,8 +253,31 @@ def test_prediction_of_whole_lists(case):
     examples.decode(case.w, np.arange(case.n), np.zeros(case.n), answers)
     for i, y_hat in enumerate(examples.outputs(answers)):
         scores = {y: float(case.w @ psi) for y, psi in case.psis[i].items()}
-        assert math.isclose(scores[tuple(case.names.index(label) for label in y_hat)], max(scores.values()), abs_tol=1e-9)
+        assert math.isclose(
+            scores[tuple(case.names.index(label) for label in y_hat)], max(scores.values()), abs_tol=1e-9
+        )
         assert examples.output(i, int(answers.keys[i]), np.array(case.code(answers, i), np.int32)) == y_hat
+
+
+@pytest.mark.parametrize("n_labels", [5, 6, 7, 8, 9])
+@pytest.mark.parametrize("n_edges", [0, 2])
+def test_decode_with_more_labels_than_are_taken_at_once(n_labels, n_edges):
+    """The recursion takes four labels at a time and then the rest; here there are both."""
+    rng = np.random.default_rng(n_labels)
+    for _ in range(10):
+        x, z, y = rng.normal(size=(3, 2)), rng.normal(size=(2, n_edges)), rng.integers(0, n_labels, 3)
+        chain = Chain(classes=range(n_labels), transition_features=n_edges > 0, fit_intercept=False)
+        examples, answers = chain.fit_encode([(x, z) if n_edges else x], [y]), Answers.empty(1, 3)
+        w = rng.normal(size=chain.size)
+        tokens, rest = np.split(w, [2 * n_labels])
+        pairs, start, end, edges = np.split(rest, np.cumsum([n_labels**2, n_labels, n_labels]))
+        wrong = 1.0 - np.eye(n_labels)[y]
+        u = x @ tokens.reshape(2, n_labels) + wrong
+        steps = pairs.reshape(n_labels, n_labels) + np.tensordot(z, edges.reshape(n_edges, n_labels, n_labels), 1)
+        total = (u[0] + start)[:, None, None] + u[1][:, None] + u[2] + end + steps[0][:, :, None] + steps[1]
+        examples.decode(w, np.zeros(1, np.int64), np.ones(1), answers)
+        assert math.isclose(total[tuple(answers.codes)], total.max(), abs_tol=1e-9)
+        assert math.isclose(answers.rises[0] + answers.losses[0], total.max() - total[tuple(y)], abs_tol=1e-9)
 
 
 def test_keys_tell_outputs_apart():
@@ -290,6 +311,13 @@ def test_empty_sequences_cost_and_score_nothing(cost):
     assert chain.loss([], []) == 0.0
     assert not chain.joint_feature(X[0], []).any()
     assert list(chain.enumerate(X[0])) == [[]]
+
+
+def test_enumeration_of_a_long_sequence_begins_at_once():
+    chain = Chain(constraints="bioes", classes=["B-X", "E-X", "O"]).fit([np.ones((2, 1))], [["B-X", "E-X"]])
+    first, second = itertools.islice(chain.enumerate(np.ones((60, 1))), 2)
+    assert first == ["B-X", "E-X"] * 30
+    assert second == ["B-X", "E-X"] * 29 + ["O", "O"]
 
 
 def test_features_unseen_in_training_are_left_out():
@@ -340,7 +368,12 @@ def test_labels_that_are_tuples():
         ([np.ones((1, 1))], [["c"]], {"classes": ["a", "b"]}, "Y[0], position 0: unknown label 'c'"),
         ([np.ones((2, 1))], ["ab"], {}, "expected a sequence of labels, found str 'ab'"),
         ([np.ones((2, 1))], [3], {}, "expected a sequence of labels, found int 3"),
-        ([np.ones((2, 1))], [["a", "b"]], {"transition_features": True}, "X[0]: with transition_features, expected a pair"),
+        (
+            [np.ones((2, 1))],
+            [["a", "b"]],
+            {"transition_features": True},
+            "X[0]: with transition_features, expected a pair",
+        ),
         (
             [(np.ones((3, 1)), np.ones((3, 1)))],
             [["a", "b", "a"]],

@@ -166,7 +166,7 @@ def test_feasible_lengths_are_those_with_a_sequence(seed, size):
     allowed, start, end = rng.random((size, size)) < 0.4, rng.random(size) < 0.6, rng.random(size) < 0.6
     expected = [
         any(
-            not y or start[y[0]] and end[y[-1]] and all(allowed[a, b] for a, b in itertools.pairwise(y))
+            not y or (start[y[0]] and end[y[-1]] and all(allowed[a, b] for a, b in itertools.pairwise(y)))
             for y in itertools.product(range(size), repeat=length)
         )
         for length in range(6)

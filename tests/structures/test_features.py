@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from maxmargin.structures.features import Rows, Vocabulary, is_named
 
-CASES = settings(derandomize=True, deadline=None, max_examples=200)
+CASES = settings(derandomize=True, deadline=None, max_examples=120)
 
 
 def learnt(tokens):
@@ -39,7 +39,10 @@ def learnt(tokens):
         ({"suffixes": ("sa", "sa")}, {"suffixes:sa": 2}),
         ({"vector": np.array([0.5, 2.0])}, {"vector:0": 0.5, "vector:1": 2}),
         ({"vector": np.array([[1.0], [2.0]])}, {"vector:0": 1, "vector:1": 2}),
-        ({"next": {"word": "no", "caps": True, "deep": {"n": 2}}}, {"next:word:no": 1, "next:caps": 1, "next:deep:n": 2}),
+        (
+            {"next": {"word": "no", "caps": True, "deep": {"n": 2}}},
+            {"next:word:no": 1, "next:caps": 1, "next:deep:n": 2},
+        ),
         ({1: 2.0}, {"1": 2}),
         ({}, {}),
         (["a", "b", "a"], {"a": 2, "b": 1}),
@@ -62,6 +65,12 @@ def test_a_feature_given_twice_adds_up():
 def test_columns_come_in_the_order_of_first_sight():
     assert learnt([["b", "a"], ["c", "a"]])[1] == ["b", "a", "c"]
     assert learnt([{"b": 1.0, "a": "x"}, {"a": "y", "b": 2.0}])[1] == ["b", "a:x", "a:y"]
+
+
+def test_sets_are_read_in_sorted_order_so_that_columns_repeat_from_process_to_process():
+    names = [f"n{j:02}" for j in range(40)]
+    assert learnt([set(names)])[1] == names
+    assert learnt([{"s": frozenset(names)}])[1] == [f"s:{name}" for name in names]
 
 
 @pytest.mark.parametrize("as_dicts", [False, True])

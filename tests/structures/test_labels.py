@@ -53,7 +53,9 @@ def test_arrays_of_labels_are_read_like_lists(given_labels, expected):
     array = np.empty(len(given_labels), object)
     for r, label in enumerate(given_labels):
         array[r] = label
-    np.testing.assert_array_equal(Labels(given_labels).encode(array, "Y"), Labels(given_labels).encode(given_labels, "Y"))
+    np.testing.assert_array_equal(
+        Labels(given_labels).encode(array, "Y"), Labels(given_labels).encode(given_labels, "Y")
+    )
 
 
 @each_kind
@@ -100,6 +102,11 @@ def test_long_lists_of_classes_are_cut_short():
 
 
 def test_labels_that_cannot_be_looked_up():
-    for structure, X, Y in ((Chain(), [np.ones((2, 1))], [[["a"], ["b"]]]), (Multiclass(), np.ones((2, 1)), [["a"], ["b"]])):
-        with pytest.raises(ValueError, match=r"labels must be hashable \(strings, numbers, tuples\), found list \['a'\]"):
+    for structure, X, Y in (
+        (Chain(), [np.ones((2, 1))], [[["a"], ["b"]]]),
+        (Multiclass(), np.ones((2, 1)), [["a"], ["b"]]),
+    ):
+        with pytest.raises(
+            ValueError, match=r"labels must be hashable \(strings, numbers, tuples\), found list \['a'\]"
+        ):
             structure.fit(X, Y)

@@ -12,7 +12,7 @@ from maxmargin.bounds import Bound
 from maxmargin.planes import Answers
 from maxmargin.structures.multiclass import Multiclass
 
-CASES = settings(derandomize=True, deadline=None, max_examples=200)
+CASES = settings(derandomize=True, deadline=None, max_examples=120)
 BOUNDS = [Bound(rescaling, slack) for rescaling in ("margin", "slack") for slack in ("linear", "quadratic")]
 NAMES = ["a", "b", "c", "d"]
 

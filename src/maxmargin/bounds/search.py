@@ -4,7 +4,7 @@ The argmax at scale s finds the output that maximises m + s b: a corner of the u
 violation is quasi-concave and rises in both coordinates, so its best corner can be bracketed: at a corner found with
 scale s, more loss is worth having exactly when the exchange rate there is above s. The hull between the last two
 corners bounds what the search may have missed below the hull (compare Choi, Meshi, Srebro 2016, on slack re-scaling).
-The truth (0, 0) stands for the first corner until one is found: no output has less loss, but it need not lie on the hull.
+The truth (0, 0) stands for the first corner until one is found: no output has less loss, but it may lie off the hull.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ GAIN, SHARE = -2, -1
 class PointState(State):
     """A point V that grows by sparse steps g_t, and Σ_t z_t V_t over all steps at the cost of the steps' nonzeros.
 
-    With Z_t = z_1 + … + z_t, Σ_t z_t V_t = Z V − Σ_r Z_{r−1} g_r, and the last sum is kept beside V (Collins 2002 has the
-    trick from Freund and Schapire 1999; Daumé 2006 spells it out).
+    With Z_t = z_1 + … + z_t, Σ_t z_t V_t = Z V − Σ_r Z_{r−1} g_r, and the last sum is kept beside V (Daumé 2006,
+    section 2.1, has it for the averaged perceptron).
 
     Attributes
     ----------
@@ -40,9 +40,7 @@ class PointState(State):
         self.total, self.late = empty_point(problem), empty_point(problem)
         self.past, self.origin = 0.0, self.w.copy()
 
-    def grow(
-        self, ids: IntArray, planes: Planes, coefficients: FloatArray, masses: FloatArray, gain: float
-    ) -> None:
+    def grow(self, ids: IntArray, planes: Planes, coefficients: FloatArray, masses: FloatArray, gain: float) -> None:
         """V += Σ_r coefficients[r] a_r, with the masses of ids and the gain that go with it."""
         for point, factor in ((self.total, 1.0), (self.late, self.past)):
             planes.weighted_sum(factor * coefficients, point[: len(self.w)])

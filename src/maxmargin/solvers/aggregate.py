@@ -137,8 +137,8 @@ def maximise_on_simplex(gram, linear, start, tolerance):
 
     An active set method: move to the optimum of the affine hull of the support, stopping where a weight vanishes, then
     let in the vertex of steepest ascent (Wolfe 1976; Lawson and Hanson 1974). The Newton step is slightly damped and
-    repeated, so dependent rows of the Gram matrix do no harm. Ends when the gap max_k g_k − g·β of the gradient g, which
-    bounds what is missing, is below `tolerance` or lost in rounding. `gram` may be larger than the other arrays.
+    repeated, so dependent rows of the Gram matrix do no harm. Ends when the gap max_k g_k − g·β of the gradient g,
+    which bounds what is missing, is below `tolerance` or lost in rounding. `gram` may be larger than the other arrays.
     """
     n = len(linear)
     beta, gradient, support = start / start.sum(), np.empty(n), np.empty(n, np.int64)

@@ -19,7 +19,7 @@ import numpy as np
 
 from maxmargin._types import FloatArray
 from maxmargin.problem import Problem
-from maxmargin.solvers.oneslack import CuttingState, OneSlack
+from maxmargin.solvers.oneslack import CuttingPlanes, CuttingState
 
 
 class BundleState(CuttingState):
@@ -37,12 +37,12 @@ class BundleState(CuttingState):
 
 
 @dataclass(frozen=True)
-class ProximalBundle(OneSlack):
+class ProximalBundle(CuttingPlanes):
     """Proximal bundle (``solver="bundle"``).
 
     Parameters
     ----------
-    most_planes, keep_rounds, inner_gap : as in `OneSlack`.
+    most_planes, keep_rounds, inner_gap : as in `CuttingPlanes`.
     sufficient : share of the promised decrease that makes a step serious.
     balance : ρ is divided or multiplied by `balance_step` to keep proximal part / model part between these.
     """

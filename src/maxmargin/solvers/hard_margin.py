@@ -29,12 +29,12 @@ class NotSeparableError(ValueError):
         )
 
 
-def grow_budgets(problem: Problem, state: State, sets: WorkingSets, first_budget: float) -> bool:
-    """A hard margin has no budget: where the truth's share is used up, all budgets grow. Whether they did.
+def grow_budgets(problem: Problem, state: State, sets: WorkingSets, first_budget: float, at_once: bool = False) -> bool:
+    """A hard margin has no budget: where the truth's share is used up (or at once), all budgets grow. Whether they did.
 
     `first_budget` is where they began: after growth without end, the dual has no bound and the margins no solution.
     """
-    if (sets.alpha[sets.first] > 0.1 * sets.budget).all():
+    if not at_once and (sets.alpha[sets.first] > 0.1 * sets.budget).all():
         return False
     if sets.budget.max() > MOST_GROWTH * first_budget * problem.objective.weights.max():
         raise NotSeparableError(problem, state)

@@ -5,10 +5,11 @@ weights w = Σ α a is added to S_i when
 
     H_i(ŷ) > ξ_i + ε,      ξ_i = max(0, max_{y ∈ S_i} H_i(y)),
 
-and the dual is optimised over S_i at once, over all of S now and then. It ends when no output is violated by more than ε:
-then the slacks ξ_i + ε are feasible, and the objective is within ε Σ_i α_i of the optimum (linear slack: at most C Σ c_i ε).
-The number of outputs ever added is polynomial, whatever the number of outputs there are. Zero-one margins, slack and
-margin re-scaling, linear and quadratic slack are a matter of bound and objective; C = inf is the hard margin SVM₀.
+and the dual is optimised over S_i at once, over all of S now and then. It ends when no output is violated by more than
+ε: then the slacks ξ_i + ε are feasible, and their price is at most C Σ c_i ε above the optimum (linear slack), beside
+what optimising S has left. The outputs ever added are polynomially many, however many outputs there are. Zero-one
+margins, slack and margin re-scaling, linear and quadratic slack are a matter of bound and objective; C = inf is the
+hard margin SVM₀.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from maxmargin.planes import sparse_dot
 from maxmargin.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.hard_margin import feasible_scale, grow_budgets
+from maxmargin.solvers.hard_margin import BUDGET_FACTOR, feasible_scale, grow_budgets
 from maxmargin.solvers.working_sets import WorkingSets
 
 #: Planes are never dropped.
@@ -58,7 +59,9 @@ class NSlackState(ComposedState):
     def slacks(self, ids: IntArray) -> FloatArray:
         """ξ_i over the working sets of ids, at the present weights."""
         sets, out = self.sets, np.zeros(len(ids))
-        working_hinges(ids, sets.first, sets.count, sets.value, sets.start, sets.stop, sets.index, sets.entry, self.w, out)
+        working_hinges(
+            ids, sets.first, sets.count, sets.value, sets.start, sets.stop, sets.index, sets.entry, self.w, out
+        )
         return out
 
     def support(self, problem: Problem) -> dict[str, Any]:
@@ -90,7 +93,7 @@ class NSlack(Solver):
     batch: int = 8
     full_every: int = 100
     moves: int = 10
-    quick_passes: int = 2
+    quick_passes: int = 5
     most_passes: int = 200
     inner_gap: float = 0.1
 
@@ -107,9 +110,12 @@ class NSlack(Solver):
         state.clock += 1
         self._visit(problem, state)
         self._optimise(problem, state, self.most_passes)
+        grown = problem.objective.hard and self._grow(problem, state)
         if state.clock % 8 == 0:
             problem.examples.forget(state.sets.live_keys())
         self._check(problem, state)
+        solved = state.restricted_gap <= self._worth(state)
+        state.finished = solved and not grown and len(state.violated) == 0
 
     def _begin_from_weights(self, problem: Problem, state: NSlackState) -> None:
         """Warm start: the outputs that are most violated at the given weights come first. Without α, w is 0."""
@@ -145,17 +151,33 @@ class NSlack(Solver):
 
     def _optimise(self, problem: Problem, state: NSlackState, most_passes: int) -> None:
         """Passes over S until ε is worth more than the restricted gap, or for now until it is small beside the gap."""
-        sets, n, k = state.sets, problem.n_examples, 0
-        while k < most_passes:
+        n = problem.n_examples
+        for k in range(most_passes):
             skip_below = 0.1 * state.restricted_gap / n if k % 5 else -1.0
-            state.restricted_gap, _ = sets.sweep(
-                state.rng.permutation(n), skip_below, 0, state.w, 1.0, state.clock, self.moves
-            )
-            k += 1
+            self._pass(state, state.rng.permutation(n), skip_below, self.moves)
             if state.restricted_gap <= self._needed(state):
-                if not (problem.objective.hard and grow_budgets(problem, state, sets, state.first_budget)):
+                self._pass(state, problem.everyone, -1.0, 0)  # the weights have moved: once more, at rest
+                if state.restricted_gap <= self._needed(state):
                     return
-                k = 0
+
+    @staticmethod
+    def _pass(state: NSlackState, order: IntArray, skip_below: float, moves: int) -> None:
+        state.restricted_gap, _ = state.sets.sweep(order, skip_below, 0, state.w, 1.0, state.clock, moves)
+
+    @staticmethod
+    def _grow(problem: Problem, state: NSlackState) -> bool:
+        """Hard margin: room for more dual mass, where it is used up or where a multiple of α is far better.
+
+        Where no margin is possible that is always so, and the budgets soon end in `NotSeparableError`.
+        """
+        sets, square = state.sets, float(state.w @ state.w)
+        far = sets.gain() > 2.0 * square
+        grown = grow_budgets(problem, state, sets, state.first_budget, at_once=far)
+        if far:
+            factor = min(sets.gain() / square, BUDGET_FACTOR) if square > 0.0 else BUDGET_FACTOR
+            sets.scale_alpha(factor)
+            state.w *= factor
+        return grown
 
     def _worth(self, state: NSlackState) -> float:
         """What ε in every margin is worth: ε Σ α."""
@@ -168,7 +190,7 @@ class NSlack(Solver):
         return max(self._worth(state), self.inner_gap * min(state.best_primal - state.best_dual, dual))
 
     def _check(self, problem: Problem, state: NSlackState) -> None:
-        """One sweep at fixed weights: certificate, who is violated, and whether this is the end."""
+        """One sweep at fixed weights: the certificate, and who is violated."""
         objective, sets = problem.objective, state.sets
         state.w = sets.combination()
         problem.decode(state.w, problem.everyone)
@@ -178,7 +200,6 @@ class NSlack(Solver):
         else:
             state.offer(problem, state.w)
         state.violated = np.flatnonzero(problem.hinges > state.slacks(problem.everyone) + self.epsilon)
-        state.finished = len(state.violated) == 0 and state.restricted_gap <= self._worth(state)
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""1-slack cutting planes: one aggregate plane per sweep (Joachims, Finley, Yu 2009; paper 2, section 3).
+"""1-slack cutting planes: one aggregate plane per sweep (Joachims, Finley, Yu 2009; named in paper 2, section 2.4).
 
 The n slacks are replaced by one, ξ ≥ R(w) = Σ penalty_i(H_i(w)). Each sweep of argmaxes at the present weights adds the
 one plane of R that is tight there, and the weights become the minimum of ½‖w‖² + max_k B_k − A_k·w over the planes so
@@ -33,8 +33,8 @@ class CuttingState(ComposedState):
 
 
 @dataclass(frozen=True)
-class OneSlack(Solver):
-    """1-slack cutting planes (``solver="oneslack"``).
+class CuttingPlanes(Solver):
+    """What solvers with aggregate planes share.
 
     Parameters
     ----------
@@ -43,22 +43,12 @@ class OneSlack(Solver):
     inner_gap : the quadratic program over the planes is solved to this share of the present gap.
     """
 
-    name: ClassVar[str] = "oneslack"
-
     most_planes: int = 200
     keep_rounds: int = 50
     inner_gap: float = 1e-3
 
-    def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> CuttingState:
-        return CuttingState(problem, seed, start, self.most_planes, self.keep_rounds)
-
     def planned_bytes(self, problem: Problem) -> float:
         return super().planned_bytes(problem) + 8.0 * self.most_planes * (problem.dim + self.most_planes)
-
-    def step(self, problem: Problem, state: CuttingState) -> None:
-        self._cut(problem, state)
-        state.w = state.model.solve(self._inner_tolerance(state))
-        state.raise_dual(state.model.dual(float(state.w @ state.w)))
 
     def _inner_tolerance(self, state: CuttingState) -> float:
         return self.inner_gap * (state.best_primal - state.best_dual)
@@ -74,3 +64,18 @@ class OneSlack(Solver):
         risk = float(objective.penalties(problem.hinges).sum())
         state.model.insert(row, risk + float(row @ w))
         return state.offer(problem, w)
+
+
+@dataclass(frozen=True)
+class OneSlack(CuttingPlanes):
+    """1-slack cutting planes (``solver="oneslack"``); parameters as in `CuttingPlanes`."""
+
+    name: ClassVar[str] = "oneslack"
+
+    def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> CuttingState:
+        return CuttingState(problem, seed, start, self.most_planes, self.keep_rounds)
+
+    def step(self, problem: Problem, state: CuttingState) -> None:
+        self._cut(problem, state)
+        state.w = state.model.solve(self._inner_tolerance(state))
+        state.raise_dual(state.model.dual(float(state.w @ state.w)))

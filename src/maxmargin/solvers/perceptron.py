@@ -58,6 +58,7 @@ class AveragedPerceptron(Solver):
     """
 
     name: ClassVar[str] = "perceptron"
+    certifies: ClassVar[bool] = False
     default_max_iter: ClassVar[int] = 10
 
     batch: int = 1

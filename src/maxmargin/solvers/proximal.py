@@ -24,7 +24,7 @@ import numpy as np
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Solver, State
-from maxmargin.solvers.hard_margin import NotSeparableError, feasible_scale
+from maxmargin.solvers.hard_margin import feasible_scale, grow_budgets
 from maxmargin.solvers.working_sets import WorkingSets
 
 
@@ -34,7 +34,7 @@ class ProximalState(State):
     _saved: ClassVar[tuple[str, ...]] = ("z",)
     _counters: ClassVar[tuple[str, ...]] = (
         "rho", "clock", "spent", "decoded", "first_left", "first_budget",
-        "effort", "marked_gap", "marked_at",
+        "effort", "marked_gap", "marked_at", "passes",
     )  # fmt: skip
 
     def __init__(
@@ -46,8 +46,14 @@ class ProximalState(State):
         self.rho, self.clock = np.inf, 0
         self.spent, self.decoded = 0.0, 0.0  # operations of decode and insert; sweeps they were for
         self.first_left = first_sweeps if start is None else 0  # sweeps in mini-batches still to come
+        self.passes = 0  # over cached planes since the centre moved
         self.effort, self.marked_gap, self.marked_at = 1.0, np.inf, 0  # see ProximalWorkingSets.patience
         self.first_budget = 0.0  # hard margin: where the growing budgets began
+
+    @property
+    def thoroughness(self) -> float:
+        """How much better than at first inner problems are solved."""
+        return float(np.sqrt(self.effort))
 
     def dual_sum(self) -> FloatArray:
         """u, by (*)."""
@@ -55,10 +61,12 @@ class ProximalState(State):
             return np.zeros_like(self.w)
         return self.rho * self.w - (self.rho - 1.0) * self.z
 
-    def move_centre(self, rho: float) -> None:
-        """z := w and a new ρ at fixed α; w follows from (*)."""
+    def move_centre(self, rho: float, move: bool = True) -> None:
+        """z := w (or stays) and a new ρ at fixed α; w follows from (*)."""
         u = self.dual_sum()
-        self.z, self.rho = self.w, rho
+        if move:
+            self.z, self.passes = self.w, 0
+        self.rho = rho
         self.w = ((rho - 1.0) * self.z + u) / rho
 
     def arrays(self) -> dict[str, AnyArray]:
@@ -88,9 +96,11 @@ class ProximalWorkingSets(Solver):
     inner_gap : cached planes are left when the restricted gap is below this share of what it was …
     cheap_share : … or when they have cost this many times the operations of decoding and inserting.
     chunk : consecutive examples visited together in a pass.
-    patience, progress : when so many rounds have not brought the gap below that share of what it was, the inner
-        problems are solved twice as well, with less weight on the centre. In the limit (ρ = 1, exact inner solutions)
-        this is the cutting-plane method, which cannot stall.
+    passes_per_move : the centre moves after so many passes, times the effort.
+    patience, progress : when so many rounds have not brought the gap below that share of what it was, the effort
+        doubles, up to `most_effort`: the centre moves half as often, inner problems are solved √2 times as well, and
+        the balance favours smaller ρ. In the limit (no centre, exact inner solutions) this is the cutting-plane
+        method, which cannot stall; measured, the first signs of it are enough.
     skip_share : blocks with less than this share of the mean gap wait for every fifth pass.
     """
 
@@ -105,14 +115,15 @@ class ProximalWorkingSets(Solver):
     balance_step: float = 1.3
     moves: int = 10
     keep_rounds: int = 4
-    most_slots: int = 16
+    most_slots: int = 64
     inner_gap: float = 0.2
     cheap_share: float = 1.3
     chunk: int = 32
     skip_share: float = 0.1
     most_passes: int = 50
-    patience: int = 12
-    progress: float = 0.8
+    passes_per_move: int = 2
+    patience: int = 8
+    progress: float = 0.7
     most_effort: float = 4096.0
     vector_speed: float = 4.0  # multiply-adds of a decoder that take as long as one nonzero of a plane
     round_operations: float = 2e5  # what a round and …
@@ -173,10 +184,10 @@ class ProximalWorkingSets(Solver):
         if state.clock % 8 == 0:
             state.sets.compact()
             problem.examples.forget(state.sets.live_keys())
-        state.move_centre(rho)
+        state.move_centre(rho, state.passes >= self.passes_per_move * state.effort)
         self._cheap_passes(problem, state)
         if problem.objective.hard:
-            self._grow_budgets(problem, state)
+            grow_budgets(problem, state, state.sets, state.first_budget)
 
     def _decode(self, problem: Problem, state: ProximalState, ids: IntArray) -> None:
         problem.decode(state.w, ids)
@@ -270,7 +281,7 @@ class ProximalWorkingSets(Solver):
         else:
             penalties = float(objective.penalties(problem.hinges).sum())
         block_gap = penalties + price - state.sets.gain() + float(u @ w)
-        low, high = (bound / state.effort for bound in self.balance)
+        low, high = (bound / state.thoroughness for bound in self.balance)
         if proximal_gap > high * block_gap:
             return max(1.0, state.rho / self.balance_step)
         return state.rho * self.balance_step if proximal_gap < low * block_gap else state.rho
@@ -283,30 +294,18 @@ class ProximalWorkingSets(Solver):
             return
         sets, n = state.sets, problem.n_examples
         mean_gap = first_gap = float(sets.gap.mean())
-        allowed = state.effort * self.cheap_share * (self.round_operations + state.spent / max(state.decoded, 1e-9))
+        allowed = state.thoroughness * self.cheap_share * (self.round_operations + state.spent / max(state.decoded, 1e-9))
         spent = 0.0
         chunks = np.arange(-(-n // self.chunk) * self.chunk).reshape(-1, self.chunk)
-        for k in range(int(self.most_passes * state.effort)):
+        for k in range(int(self.most_passes * state.thoroughness)):
             order = state.rng.permutation(chunks).ravel()
             total, operations = sets.sweep(
                 order[order < n], self.skip_share * mean_gap if k % 5 else -1.0, state.clock if k else 0, state.w,
                 state.rho, state.clock, self.moves,
             )  # fmt: skip
             mean_gap, spent = total / n, spent + operations + self.pass_operations
-            if k % 2 and state.first_left == 0:
+            state.passes += 1
+            if state.passes >= self.passes_per_move * state.effort and state.first_left == 0:
                 state.move_centre(state.rho)
-            if mean_gap <= self.inner_gap / state.effort * first_gap or spent > allowed:
+            if mean_gap <= self.inner_gap / state.thoroughness * first_gap or spent > allowed:
                 return
-
-    # ------------------------------------------------------------------ hard margin
-
-    def _grow_budgets(self, problem: Problem, state: ProximalState) -> None:
-        """A hard margin has no budget: where the truth's share is used up, all budgets grow."""
-        sets = state.sets
-        left = sets.alpha[sets.first]
-        if (left > 0.1 * sets.budget).all():
-            return
-        factor = 4.0
-        if sets.budget.max() > 1e9 * state.first_budget * problem.objective.weights.max():
-            raise NotSeparableError(problem, state)
-        sets.set_budgets(factor * sets.budget)

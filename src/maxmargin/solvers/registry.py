@@ -1,6 +1,27 @@
-from maxmargin.solvers.proximal import ProximalWorkingSets
+"""Solvers by name."""
+
+from __future__ import annotations
+
 from maxmargin.solvers.base import Solver
-SOLVERS = {"auto": ProximalWorkingSets}
-def resolve(solver):
-    if isinstance(solver, Solver): return solver
-    return SOLVERS[solver]()
+from maxmargin.solvers.bundle import ProximalBundle
+from maxmargin.solvers.nslack import NSlack
+from maxmargin.solvers.oneslack import OneSlack
+from maxmargin.solvers.perceptron import AveragedPerceptron
+from maxmargin.solvers.proximal import ProximalWorkingSets
+from maxmargin.solvers.subgradient import Subgradient
+
+#: What ``solver=`` may name.
+SOLVERS: dict[str, type[Solver]] = {
+    solver.name: solver
+    for solver in (ProximalWorkingSets, NSlack, OneSlack, ProximalBundle, Subgradient, AveragedPerceptron)
+}
+
+
+def resolve(solver: str | Solver) -> Solver:
+    """The solver of that name with its default hyper-parameters, or the solver itself."""
+    if isinstance(solver, Solver):
+        return solver
+    if isinstance(solver, str) and solver in SOLVERS:
+        return SOLVERS[solver]()
+    names = ", ".join(map(repr, SOLVERS))
+    raise ValueError(f"solver must be one of {names}, or a Solver such as NSlack(epsilon=0.01); found {solver!r}")

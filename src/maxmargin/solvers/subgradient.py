@@ -15,7 +15,8 @@ Shamir, Zhang 2013); the same average of the dual points proves their bound.
 
     η = (P(w) − level) / ‖h‖²,      level = max(best dual, best primal − δ),
 
-where δ grows when a step finds better weights and shrinks when it does not (Polyak 1969; Nedić, Bertsekas 2001; paper 4).
+where δ grows when a step finds better weights and shrinks when it does not (Polyak 1969; Nedić, Bertsekas 2001, as used
+in paper 4).
 """
 
 from __future__ import annotations

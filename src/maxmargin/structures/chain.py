@@ -7,7 +7,7 @@ that is token features, transitions, start, end, and transition features z where
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -178,14 +178,17 @@ class Chain(Compiled):
         total = float(self.costs_[true, found].sum())
         return total / max(len(true), 1) if isinstance(self.cost, str) and self.cost == "hamming-share" else total
 
-    def enumerate(self, x: Any) -> list[list[Any]]:
-        """All allowed label sequences: K^T of them, for tests."""
-        length = int(self.encode([x]).code_offsets[-1])
-        grid = np.indices((len(self.labels_),) * length).reshape(length, -1).T if length else np.zeros((1, 0), int)
-        ok = self.allowed_[grid[:, :-1], grid[:, 1:]].all(axis=1)
-        if length:
-            ok &= self.start_allowed_[grid[:, 0]] & self.end_allowed_[grid[:, -1]]
-        return [[self.labels_.values[c] for c in row] for row in grid[ok]]
+    def enumerate(self, x: Any) -> Iterator[list[Any]]:
+        """All allowed label sequences, one after the other: up to K^T of them, for tests."""
+        length, size, names = int(self.encode([x]).code_offsets[-1]), len(self.labels_), self.labels_.values
+        begun: list[list[int]] = [[]]
+        while begun:
+            codes = begun.pop()
+            if len(codes) < length:
+                allowed = self.allowed_[codes[-1]] if codes else self.start_allowed_
+                begun.extend([*codes, k] for k in reversed(range(size)) if allowed[k])
+            elif not codes or self.end_allowed_[codes[-1]]:
+                yield [names[c] for c in codes]
 
     def topk(self, w: FloatArray, x: Any, k: int) -> list[tuple[list[Any], float]]:
         """The k best label sequences with their scores, best first; fewer where there are fewer."""

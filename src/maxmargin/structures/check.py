@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import numbers
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from maxmargin._types import AnyArray, FloatArray
+from maxmargin._types import FloatArray
 from maxmargin.bounds import Bound
 from maxmargin.planes import Answers
+from maxmargin.structures._probe import FAILED, Findings, Output, Probe, binds, shown, told
 from maxmargin.structures.base import Compiled, Structure, StructureError
-from maxmargin.structures.own import sparse_vector
 
-#: How each method is called by solvers.
-_SIGNATURES = {
+#: How solvers call each method.
+_ARGUMENTS = {
     "joint_feature": ("x", "y"),
     "loss": ("y", "y_hat"),
     "argmax": ("w", "x"),
@@ -31,8 +30,7 @@ _BOUNDS = tuple(Bound(rescaling, slack) for rescaling in ("margin", "slack") for
 _SCALES = (0.0, 0.5, 1.0, 10.0)
 #: Relative to Σ |w_j Ψ_j|: what rounding, even in float32, may cost an argmax.
 _TOLERANCE = 1e-6
-_MOST_ENUMERATED = 2000
-_TOP = 5
+_MOST_ENUMERATED, _TOP = 2000, 5
 
 
 @dataclass
@@ -42,7 +40,7 @@ class Report:
     Attributes
     ----------
     problems : one sentence for each kind of problem, with its first example and how often it was met.
-    notes : what is worth knowing but not wrong, such as argmaxes that are beaten where ``exact = False`` says they may be.
+    notes : what is no fault but worth knowing, such as argmaxes that are beaten where ``exact = False`` admits it.
     subject : what was checked.
     """
 
@@ -62,14 +60,13 @@ class Report:
 
     def __str__(self) -> str:
         n = len(self.problems)
-        lines = [f"{self.subject}: " + ("no problems found" if n == 0 else f"{n} problem{'s' if n > 1 else ''}")]
+        lines = [f"{self.subject}: {'no problems found' if n == 0 else f'{n} problems' if n > 1 else '1 problem'}"]
         lines += [f"  {k}. {sentence}" for k, sentence in enumerate(self.problems, 1)]
-        lines += [f"  note: {sentence}" for sentence in self.notes]
-        return "\n".join(lines)
+        return "\n".join(lines + [f"  note: {sentence}" for sentence in self.notes])
 
 
 def check_structure(
-    structure: Structure, X: Sequence[Any], Y: Sequence[Any], *, n_trials: int = 20, random_state: int = 0
+    structure: Structure, X: Any, Y: Sequence[Any], *, n_trials: int = 20, random_state: int = 0
 ) -> Report:
     """Try a structure's methods on some examples under random weights, and tell all that is wrong.
 
@@ -81,7 +78,7 @@ def check_structure(
     Parameters
     ----------
     structure : yours, or a built-in one, of which a clone is fitted.
-    X, Y : a few small examples; small enough for `enumerate`, where the structure has it.
+    X, Y : a few examples, small enough for `enumerate` where the structure has it.
     n_trials : random weights tried on each example.
     random_state : seed of the weights.
 
@@ -98,17 +95,18 @@ def check_structure(
     ...         return max((-1, 1), key=lambda y: w @ self.joint_feature(x, y))
     ...     def loss_augmented_argmax(self, w, x, y, scale=1.0):
     ...         return self.argmax(w, x)  # forgets the loss
-    >>> report = mm.check_structure(Sign(), [[2.0, 0.0], [-1.0, 0.5]], [1, -1])
+    >>> report = mm.check_structure(Sign(), [[2.0, 0.0]], [-1])
     >>> report.ok
     False
-    >>> print(report.problems[0][:63])
-    X[0]: loss_augmented_argmax at scale=0.5 is beaten by the outpu
+    >>> report.problems[0]  # doctest: +ELLIPSIS
+    'X[0]: loss_augmented_argmax gives -1 but is beaten by 1, ... found 0 against 0.5 (26 such cases)'
     """
-    if len(X) != len(Y):
-        raise ValueError(f"X has {len(X)} examples but Y has {len(Y)}")
-    if len(Y) == 0:
+    rows: list[Any] = [X[[i]] for i in range(X.shape[0])] if sp.issparse(X) else list(X)
+    if len(rows) != len(Y):
+        raise ValueError(f"X has {len(rows)} examples but Y has {len(Y)}")
+    if len(rows) == 0:
         raise ValueError("there are no examples to check with")
-    subject = f"{type(structure).__name__} on {len(Y)} examples under {n_trials} random weights"
+    subject = f"{type(structure).__name__} on {len(Y)} example{'s' * (len(Y) > 1)} under {n_trials} random weights"
     if isinstance(structure, type):
         name = structure.__name__
         return Report([f"expected an instance, found the class {name}: write {name}() with its parameters"], [], name)
@@ -118,337 +116,216 @@ def check_structure(
         try:
             structure = clone(structure).fit(X, Y)
         except Exception as error:
-            return Report([f"fit raised {type(error).__name__}: {error}"], [], subject)
-    checker = _Checker(structure, _items(X), list(Y), n_trials, np.random.default_rng(random_state))
-    checker.run()
-    return Report(checker.found(False), checker.found(True), subject)
-
-
-@dataclass
-class _Output:
-    """A known output of an example: where it came from, Ψ as sorted (indices, values), and Δ."""
-
-    origin: str
-    indices: AnyArray
-    values: FloatArray
-    loss: float
+            return Report([f"fit raised {told(error)}"], [], subject)
+    findings = Findings()
+    _Checker(Probe(structure, rows, list(Y), findings), n_trials, np.random.default_rng(random_state)).run()
+    return Report(findings.sentences(), findings.sentences(note=True), subject)
 
 
 @dataclass
 class _Answer:
-    """An output that a method gave under the weights of a trial; `at` is the scale or the bound asked for."""
+    """What a method gave under the weights of a trial, as a position in the pool of outputs of its example.
+
+    `turn` tells repeated questions apart: ``"again"`` with the same weights, ``"doubled"`` with twice the weights; `at`
+    is the scale or the bound asked for.
+    """
 
     method: str
     trial: int
     output: int
     at: Any = None
+    turn: str = ""
 
 
 class _Checker:
-    def __init__(
-        self, structure: Structure, X: list[Any], Y: list[Any], n_trials: int, rng: np.random.Generator
-    ) -> None:
-        self.structure, self.X, self.Y, self.n_trials, self.rng = structure, X, Y, n_trials, rng
-        self.size: int | None = structure.size
-        self.size_from = "`size`"
-        self.counts: dict[tuple[bool, str, str], list[Any]] = {}
-        self.before: list[Any] = [_copied((x, y)) for x, y in zip(X, Y, strict=True)]
+    """Asks for outputs, gathers them in a pool for each example, then compares each answer with the whole pool."""
+
+    def __init__(self, probe: Probe, n_trials: int, rng: np.random.Generator) -> None:
+        self.probe, self.structure, self.findings = probe, probe.structure, probe.findings
+        self.n_trials, self.rng = n_trials, rng
+        self.exact = bool(self.structure.exact)
         self.takes_scale = True
 
-    # ------------------------------------------------------------------ findings
-
-    def say(self, method: str, kind: str, sentence: str, note: bool = False) -> None:
-        """Count a finding of this kind; the first is the one that is told."""
-        self.counts.setdefault((note, method, kind), [sentence, 0])[1] += 1
-
-    def found(self, note: bool) -> list[str]:
-        return [
-            sentence if count == 1 else f"{sentence} ({count} such cases)"
-            for (is_note, _, _), (sentence, count) in self.counts.items()
-            if is_note == note
-        ]
-
-    # ------------------------------------------------------------------ the checks in order
-
     def run(self) -> None:
-        usable = [name for name in _SIGNATURES if self._check_signature(name)]
+        usable = [name for name in _ARGUMENTS if self._check_signature(name)]
         if "joint_feature" not in usable or "loss" not in usable:
             return
-        pools = [self._known(i) for i in range(len(self.Y))]
-        if self.size is None:
+        pools = [self._known_outputs(i) for i in range(len(self.probe.Y))]
+        if self.probe.size is None:
             return
-        weights = self._weights(self.size)
+        weights = self._weights(self.probe.size)
         for i, pool in enumerate(pools):
             if pool:  # without Ψ and Δ of the truth there is nothing to compare with
                 answers: list[_Answer] = []
                 for trial, w in enumerate(weights):
-                    self._ask_all(i, trial, w, pool, answers, usable)
+                    self._ask(i, trial, w, pool, answers, usable)
                 self._judge(i, weights, pool, answers)
 
     def _check_signature(self, name: str) -> bool:
-        arguments = _SIGNATURES[name]
-        signature = inspect.signature(getattr(self.structure, name))
-        if _binds(signature, len(arguments)):
+        method, arguments = getattr(self.structure, name), _ARGUMENTS[name]
+        if binds(method, len(arguments)):
             return True
-        expected = f"expected {name}({', '.join(arguments)}), found {name}{signature}"
-        if name == "loss_augmented_argmax" and _binds(signature, 3):
+        expected = f"expected {name}({', '.join(arguments)}), found {name}{inspect.signature(method)}"
+        if name == "loss_augmented_argmax" and binds(method, 3):
             self.takes_scale = False
-            self.say(name, "scale", f"loss_augmented_argmax takes no scale, which slack re-scaling needs: {expected}")
+            self.findings.add(name, "signature", f"loss_augmented_argmax lacks `scale`, which solvers pass: {expected}")
             return True
-        self.say(name, "signature", f"{name} cannot be called as solvers do: {expected}")
+        self.findings.add(name, "signature", f"{name} cannot be called as solvers call it: {expected}")
         return False
 
-    def _known(self, i: int) -> list[_Output]:
+    def _weights(self, size: int) -> list[FloatArray]:
+        """Zero, then by turns normal ones of any magnitude and small whole numbers, which make ties."""
+        rng, weights = self.rng, [np.zeros(size)]
+        for trial in range(1, self.n_trials):
+            whole = rng.integers(-3, 4, size).astype(float)
+            weights.append(rng.normal(size=size) * 10 ** rng.uniform(-1, 1) if trial % 2 else whole)
+        return weights
+
+    def _known_outputs(self, i: int) -> list[Output]:
         """The truth, then what `enumerate` gives."""
-        pool: list[_Output] = []
-        if self._add(i, "y itself", self.Y[i], pool) is None:
+        truth = self.probe.measure(i, self.probe.Y[i], "y itself", repeat=True)
+        if truth is None:
             return []
-        if pool[0].loss != 0:
-            self.say("loss", "truth", f"X[{i}]: loss(y, y) must be 0, found {pool[0].loss:g}")
+        if truth.loss != 0:
+            self.findings.add("loss", "truth", f"X[{i}]: loss(y, y) must be 0, found {truth.loss:g}")
         if not hasattr(self.structure, "enumerate"):
-            return pool
+            return [truth]
         try:
-            outputs = list(islice(self.structure.enumerate(self.X[i]), _MOST_ENUMERATED + 1))
+            outputs = list(islice(self.structure.enumerate(self.probe.X[i]), _MOST_ENUMERATED + 1))
         except Exception as error:
-            self.say("enumerate", "raises", f"X[{i}]: enumerate raised {_told(error)}")
-            return pool
-        self._compare_arguments(i, "enumerate")
+            self.findings.add("enumerate", "raises", f"X[{i}]: enumerate raised {told(error)}")
+            return [truth]
+        self.probe.compare_arguments(i, "enumerate")
         if len(outputs) > _MOST_ENUMERATED:
             sentence = f"X[{i}]: only the first {_MOST_ENUMERATED} outputs of enumerate were compared"
-            self.say("enumerate", "many", sentence, note=True)
-        for output in outputs[:_MOST_ENUMERATED]:
-            self._add(i, f"{_shown(output)} of enumerate", output, pool)
-        return pool
+            self.findings.add("enumerate", "many", sentence, note=True)
+        measured = [self.probe.measure(i, output, "one of enumerate") for output in outputs[:_MOST_ENUMERATED]]
+        return [truth, *(output for output in measured if output is not None)]
 
-    def _weights(self, size: int) -> list[FloatArray]:
-        """Zero, small whole numbers (which make ties) and normal ones of any magnitude, by turns."""
-        rng, weights = self.rng, [np.zeros(size)]
-        while len(weights) < self.n_trials:
-            if len(weights) % 2:
-                weights.append(rng.normal(size=size) * 10 ** rng.uniform(-1, 1))
-            else:
-                weights.append(rng.integers(-3, 4, size).astype(float))
-        return weights[: self.n_trials]
+    # ------------------------------------------------------------------ questions
 
-    def _ask_all(
-        self, i: int, trial: int, w: FloatArray, pool: list[_Output], answers: list[_Answer], usable: list[str]
+    def _ask(
+        self, i: int, trial: int, w: FloatArray, pool: list[Output], answers: list[_Answer], usable: list[str]
     ) -> None:
-        x, y = self.X[i], self.Y[i]
+        x, y = self.probe.X[i], self.probe.Y[i]
 
-        def ask(method: str, at: Any, w: FloatArray, *rest: Any, call: Callable[..., Any] | None = None) -> None:
-            name = method.partition(" ")[0]
-            output = self._call(i, name, call or getattr(self.structure, name), w, *rest)
-            if output is not _FAILED:
-                k = self._add(i, f"the output of {name}", output, pool)
-                if k is not None:
-                    answers.append(_Answer(method, trial, k, at))
+        def ask(
+            name: str, method: Callable[..., Any], w: FloatArray, *rest: Any, at: Any = None, turn: str = ""
+        ) -> None:
+            output = self.probe.call(i, name, method, w, *rest)
+            if output is not FAILED:
+                self._keep(i, _Answer(name, trial, len(pool), at, turn), output, pool, answers)
 
         if "argmax" in usable:
-            ask("argmax", None, w, x)
-            ask("argmax again", None, w, x)
-            ask("argmax of 2w", None, 2 * w, x)
+            for turn, weights in (("", w), ("again", w), ("doubled", 2 * w)):
+                ask("argmax", self.structure.argmax, weights, x, turn=turn)
         if "loss_augmented_argmax" in usable:
             scales = (*_SCALES, float(10 ** self.rng.uniform(-2, 2))) if self.takes_scale else (1.0,)
-            for scale in scales:
-                ask("loss_augmented_argmax", scale, w, x, y, *((scale,) if self.takes_scale else ()))
-            ask("loss_augmented_argmax again", scale, w, x, y, *((scale,) if self.takes_scale else ()))
+            for scale, turn in [*((scale, "") for scale in scales), (scales[-1], "again")]:
+                rest = (x, y, scale) if self.takes_scale else (x, y)
+                ask("loss_augmented_argmax", self.structure.loss_augmented_argmax, w, *rest, at=scale, turn=turn)
         for bound in _BOUNDS:
             exact = _bound_argmax(self.structure, x, y, bound)
             if exact is not None:
-                ask("bound_argmax", bound, w, x, y, bound, call=exact)
-        self._check_scores(i, w, pool)
+                ask("bound_argmax", exact, w, x, y, bound, at=bound)
+        self._ask_for_scores(i, trial, w, pool, answers)
 
-    # ------------------------------------------------------------------ calls
+    def _keep(self, i: int, answer: _Answer, output: Any, pool: list[Output], answers: list[_Answer]) -> Output | None:
+        trial = answer.trial
+        measured = self.probe.measure(i, output, f"the output of {answer.method}", trial, repeat=trial == 0)
+        if measured is not None:
+            pool.append(measured)
+            answers.append(answer)
+        return measured
 
-    def _call(self, i: int, name: str, method: Callable[..., Any], w: FloatArray, *rest: Any) -> Any:
-        """method(w, …) as solvers call it, with w read-only; `_FAILED` where it raises."""
-        held = w.copy()
-        view = held.view()
-        view.flags.writeable = False
-        try:
-            output = method(view, *rest)
-        except Exception as error:
-            output = self._retry(i, name, method, w, rest, error)
-        if not np.array_equal(held, w):
-            self.say(name, "w", f"X[{i}]: {name} changed w, expected it untouched: work on a copy")
-        self._compare_arguments(i, name)
-        return output
+    def _ask_for_scores(self, i: int, trial: int, w: FloatArray, pool: list[Output], answers: list[_Answer]) -> None:
+        """Scores that the structure tells itself, by `score` or `topk`."""
+        structure, call = self.structure, self.probe.call
 
-    def _retry(
-        self, i: int, name: str, method: Callable[..., Any], w: FloatArray, rest: tuple[Any, ...], error: Exception
-    ) -> Any:
-        """Whether it was the read-only w that made a method raise."""
-        if "read-only" in str(error) or "readonly" in str(error):
-            mine = w.copy()
-            try:
-                output = method(mine, *rest)
-            except Exception as second:
-                error = second
-            else:
-                did = "changed w" if not np.array_equal(mine, w) else "cannot take a read-only w"
-                self.say(name, "w", f"X[{i}]: {name} {did}, expected it untouched, as solvers pass it read-only: {error}")
-                return output
-        self.say(name, "raises", f"X[{i}]: {name} raised {_told(error)}")
-        return _FAILED
+        def compare(name: str, output: Output, score: Any) -> None:
+            at, values = w[output.indices], output.values
+            expected, room = float(at @ values), _TOLERANCE * (1 + float(abs(at) @ abs(values)))
+            if not (isinstance(score, numbers.Real) and abs(float(score) - expected) <= room):
+                what = f"gives {output.shown} the score {shown(score)}, expected w·Ψ = {expected:g}"
+                self.findings.add(name, "score", f"X[{i}]: {name} {what}")
 
-    def _compare_arguments(self, i: int, name: str) -> None:
-        if self.before[i] is _FAILED:
+        if hasattr(structure, "score") and binds(structure.score, 3):
+            score = call(i, "score", structure.score, w, self.probe.X[i], self.probe.Y[i])
+            if score is not FAILED:
+                compare("score", pool[0], score)
+        if not hasattr(structure, "topk"):
             return
-        for argument, old, new in zip("xy", self.before[i], (self.X[i], self.Y[i]), strict=True):
-            if not _same(old, new):
-                sentence = f"X[{i}]: {name} changed its argument {argument}, expected {_shown(old)}, found {_shown(new)}"
-                self.say(name, "arguments", sentence)
-                self.before[i] = _copied((self.X[i], self.Y[i]))
-
-    def _add(self, i: int, origin: str, output: Any, pool: list[_Output]) -> int | None:
-        """Ψ and Δ of an output into the pool; its position there, or None where one of them fails."""
-        read = []
-        for name, first in (("joint_feature", self.X[i]), ("loss", self.Y[i])):
-            of = f"for {origin}" if origin == "y itself" or "of enumerate" in origin else f"for {_shown(output)}, {origin}"
-            method = getattr(self.structure, name)
-            try:
-                values = [method(first, output) for _ in range(2 if len(pool) < 3 else 1)]
-            except Exception as error:
-                self.say(name, "raises", f"X[{i}]: {name} raised {_told(error)} {of}")
-                return None
-            self._compare_arguments(i, name)
-            results = [(self._vector if name == "joint_feature" else self._number)(i, value, of) for value in values]
-            if results[0] is None:
-                return None
-            if not _same(results[0], results[-1]):
-                self.say(name, "deterministic", f"X[{i}]: {name} gives another value when called again {of}")
-            read.append(results[0])
-        pool.append(_Output(origin, *read[0], read[1]))
-        return len(pool) - 1
-
-    def _vector(self, i: int, psi: Any, of: str) -> tuple[AnyArray, FloatArray] | None:
-        def bad(kind: str, what: str) -> None:
-            self.say("joint_feature", kind, f"X[{i}]: joint_feature {what} {of}")
-
+        ranked = call(i, "topk", structure.topk, w, self.probe.X[i], _TOP)
+        if ranked is FAILED:
+            return
         try:
-            indices, values, length = sparse_vector(psi)
-            values = np.asarray(values, float)
-        except (TypeError, ValueError) as error:
-            return bad("type", f"returned {type(psi).__name__}, expected a vector ({error})")
-        if indices.ndim != 1 or values.ndim != 1 or len(indices) != len(values):
-            return bad("shape", f"has indices of shape {indices.shape} but values of shape {values.shape}")
-        if len(indices) and indices.dtype.kind not in "iu":
-            return bad("indices", f"has indices of type {indices.dtype}, expected integers")
-        if length is None and self.size is None:
-            self.say(
-                "joint_feature", "size",
-                f"X[{i}]: joint_feature returned a {type(psi).__name__}, which does not tell how many weights there "
-                f"are: set the attribute `size`",
-            )  # fmt: skip
-        elif self.size is None:
-            self.size, self.size_from = length, f"X[{i}]"
-        elif length is not None and length != self.size:
-            return bad("length", f"has {length} entries, expected {self.size} as in {self.size_from},")
-        elif len(indices) and not (0 <= indices.min() and indices.max() < self.size):
-            wrong = indices.min() if indices.min() < 0 else indices.max()
-            return bad("range", f"has index {wrong}, expected 0 to {self.size - 1},")
-        if not np.isfinite(values).all():
-            return bad("finite", f"has the value {values[~np.isfinite(values)][0]}, expected finite numbers,")
-        distinct, place = np.unique(indices.astype(np.int64), return_inverse=True)
-        return distinct, np.bincount(place, values, len(distinct))
-
-    def _number(self, i: int, loss: Any, of: str) -> float | None:
-        if not (np.ndim(loss) == 0 and isinstance(np.asarray(loss)[()], numbers.Real | np.bool_)):
-            self.say("loss", "type", f"X[{i}]: loss returned {_shown(loss)}, expected a number, {of}")
-            return None
-        value = float(loss)
-        if not 0 <= value < np.inf:
-            self.say("loss", "range", f"X[{i}]: loss must be finite and not negative, found {value:g} {of}")
-            return None
-        return value
+            pairs = [(output, score) for output, score in ranked]
+        except (TypeError, ValueError):
+            sentence = f"X[{i}]: topk returned {shown(ranked)}, expected pairs (output, score)"
+            return self.findings.add("topk", "type", sentence)
+        for rank, (output, score) in enumerate(pairs):
+            answer = _Answer("topk", trial, len(pool), turn="" if rank == 0 else "further")
+            measured = self._keep(i, answer, output, pool, answers)
+            if measured is not None:
+                compare("topk", measured, score)
+        scores = [score for _, score in pairs]
+        if len(scores) > _TOP or any(b > a for a, b in pairwise(scores)):
+            sentence = f"X[{i}]: topk gives the scores {shown(scores)}, expected at most {_TOP}, best first"
+            self.findings.add("topk", "order", sentence)
 
     # ------------------------------------------------------------------ comparisons
 
-    def _check_scores(self, i: int, w: FloatArray, pool: list[_Output]) -> None:
-        """Scores that the structure tells itself, by `topk` or `score`."""
-        x, structure = self.X[i], self.structure
-
-        def compare(name: str, output: Any, score: Any) -> None:
-            k = self._add(i, f"the output of {name}", output, pool)
-            if k is not None:
-                at, values = w[pool[k].indices], pool[k].values
-                expected, slack = float(at @ values), _TOLERANCE * (1 + float(abs(at) @ abs(values)))
-                if not (isinstance(score, numbers.Real) and abs(score - expected) <= slack):
-                    what = f"gives {_shown(output)} the score {_shown(score)}, expected w·Ψ = {expected:g}"
-                    self.say(name, "score", f"X[{i}]: {name} {what}")
-
-        if hasattr(structure, "score") and _binds(inspect.signature(structure.score), 3):
-            score = self._call(i, "score", structure.score, w, x, self.Y[i])
-            if score is not _FAILED:
-                compare("score", self.Y[i], score)
-        if not hasattr(structure, "topk"):
-            return
-        ranked = self._call(i, "topk", structure.topk, w, x, _TOP)
-        if ranked is _FAILED:
-            return
-        try:
-            ranked = [(output, score) for output, score in ranked]
-        except (TypeError, ValueError):
-            return self.say("topk", "type", f"X[{i}]: topk returned {_shown(ranked)}, expected pairs (output, score)")
-        for output, score in ranked:
-            compare("topk", output, score)
-        scores = [score for _, score in ranked]
-        if len(scores) > _TOP or any(b > a for a, b in zip(scores, scores[1:], strict=False)):
-            self.say("topk", "order", f"X[{i}]: topk gives the scores {scores}, expected at most {_TOP}, best first")
-
-    def _judge(self, i: int, weights: list[FloatArray], pool: list[_Output], answers: list[_Answer]) -> None:
-        indptr = np.concatenate([[0], np.cumsum([len(output.indices) for output in pool])])
-        entries = np.concatenate([output.values for output in pool]), np.concatenate([o.indices for o in pool])
-        psi = sp.csr_array((*entries, indptr), shape=(len(pool), self.size))
-        scores, slack = psi @ np.array(weights).T, _TOLERANCE * (1 + (abs(psi) @ abs(np.array(weights)).T).max(axis=0))
+    def _judge(self, i: int, weights: list[FloatArray], pool: list[Output], answers: list[_Answer]) -> None:
+        """Each answer against all known outputs."""
+        W, psi = np.array(weights).T, _matrix(pool, len(weights[0]))
+        scores, rooms = psi @ W, _TOLERANCE * (1 + (abs(psi) @ abs(W)).max(axis=0))
         losses = np.array([output.loss for output in pool])
-        plain = {answer.trial: answer for answer in answers if answer.method == "argmax"}
-        last: dict[str, _Answer] = {}
+        asked: dict[tuple[str, int], int] = {}
         for answer in answers:
-            t, k, name = answer.trial, answer.output, answer.method.partition(" ")[0]
-            score = scores[:, t]
-            if answer.method.endswith("again"):
-                before = pool[last[name].output]
-                if not _same((before.indices, before.values, before.loss), _entries(pool[k])):
-                    self.say(name, "deterministic", f"X[{i}]: {name} gives another output when asked the same again")
-            elif answer.method == "argmax of 2w":
-                if t in plain and abs(score[k] - score[plain[t].output]) > slack[t]:
-                    found = f"the score {score[k]:g} at w, expected {score[plain[t].output]:g}, that of argmax at w"
-                    sentence = f"X[{i}]: argmax at 2w has {found}: is what it maximises not w·Ψ?"
-                    self.say(name, "doubled", sentence, note=not self.structure.exact)
-            else:
-                if name == "argmax":
-                    value, what, at = score, "w·Ψ", ""
+            name, t, k = answer.method, answer.trial, answer.output
+            score, room = scores[:, t], rooms[t]
+            before = asked.get((name, t))
+            if answer.turn == "again" and before is not None:
+                if not pool[before].same(pool[k]):
+                    found = f"expected {pool[before].shown}, found {pool[k].shown}"
+                    sentence = f"X[{i}]: {name} gives another output when asked the same again: {found}"
+                    self.findings.add(name, "again", sentence)
+            elif answer.turn == "doubled" and before is not None:
+                first = asked["argmax", t]
+                if abs(score[k] - score[first]) > room:
+                    found = f"expected the score {score[first]:g} at w, found {score[k]:g}"
+                    sentence = f"X[{i}]: argmax gives an output of another score for 2w than for w: {found}"
+                    self.findings.add(name, "doubled", f"{sentence}; is what it maximises not w·Ψ?", not self.exact)
+            elif answer.turn == "":
+                asked[name, t] = k
+                value, what = score, "w·Ψ"
+                if name == "loss_augmented_argmax":
+                    value, what = score + answer.at * losses, f"w·Ψ + scale·Δ at scale={answer.at:.3g}"
                 elif name == "bound_argmax":
-                    value = answer.at.violation(score - score[0], losses)
-                    what, at = "violation", f" for {answer.at}"
-                else:
-                    value, what, at = score + answer.at * losses, "w·Ψ + scale·Δ", f" at scale={answer.at:.3g}"
-                room = slack[t] * (1 + losses.max())
-                rival = _rival(value, k, room, plain.get(t))
+                    value, what = answer.at.violation(score - score[0], losses), f"violation in {answer.at}"
+                rival = _rival(value, k, room * (1 + losses.max()), asked.get(("argmax", t)))
                 if rival is not None:
+                    other = pool[rival]
+                    who = other.origin + (" under other weights" if other.trial not in (-1, t) else "")
                     sentence = (
-                        f"X[{i}]: {name}{at} is beaten by {pool[rival].origin}: expected the greatest {what}, "
-                        f"found {value[k]:g} against {value[rival]:g}"
+                        f"X[{i}]: {name} gives {pool[k].shown} but is beaten by {other.shown}, {who}: expected the "
+                        f"greatest {what}, found {value[k]:g} against {value[rival]:g}"
                     )
-                    self.say(name, "beaten", sentence, note=not self.structure.exact)
-            last[name] = answer
+                    self.findings.add(name, "beaten", sentence, note=not self.exact)
 
 
-_FAILED = object()
+def _matrix(pool: list[Output], size: int) -> sp.csr_array:
+    indptr = np.concatenate([[0], np.cumsum([len(output.indices) for output in pool])])
+    values, indices = np.concatenate([o.values for o in pool]), np.concatenate([o.indices for o in pool])
+    return sp.csr_array((values, indices, indptr), shape=(len(pool), size))
 
 
-def _rival(value: FloatArray, k: int, room: float, plain: _Answer | None) -> int | None:
+def _rival(value: FloatArray, k: int, room: float, plain: int | None) -> int | None:
     """An output that beats the k-th: the truth if it does, else the plain argmax, else the best."""
     better = value > value[k] + room
     if not better.any():
         return None
-    preferred = [0] if plain is None else [0, plain.output]
-    return next((r for r in preferred if better[r]), int(np.argmax(value)))
-
-
-def _entries(output: _Output) -> tuple[AnyArray, FloatArray, float]:
-    return output.indices, output.values, output.loss
+    return next((r for r in (0, plain) if r is not None and better[r]), int(np.argmax(value)))
 
 
 def _bound_argmax(structure: Any, x: Any, y: Any, bound: Bound) -> Callable[..., Any] | None:
@@ -465,61 +342,3 @@ def _bound_argmax(structure: Any, x: Any, y: Any, bound: Bound) -> Callable[...,
         return examples.output(0, int(answers.keys[0]), answers.codes)
 
     return decode
-
-
-def _items(X: Any) -> list[Any]:
-    return [X[[i]] for i in range(X.shape[0])] if sp.issparse(X) else list(X)
-
-
-def _binds(signature: inspect.Signature, n_arguments: int) -> bool:
-    try:
-        signature.bind(*[None] * n_arguments)
-    except TypeError:
-        return False
-    return True
-
-
-def _copied(value: Any) -> Any:
-    try:
-        return copy.deepcopy(value)
-    except Exception:  # what cannot be copied cannot be compared
-        return _FAILED
-
-
-def _same(a: Any, b: Any) -> bool:
-    """Whether two values are equal all the way down; what cannot be compared counts as the same."""
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, np.ndarray):
-        if a.dtype == object:
-            return a.shape == b.shape and _same(a.ravel().tolist(), b.ravel().tolist())
-        return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
-    if sp.issparse(a):
-        return a.shape == b.shape and (a != b).nnz == 0
-    if isinstance(a, dict):
-        return len(a) == len(b) and all(key in b and _same(value, b[key]) for key, value in a.items())
-    if isinstance(a, list | tuple):
-        return len(a) == len(b) and all(map(_same, a, b))
-    if hasattr(a, "equals"):  # data frames
-        return bool(a.equals(b))
-    if type(a).__eq__ is not object.__eq__:
-        try:
-            return bool(a == b) or bool(a != a)
-        except Exception:
-            return True
-    # Attributes that are new were perhaps only cached.
-    return all(_same(value, getattr(b, name, _FAILED)) for name, value in getattr(a, "__dict__", {}).items())
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def _shown(value: Any) -> str:
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "…"
-
-
-__all__: Iterable[str] = ["Report", "check_structure"]

@@ -144,10 +144,12 @@ class OwnExamples(Examples):
                 if self.size is not None:
                     raise StructureError(f"X[{ids[r]}]: joint_feature has {length} entries, expected {self.size}")
                 self.size = length
-            if len(indices) != len(values):
-                raise StructureError(
-                    f"X[{ids[r]}]: joint_feature has {len(indices)} indices but {len(values)} values"
-                )
+            try:
+                n_indices, n_values = len(indices), len(values)
+            except TypeError as error:
+                raise StructureError(f"X[{ids[r]}]: joint_feature returned {psi!r}: {error}") from None
+            if n_indices != n_values:
+                raise StructureError(f"X[{ids[r]}]: joint_feature has {n_indices} indices but {n_values} values")
             pairs.append((indices, values))
         return _stack(ids, pairs)
 
@@ -234,36 +236,45 @@ def _named(error: Exception, example: int, method: str) -> StructureError:
 
 def _numbers(losses: list[Any], ids: IntArray) -> FloatArray:
     try:
-        values = np.array(losses, float)
-        if values.ndim == 1:
-            return values + 0.0  # no negative zero: the hash reads bits
-    except (TypeError, ValueError):
+        values = np.array(losses)
+        if values.ndim == 1 and values.dtype.kind in "fiub":
+            return values.astype(float) + 0.0  # no negative zero: the hash reads bits
+    except ValueError:
         pass
     for r, loss in enumerate(losses):
         try:
-            fine = np.ndim(loss) == 0 and float(loss) is not None
+            fine = np.ndim(loss) == 0 and not isinstance(loss, str) and float(loss) is not None
         except (TypeError, ValueError):
             fine = False
         if not fine:
             raise StructureError(f"X[{ids[r]}]: loss returned {loss!r}, expected a number")
-    return np.array([float(loss) for loss in losses])
+    return np.array([float(loss) for loss in losses]) + 0.0
 
 
 def _stack(ids: IntArray, pairs: list[tuple[Any, Any]]) -> Planes:
     indptr = np.zeros(len(pairs) + 1, np.int64)
     np.cumsum([len(indices) for indices, _ in pairs], out=indptr[1:])
-    if indptr[-1] == 0:
-        return Planes(indptr, np.zeros(0, np.int64), np.zeros(0))
     try:
-        indices = np.concatenate([indices for indices, _ in pairs])
-        values = np.concatenate([values for _, values in pairs]).astype(float, copy=False)
-        if indices.dtype.kind not in "iu":
-            if (indices != indices.astype(np.int64)).any():
-                raise ValueError("indices must be whole numbers")
-            indices = indices.astype(np.int64)
-    except (TypeError, ValueError) as error:
-        raise StructureError(f"X[{ids[0]}] and following: joint_feature cannot be read: {error}") from None
-    return Planes(indptr, indices, values)
+        return Planes(indptr, *_entries(pairs))
+    except (TypeError, ValueError):
+        for i, pair in zip(ids.tolist(), pairs, strict=True):
+            try:
+                _entries([pair])
+            except (TypeError, ValueError) as error:
+                raise StructureError(f"X[{i}]: joint_feature cannot be read: {error}") from None
+        raise
+
+
+def _entries(pairs: list[tuple[Any, Any]]) -> tuple[IntArray, FloatArray]:
+    """Indices and values of all rows, one behind the other."""
+    if not any(len(indices) for indices, _ in pairs):
+        return np.zeros(0, np.int64), np.zeros(0)
+    indices = np.concatenate([indices for indices, _ in pairs])
+    values = np.concatenate([values for _, values in pairs])
+    whole = indices.astype(np.int64, copy=False)
+    if indices.dtype.kind not in "iu" and (indices != whole).any():
+        raise ValueError("indices must be whole numbers")
+    return whole, values.astype(float, copy=False)
 
 
 @kernel
