@@ -61,7 +61,5 @@ def load_checkpoint(path: str | os.PathLike[str], problem: Problem, solver: Solv
     expected, found = fingerprint(problem, solver), header["fingerprint"]
     for name, value in expected.items():
         if found.get(name) != value:
-            raise ValueError(
-                f"{path} belongs to another run: its {name} is {found.get(name)!r}, here it is {value!r}"
-            )
+            raise ValueError(f"{path} belongs to another run: its {name} is {found.get(name)!r}, here it is {value!r}")
     state.restore(arrays)

@@ -35,8 +35,8 @@ class ProgressLine:
 
     def update(self, iteration: int, certificate: Certificate) -> None:
         text = (
-            f"step {iteration}  gap {certificate.gap:.2e} (stop at {self.tol:.0e})  objective {certificate.primal:.6g}  "
-            f"{certificate.oracle_calls} argmaxes  {certificate.seconds:.1f} s"
+            f"step {iteration}  gap {certificate.gap:.2e} (stop at {self.tol:.0e})  "
+            f"objective {certificate.primal:.6g}  {certificate.oracle_calls} argmaxes  {certificate.seconds:.1f} s"
         )
         logger.info(text)
         if self._live is not None:

@@ -103,7 +103,9 @@ def test_costs_per_label_move_errors(data):
     dear = mm.SequenceTagger(loss={1: 20.0}).fit(X, Y)
 
     def missed(model):
-        return sum(t == 1 and p != 1 for y, q in zip(Y, model.predict(X), strict=True) for t, p in zip(y, q, strict=True))
+        return sum(
+            t == 1 and p != 1 for y, q in zip(Y, model.predict(X), strict=True) for t, p in zip(y, q, strict=True)
+        )
 
     assert missed(dear) < missed(plain)
 

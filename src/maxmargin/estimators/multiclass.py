@@ -17,8 +17,11 @@ from maxmargin.structures.base import Structure
 from maxmargin.structures.multiclass import Multiclass
 
 
-class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):  # type: ignore[misc]
-    """Multiclass support vector machine (Crammer and Singer 2001): ½‖W‖² + C Σ c_i max_k [Δ(y_i, k) + (w_k − w_{y_i})·x_i].
+class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
+    """Multiclass support vector machine (Crammer and Singer 2001).
+
+    The objective is ½‖W‖² + C Σ c_i max_k [Δ(y_i, k) + (w_k − w_{y_i})·x_i]. Equal rows with equal labels are trained
+    on once, with their weights added up, so that the result depends neither on the order of the rows nor on repetition.
 
     Rows may be dense or sparse. All parameters but the first three are those of `StructuralSVM`.
 

@@ -29,7 +29,7 @@ from maxmargin.structures.own import OwnExamples
 from maxmargin.training import Run
 
 
-class MaxMarginEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class MaxMarginEstimator(CallbackSupportMixin, BaseEstimator):
     """Common to all estimators: parameters of the fit, the fit itself, prediction, and ways to look inside.
 
     A subclass gives `_make_structure`.
@@ -151,9 +151,7 @@ class MaxMarginEstimator(CallbackSupportMixin, BaseEstimator):  # type: ignore[m
             )
         return weights
 
-    def _finish(
-        self, problem: Problem, run: Run, state: State, structure: Structure, positions: IntArray
-    ) -> None:
+    def _finish(self, problem: Problem, run: Run, state: State, structure: Structure, positions: IntArray) -> None:
         """Fitted attributes, and a warning when no proof was reached."""
         for name, value in self._fitted_attributes(state.best_w, structure).items():
             setattr(self, name, value)

@@ -16,9 +16,9 @@ from maxmargin.structures.chain import Chain
 class SequenceTagger(MaxMarginEstimator):
     """Tags sequences with a first-order chain trained for a large margin.
 
-    Each x is an array (T, d), a sparse matrix, or a list of tokens, each a dict ``{"word": "casa", "caps": False}`` or a
-    list of strings, as CRF packages take them; each y is a sequence of T labels of any kind. `predict` gives lists of
-    labels.
+    Each x is an array (T, d), a sparse matrix, or a list of tokens, each a dict ``{"word": "casa", "caps": False}``
+    or a list of strings, as CRF packages take them; each y is a sequence of T labels of any kind. `predict` gives
+    lists of labels.
 
     All parameters not named here are those of `StructuralSVM`.
 
@@ -42,7 +42,7 @@ class SequenceTagger(MaxMarginEstimator):
     def __init__(
         self,
         *,
-        C: float = 0.3,
+        C: float = 0.1,
         loss: Any = "hamming",
         constraints: Any = None,
         fit_intercept: bool = True,

@@ -13,7 +13,7 @@ _HOMES = {
     "Subgradient": "subgradient",
 }
 
-__all__ = list(_HOMES)  # noqa: PLE0604
+__all__ = list(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

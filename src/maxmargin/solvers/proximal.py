@@ -132,7 +132,7 @@ class ProximalWorkingSets(Solver):
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> ProximalState:
         return ProximalState(problem, seed, start, self.most_slots, self.first_sweeps)
 
-    def adapt(self, problem: Problem, state: ProximalState, seed: int = 0) -> ProximalState:
+    def adapt(self, problem: Problem, state: ProximalState, seed: int = 0) -> State:
         """The working sets of a solved problem for another C: dual values, u and ρ grow in proportion."""
         if problem.objective.hard or not np.isfinite(state.rho):
             return super().adapt(problem, state, seed)
@@ -294,7 +294,9 @@ class ProximalWorkingSets(Solver):
             return
         sets, n = state.sets, problem.n_examples
         mean_gap = first_gap = float(sets.gap.mean())
-        allowed = state.thoroughness * self.cheap_share * (self.round_operations + state.spent / max(state.decoded, 1e-9))
+        allowed = (
+            state.thoroughness * self.cheap_share * (self.round_operations + state.spent / max(state.decoded, 1e-9))
+        )
         spent = 0.0
         chunks = np.arange(-(-n // self.chunk) * self.chunk).reshape(-1, self.chunk)
         for k in range(int(self.most_passes * state.thoroughness)):

@@ -56,7 +56,8 @@ class WorkingSets:
         self.start, self.stop = np.zeros(n * room, np.int64), np.zeros(n * room, np.int64)
         self.age, self.key = np.zeros(n * room, np.int32), np.zeros(n * room, np.int64)
         self.gram = np.zeros(n * room * room)
-        self.index, self.entry = np.zeros(1 << 12, np.uint32), np.zeros(1 << 12, problem.entry_type)
+        self.index: AnyArray = np.zeros(1 << 12, np.uint32)
+        self.entry: AnyArray = np.zeros(1 << 12, problem.entry_type)
         self.slots_end, self.gram_end, self.end = n * room, n * room * room, 0
         self.scratch = np.zeros(problem.dim)
         self.budget = np.zeros(n)
@@ -216,7 +217,10 @@ class WorkingSets:
         for name in self._saved:
             setattr(self, name, np.array(arrays[name]))
         self.slots_end, self.gram_end, self.end, size = (int(v) for v in arrays["ends"])
-        self.index, self.entry = _grown(self.index, self.end, size - self.end), _grown(self.entry, self.end, size - self.end)
+        self.index, self.entry = (
+            _grown(self.index, self.end, size - self.end),
+            _grown(self.entry, self.end, size - self.end),
+        )
 
 
 def _grown(array: AnyArray, used: int, extra: int) -> AnyArray:

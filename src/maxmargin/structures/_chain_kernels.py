@@ -1,7 +1,7 @@
 """Decoders and planes of linear chains.
 
 Arguments that recur: `ids` the examples of a batch, `spans` (len(ids) + 1) where their tokens lie in the batch's
-`scores` (tokens × labels), `offsets` where they lie in all tokens; `pairs` (K, K), `start`, `end` the transition scores,
+`scores` (tokens × labels), `offsets` where they lie in all tokens; `pairs` (K, K), `start`, `end` the transitions,
 minus infinity where forbidden; `edges` (tokens, K · K) scores of the transition into each token, or of length 0;
 `costs` (K, K) the loss of a token and `units` (per example) what it is multiplied by. A true label of −1 means that
 only the best sequence is asked for.
@@ -61,7 +61,9 @@ def path_score(path, first, length, scores, at, pairs, start, end, edges):
 
 
 @inlined
-def finish(i, first, length, at, labels, scores, pairs, start, end, edges, costs, unit, truth, codes, losses, rises, keys):
+def finish(
+    i, first, length, at, labels, scores, pairs, start, end, edges, costs, unit, truth, codes, losses, rises, keys
+):
     """Loss, rise and key of the code just written for example i."""
     loss, key, known, same = 0.0, HASH_START, length > 0 and labels[first] >= 0, True
     for t in range(first, first + length):

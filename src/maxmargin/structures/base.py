@@ -143,7 +143,7 @@ class Examples(ABC):
         """A short fingerprint of the data, by which a checkpoint knows its own."""
         crc = 0
         for array in self.digest_arrays():
-            crc = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).ravel(), crc)
+            crc = zlib.crc32(np.ascontiguousarray(array).tobytes(), crc)
         return f"{crc:08x}"
 
     @abstractmethod

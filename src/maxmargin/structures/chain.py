@@ -8,6 +8,7 @@ that is token features, transitions, start, end, and transition features z where
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -79,7 +80,10 @@ class Chain(Compiled):
         self.allowed_, self.start_allowed_, self.end_allowed_ = resolve_constraints(
             self.constraints, self.labels_
         ).tables(self.labels_)
-        self.tokens_, self.edges_ = SequenceEncoder(), SequenceEncoder("X[{i}][1]") if self.transition_features else None
+        self.tokens_, self.edges_ = (
+            SequenceEncoder(),
+            SequenceEncoder("X[{i}][1]") if self.transition_features else None,
+        )
         tokens, edges = self._split(X)
         matrix, offsets = self.tokens_.fit(tokens)
         edge_matrix = None if self.edges_ is None else self._place_edges(*self.edges_.fit(edges), offsets)
@@ -160,7 +164,7 @@ class Chain(Compiled):
 
     def _check_feasible(self, offsets: IntArray) -> None:
         lengths = np.diff(offsets)
-        if self.allowed_.all() and self.start_allowed_.all() and self.end_allowed_.all() or not len(lengths):
+        if (self.allowed_.all() and self.start_allowed_.all() and self.end_allowed_.all()) or not len(lengths):
             return
         possible = feasible_lengths(self.allowed_, self.start_allowed_, self.end_allowed_, int(lengths.max()))
         if not possible[lengths].all():
@@ -210,7 +214,9 @@ class Chain(Compiled):
         pairs = [f"{a} → {b}" for a in labels for b in labels]
         names = [f"{column} → {label}" for column in columns for label in labels] + pairs
         names += [f"start → {label}" for label in labels] + [f"{label} → end" for label in labels]
-        names += [f"{column}: {pair}" for column in (self.edges_.column_names() if self.edges_ else []) for pair in pairs]
+        names += [
+            f"{column}: {pair}" for column in (self.edges_.column_names() if self.edges_ else []) for pair in pairs
+        ]
         return np.array(names, object)
 
     def split_weights(self, w: FloatArray) -> dict[str, FloatArray]:
@@ -226,7 +232,7 @@ class Chain(Compiled):
         }
 
     def _joint_features(self, examples: Any) -> FloatArray:
-        w = np.zeros(self.size)
+        w = np.zeros(int(self.size or 0))
         parts = self.split_weights(w)
         y, rows = examples.labels, examples.rows
         counts = rows.counts()
@@ -329,11 +335,10 @@ class ChainExamples(Examples):
     def outputs(self, answers: Answers) -> list[Any]:
         values = self.structure.labels_.array()[answers.codes].tolist()
         ends = self.code_offsets.tolist()
-        return [values[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [values[a:b] for a, b in pairwise(ends)]
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         return self.rows.data, self.rows.indices, self.code_offsets, self.labels
 
 
 _NO_ROWS = np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0)
-

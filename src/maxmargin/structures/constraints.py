@@ -126,5 +126,5 @@ def feasible_lengths(allowed: BoolArray, start: BoolArray, end: BoolArray, longe
     reach = start.copy()
     for length in range(1, longest + 1):
         out[length] = bool((reach & end).any())
-        reach = allowed[reach].any(axis=0)
+        reach = np.asarray(allowed[reach].any(axis=0))
     return out

@@ -120,7 +120,7 @@ class Vocabulary:
 
     A token is a list of names (value 1 each) or a dict: ``{"bias": 1.0, "word": "casa", "caps": True,
     "suffixes": ["sa", "asa"], "vector": array}``. Numbers and booleans are values, a string or a list of strings makes
-    one feature ``name:string`` each, an array makes ``name:0``, ``name:1``, …, a dict makes ``name:inner``.
+    one feature ``name:string`` each, an array or a list of numbers makes ``name:0``, ``name:1``, …, a dict makes ``name:inner``.
     """
 
     def __init__(self) -> None:
@@ -173,13 +173,17 @@ def _flatten(token: Any, prefix: str = "") -> list[tuple[str, float]]:
             pairs.append((name, float(value)))
         elif isinstance(value, Mapping):
             pairs.extend(_flatten(value, f"{name}:"))
-        elif isinstance(value, np.ndarray):
-            pairs.extend((f"{name}:{j}", float(v)) for j, v in enumerate(value.ravel()))
+        elif isinstance(value, np.ndarray) or (isinstance(value, list | tuple) and _all_numbers(value)):
+            pairs.extend((f"{name}:{j}", float(v)) for j, v in enumerate(np.ravel(value)))
         elif isinstance(value, Iterable):
             pairs.extend((f"{name}:{item}", 1.0) for item in _in_order(value))
         else:
             raise TypeError(f"feature {name!r} has a value of type {type(value).__name__}")
     return pairs
+
+
+def _all_numbers(values: Sequence[Any]) -> bool:
+    return bool(values) and all(isinstance(v, numbers.Real | np.bool_) for v in values)
 
 
 def _in_order(names: Iterable[Any]) -> Iterable[Any]:

@@ -100,7 +100,9 @@ class MulticlassExamples(Examples):
 
     def __init__(self, structure: Multiclass, rows: Rows, labels: CodeArray | None) -> None:
         n = len(rows.indptr) - 1
-        self._set(structure.costs_, structure.labels_.values, rows, np.full(n, -1, np.int32) if labels is None else labels)
+        self._set(
+            structure.costs_, structure.labels_.values, rows, np.full(n, -1, np.int32) if labels is None else labels
+        )
 
     def _set(self, costs: FloatArray, label_values: list[Any], rows: Rows, labels: CodeArray) -> None:
         self.costs, self.label_values, self.rows, self.labels = costs, label_values, rows, labels
@@ -121,7 +123,8 @@ class MulticlassExamples(Examples):
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
         part = object.__new__(MulticlassExamples)
         part._set(self.costs, self.label_values, self.rows.take(first), self.labels[first])
-        return part, np.bincount(group, weights, len(first)), first
+        total: FloatArray = np.bincount(group, weights, len(first)).astype(float)
+        return part, total, first.astype(np.int64)
 
     def scores(self, w: FloatArray, ids: IntArray) -> FloatArray:
         """Score of every label for each of ids."""

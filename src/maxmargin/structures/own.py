@@ -137,9 +137,7 @@ class OwnExamples(Examples):
                 try:
                     indices, values, length = sparse_vector(psi)
                 except (TypeError, ValueError) as error:
-                    raise StructureError(
-                        f"X[{ids[r]}]: joint_feature returned {type(psi).__name__}: {error}"
-                    ) from None
+                    raise StructureError(f"X[{ids[r]}]: joint_feature returned {type(psi).__name__}: {error}") from None
             if length is not None and length != self.size:
                 if self.size is not None:
                     raise StructureError(f"X[{ids[r]}]: joint_feature has {length} entries, expected {self.size}")
@@ -183,7 +181,9 @@ class OwnExamples(Examples):
         r = int(np.searchsorted(found.indptr, q, "right")) - 1
         if not fine[q]:
             raise StructureError(f"X[{ids[r]}]: joint_feature has the value {found.values[q]}, expected finite numbers")
-        raise StructureError(f"X[{ids[r]}]: joint_feature has index {found.indices[q]}, expected 0 to {(self.size or 0) - 1}")
+        raise StructureError(
+            f"X[{ids[r]}]: joint_feature has index {found.indices[q]}, expected 0 to {(self.size or 0) - 1}"
+        )
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
         """Rows of the answers that the last `decode` left for ids."""
@@ -206,8 +206,12 @@ class OwnExamples(Examples):
                 np.concatenate([part.planes.indices[: part.planes.indptr[-1]] for part in parts]),
                 np.concatenate([part.planes.values[: part.planes.indptr[-1]] for part in parts]),
             )
-            every = [np.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "keys")]
-            self._batches = [_Batch(*every, planes, [output for part in parts for output in part.outputs])]
+            ids_found, keys_found = (
+                np.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "keys")
+            )
+            self._batches = [
+                _Batch(ids_found, keys_found, planes, [output for part in parts for output in part.outputs])
+            ]
         batch = self._batches[0]
         row = {pair: r for r, pair in enumerate(zip(batch.ids.tolist(), batch.keys.tolist(), strict=True))}
         rows = np.fromiter((row[pair] for pair in zip(ids.tolist(), keys.tolist(), strict=True)), np.int64, len(ids))
@@ -282,7 +286,7 @@ def subtract_rows(
     ids, true_ptr, true_index, true_value, ptr, index, value, loss_bits, w, scratch,
     out_ptr, out_index, out_value, out_bits, rises, keys,
 ):  # fmt: skip
-    """Row r: entries of truth ids[r] minus those of row r, cancelled ones left out; −a·w and the hash of the entries."""
+    """Row r: entries of truth ids[r] minus those of row r, cancelled ones left out; −a·w and a hash of them."""
     p = 0
     for r in range(len(ids)):
         i, first = ids[r], p

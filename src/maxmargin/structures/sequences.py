@@ -54,7 +54,7 @@ class SequenceEncoder:
         tokens: list[Any] = []
         offsets = np.zeros(len(X) + 1, np.int64)
         for i, x in enumerate(X):
-            if sp.issparse(x) or isinstance(x, np.ndarray) and x.dtype != object and x.size:
+            if sp.issparse(x) or (isinstance(x, np.ndarray) and x.dtype != object and x.size):
                 raise ValueError(f"{self._name(i)}: expected a list of tokens as in the other sequences, found numbers")
             tokens.extend(self._tokens(i, x))
             offsets[i + 1] = len(tokens)
@@ -63,7 +63,9 @@ class SequenceEncoder:
         except (TypeError, ValueError) as error:
             self._explain(X, error)
             raise
-        check_finite(matrix.data, lambda q: self._row_name(int(np.searchsorted(matrix.indptr, q, "right")) - 1, offsets))
+        check_finite(
+            matrix.data, lambda q: self._row_name(int(np.searchsorted(matrix.indptr, q, "right")) - 1, offsets)
+        )
         if learn:
             self.width = len(self.vocabulary)
         return matrix, offsets
