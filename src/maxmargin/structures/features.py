@@ -120,7 +120,8 @@ class Vocabulary:
 
     A token is a list of names (value 1 each) or a dict: ``{"bias": 1.0, "word": "casa", "caps": True,
     "suffixes": ["sa", "asa"], "vector": array}``. Numbers and booleans are values, a string or a list of strings makes
-    one feature ``name:string`` each, an array or a list of numbers makes ``name:0``, ``name:1``, …, a dict makes ``name:inner``.
+    one feature ``name:string`` each, an array or a list of numbers makes ``name:0``, ``name:1``, …, a dict makes
+    ``name:inner``.
     """
 
     def __init__(self) -> None:
