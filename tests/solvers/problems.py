@@ -19,6 +19,7 @@ from maxmargin.bounds import Bound
 from maxmargin.objective import Objective
 from maxmargin.problem import Problem
 from maxmargin.structures.base import Examples, Structure
+from maxmargin.structures.chain import Chain
 from maxmargin.structures.multiclass import Multiclass
 from maxmargin.structures.own import OwnExamples
 
@@ -95,7 +96,45 @@ def own() -> tuple[Examples, Outputs]:
     return OwnExamples(structure, list(X), Y), outputs
 
 
-FACTORIES: dict[str, Callable[[], tuple[Examples, Outputs]]] = {"dense": dense, "csr": csr, "own": own}
+def chain(cost, **parameters) -> tuple[Examples, Outputs]:
+    """Words of up to three of two letters, every labelling written out by hand."""
+    rng = np.random.default_rng(6)
+    X = [rng.normal(size=(length, 2)) for length in (1, 2, 3, 2, 3, 0, 3, 2)]
+    Y = [(x @ [1.0, -0.5] + 0.5 * rng.normal(size=len(x)) > 0).astype(int) for x in X]
+    structure = Chain(cost=cost, classes=[0, 1], **parameters)
+    examples = structure.fit_encode(X, Y)
+
+    def psi(x, y):
+        tokens, pairs, ends = np.zeros((3, 2)), np.zeros((2, 2)), np.zeros((2, 2))
+        for t, k in enumerate(y):
+            tokens[:, k] += [*x[t], 1.0]
+            if t > 0:
+                pairs[y[t - 1], k] += 1.0
+        if len(y):
+            ends[0, y[0]] += 1.0
+            ends[1, y[-1]] += 1.0
+        return np.concatenate([tokens.ravel(), pairs.ravel(), ends.ravel()])
+
+    def loss(y, k):
+        wrong = sum(a != b for a, b in zip(y, k, strict=True))
+        return {"hamming": wrong, "hamming-share": wrong / max(len(y), 1), "zero-one": float(wrong > 0)}[cost]
+
+    outputs = []
+    for x, y in zip(X, Y, strict=True):
+        wrong = [k for k in itertools.product((0, 1), repeat=len(y)) if k != tuple(y)]
+        rows = np.array([psi(x, y) - psi(x, k) for k in wrong]).reshape(len(wrong), examples.dim)
+        outputs.append((rows, np.array([loss(y, k) for k in wrong], float)))
+    return examples, outputs
+
+
+FACTORIES: dict[str, Callable[[], tuple[Examples, Outputs]]] = {
+    "dense": dense,
+    "csr": csr,
+    "own": own,
+    "chain": lambda: chain("hamming"),
+    "chain of shares": lambda: chain("hamming-share"),
+    "chain zero-one": lambda: chain("zero-one"),
+}
 
 
 # ---------------------------------------------------------------------- a problem with its optimum
@@ -142,7 +181,7 @@ class Case:
 
     def primal(self, w: np.ndarray) -> float:
         """The objective, by enumeration."""
-        hinges = np.array([max(0.0, (values - rows @ w).max()) for rows, values in self.planes()])
+        hinges = np.array([(values - rows @ w).max(initial=0.0) for rows, values in self.planes()])
         penalty = 0.5 * hinges**2 if self.slack == "quadratic" else hinges
         return 0.5 * float(w @ w) + float(self.budgets @ penalty)
 

@@ -37,8 +37,8 @@ ENTRIES = {
     "nslack": Entry(NSlack(epsilon=1e-6), 1e-5, 50),
     "oneslack": Entry(OneSlack(), 1e-5, 200),
     "bundle": Entry(ProximalBundle(), 1e-5, 200),
-    "pegasos": Entry(Subgradient(batch=4), 0.05, 60),
-    "polyak": Entry(Subgradient(step_rule="polyak"), 0.02, 300),
+    "pegasos": Entry(Subgradient(batch=4), 0.05, 400),
+    "polyak": Entry(Subgradient(step_rule="polyak"), 0.02, 1000),
     "perceptron": Entry(AveragedPerceptron(), None, 5),
 }
 

@@ -21,17 +21,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin._types import FloatArray, IntArray
 from maxmargin.problem import Problem
+from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver, State
 from maxmargin.solvers.hard_margin import feasible_scale, grow_budgets
 from maxmargin.solvers.working_sets import WorkingSets
 
 
-class ProximalState(State):
+class ProximalState(ComposedState):
     """Weights, centre and working sets."""
 
     _saved: ClassVar[tuple[str, ...]] = ("z",)
+    _parts: ClassVar[tuple[str, ...]] = ("sets",)
     _counters: ClassVar[tuple[str, ...]] = (
         "rho", "clock", "spent", "decoded", "first_left", "first_budget",
         "effort", "marked_gap", "marked_at", "passes",
@@ -68,13 +70,6 @@ class ProximalState(State):
             self.z, self.passes = self.w, 0
         self.rho = rho
         self.w = ((rho - 1.0) * self.z + u) / rho
-
-    def arrays(self) -> dict[str, AnyArray]:
-        return {**super().arrays(), **{f"sets.{name}": array for name, array in self.sets.arrays().items()}}
-
-    def restore(self, arrays: dict[str, AnyArray]) -> None:
-        super().restore(arrays)
-        self.sets.restore({name[5:]: array for name, array in arrays.items() if name.startswith("sets.")})
 
     def support(self, problem: Problem) -> dict[str, Any]:
         return self.sets.support()

@@ -292,13 +292,15 @@ class ChainExamples(Examples):
         return self.rows.scores(parts["tokens"], where), pairs, start, end, edges
 
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        if self.zero_one and len(self.labels) and self.labels[0] >= 0:
+        if self.zero_one and scales.any():
             self._decode_by_errors(w, ids, scales, -1, answers)
             return
         kernels.decode_chains(
             ids, self._spans(ids), self.code_offsets, self.labels, *self.tables(w, ids), self.structure.costs_,
             self.units, scales, answers.codes, answers.losses, answers.rises, answers.keys,
         )  # fmt: skip
+        if self.zero_one:  # the kernel has counted errors
+            answers.losses[ids] = np.minimum(answers.losses[ids], 1.0)
 
     def exact_for(self, bound: Bound) -> bool:
         """Losses that only count errors allow the recursion over their number."""

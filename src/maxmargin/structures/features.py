@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -146,8 +146,7 @@ class Vocabulary:
         if learn:
             for name in dict.fromkeys(names):
                 self.columns.setdefault(name, len(self.columns))
-        lookup = self.columns.get
-        indices = np.fromiter((lookup(name, -1) for name in names), np.int64, len(names))
+        indices = np.fromiter(map(self.columns.get, names, repeat(-1)), np.int64, len(names))
         values = np.ones(len(names)) if values is None else values
         known = indices >= 0
         if not known.all():

@@ -1,0 +1,74 @@
+"""What `make demo` runs: train a sequence tagger, prove how good its weights are, save it, plot how it got there.
+
+The data are generated: a hidden Markov chain gives every token one of six labels and eight noisy measurements. A label
+depends on the one before, so a tagger that knows about neighbours can do better than a classifier of single tokens.
+"""
+
+from pathlib import Path
+
+import joblib
+import matplotlib
+import numpy as np
+from sklearn.model_selection import train_test_split
+
+import maxmargin as mm
+
+matplotlib.use("Agg")  # draws to files, also where there is no display
+
+OUTPUT = Path("demo-output")
+
+
+def heading(text):
+    print(f"\n{text}\n{'─' * len(text)}")
+
+
+def main():
+    X, Y = mm.datasets.make_chains(1000, n_labels=6, min_length=5, max_length=20, random_state=2)
+    X_train, X_test, Y_train, Y_test = train_test_split(X, Y, test_size=0.25, random_state=0)
+    train_tokens, test_tokens = np.concatenate(X_train), np.concatenate(X_test)
+    train_labels, test_labels = np.concatenate(Y_train), np.concatenate(Y_test)
+
+    heading("Data")
+    print(f"train  {len(X_train):4d} sequences, {len(train_tokens):5d} tokens")
+    print(f"test   {len(X_test):4d} sequences, {len(test_tokens):5d} tokens")
+    print("Training (the first time on a machine compiles the kernels, which takes a while) ...")
+
+    tagger = mm.SequenceTagger(tol=1e-3).fit(X_train, Y_train)
+    classifier = mm.MulticlassSVM().fit(train_tokens, train_labels)
+
+    heading("Certificate of the tagger")
+    proof = tagger.certificate_
+    print(f"objective at these weights   {proof.primal:.2f}")
+    print(f"no weights can go below      {proof.dual:.2f}")
+    print(f"relative gap                 {proof.gap:.1e}  ({'proven' if proof.exact else 'estimated'})")
+    print(f"work                         {tagger.n_iter_} steps, {proof.oracle_calls} argmaxes, {proof.seconds:.2f} s")
+    print(f"stopped because of           {tagger.stop_reason_}")
+    print(f"active planes                {len(tagger.support_)} for {len(tagger.coef_)} weights")
+
+    heading("Share of right labels")
+    print("                                    train    test")
+    print(
+        f"token by token  (MulticlassSVM)    {classifier.score(train_tokens, train_labels):6.3f}  "
+        f"{classifier.score(test_tokens, test_labels):6.3f}"
+    )
+    print(
+        f"as a chain      (SequenceTagger)   {tagger.score(X_train, Y_train):6.3f}  {tagger.score(X_test, Y_test):6.3f}"
+    )
+
+    OUTPUT.mkdir(exist_ok=True)
+    model = OUTPUT / "tagger.joblib"  # like any scikit-learn estimator; load only files you trust
+    joblib.dump(tagger, model)
+    same = joblib.load(model).predict(X_test) == tagger.predict(X_test)
+
+    picture = OUTPUT / "convergence.png"
+    mm.ConvergenceDisplay.from_estimator(tagger, x="iteration").figure_.savefig(picture, dpi=150)
+
+    heading("Files")
+    print(f"{model}    the model; loaded again it predicts {'the same' if same else 'SOMETHING ELSE'}")
+    print(f"{picture}  objective, lower bound and gap, step by step")
+    if not same:
+        raise SystemExit("the loaded model does not predict what the saved one did")
+
+
+if __name__ == "__main__":
+    main()
