@@ -7,13 +7,13 @@ depends on the one before, so a tagger that knows about neighbours can do better
 from pathlib import Path
 
 import joblib
-import matplotlib
+import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import train_test_split
 
 import maxmargin as mm
 
-matplotlib.use("Agg")  # draws to files, also where there is no display
+plt.switch_backend("Agg")  # draws to files, also where there is no display
 
 OUTPUT = Path("demo-output")
 

@@ -76,7 +76,7 @@ def main():
             f"gap {model.certificate_.gap:.1e}"
         )
 
-    sentence = "the mayor of San Silva met Ana Baker".split()
+    sentence = ["the", "mayor", "of", "San", "Silva", "met", "Ana", "Baker"]
     print("\nThe three best taggings of a new sentence")
     print(f"{'':9s}" + " ".join(f"{word:6s}" for word in sentence))
     for labels, score in tagger.topk(features(sentence), 3):

@@ -112,7 +112,7 @@ class NSlack(Solver):
         self._optimise(problem, state, self.most_passes)
         grown = problem.objective.hard and self._grow(problem, state)
         if state.clock % 8 == 0:
-            problem.examples.forget(state.sets.live_keys())
+            state.sets.release_outputs(problem)
         self._check(problem, state)
         solved = state.restricted_gap <= self._worth(state)
         state.finished = solved and not grown and len(state.violated) == 0

@@ -178,7 +178,7 @@ class ProximalWorkingSets(Solver):
         self._insert(problem, state, state.rng.permutation(problem.n_examples), self.moves)
         if state.clock % 8 == 0:
             state.sets.compact()
-            problem.examples.forget(state.sets.live_keys())
+            state.sets.release_outputs(problem)
         state.move_centre(rho, state.passes >= self.passes_per_move * state.effort)
         self._cheap_passes(problem, state)
         if problem.objective.hard:

@@ -173,6 +173,11 @@ class WorkingSets:
             self.first, self.count, self.start, self.stop, self.code_length, index, entry, self.index, self.entry
         )
 
+    def release_outputs(self, problem: Problem) -> None:
+        """Let the examples forget the outputs of planes that are gone."""
+        if problem.examples.holds_outputs:
+            problem.examples.forget(self.live_keys())
+
     def live_keys(self) -> list[tuple[int, int]]:
         """(example, key) of every plane held."""
         examples, slots = self._held()

@@ -93,6 +93,7 @@ class Examples(ABC):
     float32_exact : whether plane values lose nothing as float32.
     parallel : whether decoding gains from threads.
     exact : whether the argmaxes are exact.
+    holds_outputs : whether outputs are kept beside their codes, so that `forget` has something to do.
     """
 
     n_examples: int
@@ -103,6 +104,7 @@ class Examples(ABC):
     float32_exact: bool = False
     parallel: bool = True
     exact: bool = True
+    holds_outputs: bool = False
 
     @property
     def value_type(self) -> type:

@@ -62,6 +62,8 @@ class OwnExamples(Examples):
     kept as the user's objects.
     """
 
+    holds_outputs = True
+
     def __init__(self, structure: Structure, X: Sequence[Any], Y: Sequence[Any]) -> None:
         self.structure, self.X, self.Y = structure, X, Y
         self.n_examples = len(Y)

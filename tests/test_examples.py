@@ -1,0 +1,133 @@
+"""Every example runs, without warnings, in a directory of its own, and says what it should."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Run an example as a script; what it printed."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.chdir(tmp_path)
+
+    def go(name):
+        runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+        return capsys.readouterr().out
+
+    yield go
+    import matplotlib.pyplot as plt
+
+    plt.close("all")
+
+
+def numbers(text, pattern):
+    """The groups of the first match, as numbers."""
+    found = re.search(pattern, text)
+    assert found, f"{pattern} not in\n{text}"
+    return [float(group) for group in found.groups()]
+
+
+def test_all_examples_are_tested():
+    tested = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} <= tested
+
+
+def test_demo(run, tmp_path):
+    out = run("demo")
+    primal, dual = numbers(out, r"at these weights +([\d.]+)\nno weights can go below +([\d.]+)")
+    assert 0 < dual <= primal <= dual / (1 - 1.001e-3)
+    assert "(proven)" in out
+    _, token_test = numbers(out, r"\(MulticlassSVM\) +([\d.]+) +([\d.]+)")
+    _, chain_test = numbers(out, r"\(SequenceTagger\) +([\d.]+) +([\d.]+)")
+    assert chain_test > token_test + 0.05
+    assert "loaded again it predicts the same" in out
+    assert (tmp_path / "demo-output" / "convergence.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_own_structure(run):
+    out = run("own_structure")
+    assert re.search(r"Forgetful.*1 problem\n.*loss_augmented_argmax gives .* but is beaten by", out)
+    assert "Matching on 2 examples under 20 random weights: no problems found" in out
+    learnt, in_order = numbers(out, r"group: ([\d.]+) of 5 \(first come, first served: ([\d.]+)\)")
+    assert learnt < in_order / 2
+    (margin,) = numbers(out, r"beats .* by ([\d.]+)")
+    amounts = [float(amount) for amount in re.findall(r"^  ([+-][\d.]+)  ", out.split("had a say")[1], re.MULTILINE)]
+    assert len(amounts) > 1
+    assert sum(amounts) == pytest.approx(margin, abs=1e-2)
+
+
+def test_multiclass_costs(run):
+    out = run("multiclass_costs")
+    before, after = numbers(out, r"sent home: (\d+) with zero-one loss, (\d+) with")
+    assert after < before / 2
+    costs = [float(cost) for cost in re.findall(r"mean cost ([\d.]+)", out)]
+    assert costs[1] < costs[0]
+    assert "bit for bit: True" in out
+
+
+def test_tagging_named_tokens(run):
+    out = run("tagging_named_tokens")
+    free, broken_free = numbers(out, r"without constraints +right labels ([\d.]+) +broken spans (\d+)")
+    bio, broken_bio = numbers(out, r"constraints='bio' +right labels ([\d.]+) +broken spans (\d+)")
+    assert broken_bio == 0 < broken_free
+    assert bio > free
+    assert re.search(r"O +O +O +B-LOC +I-LOC +O +B-PER +I-PER", out)
+    assert "→ I-PER" in out.split("Why the best one won")[1]
+
+
+def test_bounds(run):
+    out = run("bounds")
+    rows = re.findall(r"^(margin|slack) +(linear|quadratic) +(.*?)  +(.*)$", out, re.MULTILINE)
+    assert len(rows) == 14
+    for bound, slack, loss, rest in rows:
+        primal, dual, at_most, gap, exact, score, _ = rest.split()
+        searched = loss == "per label" and (bound, slack) != ("margin", "linear")
+        assert float(dual) <= float(at_most)
+        assert float(gap) <= 1e-3
+        assert float(score) > 0.8
+        if not searched:
+            assert exact == "yes"
+            assert float(dual) <= float(primal) == float(at_most)
+    assert "the data are not separable" in out
+
+
+def test_solvers(run, tmp_path):
+    out = run("solvers")
+    rows = re.findall(r"^([a-z][a-zA-Z, ]+?)  +(\d+) +(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +(\S+)  ", out, re.MULTILINE)
+    primal = {name: float(row[3]) for name, *row in rows}
+    dual = {name: float(row[4]) for name, *row in rows}
+    assert list(primal) == [
+        "auto", "nslack", "oneslack", "bundle", "subgradient", "subgradient, Polyak", "perceptron",
+    ]  # fmt: skip
+    assert max(dual.values()) <= min(primal.values())  # all bound the same optimum
+    for name in ("auto", "nslack", "oneslack", "bundle"):
+        assert primal[name] == pytest.approx(primal["auto"], rel=2e-3)
+    assert (tmp_path / "solvers.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_path_and_search(run):
+    out = run("path_and_search")
+    on_path, alone = numbers(out, r"argmaxes in all: (\d+) on the path, (\d+) in fits")
+    assert on_path < alone
+    objectives = [float(row) for row in re.findall(r"^ +[\d.]+ +([\d.]+) +\d+ +\d+ ", out, re.MULTILINE)]
+    assert len(objectives) == 5
+    assert objectives == sorted(objectives)
+    assert len(re.findall(r"'bound': '(?:margin|slack)'} +0\.\d+", out)) == 6
+    (score,) = numbers(out, r"best: .*, on the test part ([\d.]+)")
+    assert score > 0.7
+
+
+def test_checkpoint_and_resume(run):
+    out = run("checkpoint_and_resume")
+    assert "first part: 5 steps, stopped by 'callback'" in out
+    straight, resumed = (re.search(rf"{part}: +(.*)", out)[1] for part in ("in one go", "resumed"))
+    assert straight == resumed
+    assert "stopped by 'tol'" in straight
+    assert "bit for bit: True" in out
+    assert "its C is '1.0', here it is '2.0'" in out
+    assert "other data: tagger.checkpoint belongs to another run: its data is" in out
