@@ -131,9 +131,17 @@ class OwnExamples(Examples):
 
     def _rows(self, ids: IntArray, psis: list[Any]) -> Planes:
         """Joint features of any form as CSR rows."""
+        if all(type(psi) is tuple and len(psi) == 2 for psi in psis):  # the fast way in
+            indices, values = ([psi[part] for psi in psis] for part in (0, 1))
+            try:
+                lengths = list(map(len, indices))
+                if lengths == list(map(len, values)):
+                    return _stack(ids, psis, lengths)
+            except TypeError:
+                pass  # named below
         pairs = []
         for r, psi in enumerate(psis):
-            if type(psi) is tuple and len(psi) == 2:  # the fast way in
+            if type(psi) is tuple and len(psi) == 2:
                 indices, values, length = psi[0], psi[1], None
             else:
                 try:
@@ -151,7 +159,7 @@ class OwnExamples(Examples):
             if n_indices != n_values:
                 raise StructureError(f"X[{ids[r]}]: joint_feature has {n_indices} indices but {n_values} values")
             pairs.append((indices, values))
-        return _stack(ids, pairs)
+        return _stack(ids, pairs, [len(indices) for indices, _ in pairs])
 
     def _differences(
         self, ids: IntArray, found: Planes, losses: FloatArray, w: FloatArray
@@ -215,6 +223,10 @@ class OwnExamples(Examples):
                 _Batch(ids_found, keys_found, planes, [output for part in parts for output in part.outputs])
             ]
         batch = self._batches[0]
+        at = np.empty(self.n_examples, np.int64)
+        at[batch.ids] = np.arange(len(batch.ids))
+        if (batch.keys[at[ids]] == keys).all():  # one answer for each example
+            return batch, at[ids]
         row = {pair: r for r, pair in enumerate(zip(batch.ids.tolist(), batch.keys.tolist(), strict=True))}
         rows = np.fromiter((row[pair] for pair in zip(ids.tolist(), keys.tolist(), strict=True)), np.int64, len(ids))
         return batch, rows
@@ -257,9 +269,9 @@ def _numbers(losses: list[Any], ids: IntArray) -> FloatArray:
     return np.array([float(loss) for loss in losses]) + 0.0
 
 
-def _stack(ids: IntArray, pairs: list[tuple[Any, Any]]) -> Planes:
+def _stack(ids: IntArray, pairs: list[tuple[Any, Any]], lengths: list[int]) -> Planes:
     indptr = np.zeros(len(pairs) + 1, np.int64)
-    np.cumsum([len(indices) for indices, _ in pairs], out=indptr[1:])
+    np.cumsum(lengths, out=indptr[1:])
     try:
         return Planes(indptr, *_entries(pairs))
     except (TypeError, ValueError):
