@@ -113,7 +113,7 @@ def chain(cost, **parameters) -> tuple[Examples, Outputs]:
         if len(y):
             ends[0, y[0]] += 1.0
             ends[1, y[-1]] += 1.0
-        return np.concatenate([tokens.ravel(), pairs.ravel(), ends.ravel()])
+        return np.concatenate([tokens.ravel(), pairs.ravel(), ends.ravel() if structure.start_end else []])
 
     def loss(y, k):
         wrong = sum(a != b for a, b in zip(y, k, strict=True))
@@ -132,6 +132,7 @@ FACTORIES: dict[str, Callable[[], tuple[Examples, Outputs]]] = {
     "csr": csr,
     "own": own,
     "chain": lambda: chain("hamming"),
+    "chain without ends": lambda: chain("hamming", start_end=False),
     "chain of shares": lambda: chain("hamming-share"),
     "chain zero-one": lambda: chain("zero-one"),
 }

@@ -29,6 +29,7 @@ class SequenceTagger(MaxMarginEstimator):
         matrix per token in the order of `classes_` (row: true label), or a dict of costs per true label.
     constraints : transitions that must never be predicted: None, ``"bio"``, ``"bioes"``, a `Constraints`, or pairs.
     fit_intercept : a constant feature for every token.
+    start_end : weights for the first and for the last label.
     transition_features : each x is a pair (tokens, transitions), the second with T − 1 rows of features.
     classes : all labels, where a training set may lack some.
 
@@ -46,6 +47,7 @@ class SequenceTagger(MaxMarginEstimator):
         loss: Any = "hamming",
         constraints: Any = None,
         fit_intercept: bool = True,
+        start_end: bool = True,
         transition_features: bool = False,
         classes: Any = None,
         bound: str = "margin",
@@ -63,7 +65,7 @@ class SequenceTagger(MaxMarginEstimator):
         checkpoint_every: float = 60.0,
     ) -> None:
         self.C, self.loss, self.constraints, self.fit_intercept = C, loss, constraints, fit_intercept
-        self.transition_features, self.classes = transition_features, classes
+        self.start_end, self.transition_features, self.classes = start_end, transition_features, classes
         self.bound, self.slack, self.solver = bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
@@ -74,6 +76,7 @@ class SequenceTagger(MaxMarginEstimator):
             cost=self.loss,
             constraints=self.constraints,
             fit_intercept=self.fit_intercept,
+            start_end=self.start_end,
             transition_features=self.transition_features,
             classes=self.classes,
         )

@@ -209,7 +209,7 @@ def decode_by_errors(
 
 @kernel
 def chain_planes(
-    ids, offsets, labels, codes, indptr, indices, data, n_columns, n_labels, edge_ptr, edge_index, edge_data, out_ptr,
+    ids, offsets, labels, codes, indptr, indices, data, n_columns, n_labels, start_end, edge_ptr, edge_index, edge_data, out_ptr,
     out_index, out_value,
 ):  # fmt: skip
     """Ψ(x, y) − Ψ(x, code): unary rows, pairs, start, end, transition features; equal parts are left out."""
@@ -217,7 +217,7 @@ def chain_planes(
     pair_base = n_columns * K
     start_base = pair_base + K * K
     end_base = start_base + K
-    edge_base = end_base + K
+    edge_base = end_base + K if start_end else start_base
     for r in range(len(ids)):
         first, stop = offsets[ids[r]], offsets[ids[r] + 1]
         for t in range(first, stop):
@@ -228,11 +228,11 @@ def chain_planes(
                     out_index[p], out_value[p] = at + y, data[q]
                     out_index[p + 1], out_value[p + 1] = at + c, -data[q]
                     p += 2
-            if t == first and y != c:
+            if start_end and t == first and y != c:
                 out_index[p], out_value[p] = start_base + y, 1.0
                 out_index[p + 1], out_value[p + 1] = start_base + c, -1.0
                 p += 2
-            if t == stop - 1 and y != c:
+            if start_end and t == stop - 1 and y != c:
                 out_index[p], out_value[p] = end_base + y, 1.0
                 out_index[p + 1], out_value[p + 1] = end_base + c, -1.0
                 p += 2

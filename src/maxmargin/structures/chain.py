@@ -42,6 +42,7 @@ class Chain(Compiled):
         (1 unless all are right), a (K, K) cost matrix per token (row: true label), or a dict of costs per true label.
     constraints : forbidden transitions: None, ``"bio"``, ``"bioes"``, a `Constraints`, or pairs (label, next label).
     fit_intercept : a constant feature of value 1 for every token.
+    start_end : weights for the first and for the last label.
     transition_features : each x is a pair (tokens, transitions), the second with T − 1 rows of features.
     classes : all labels in order, where the training data may lack some.
     """
@@ -54,10 +55,11 @@ class Chain(Compiled):
         cost: Any = "hamming",
         constraints: Any = None,
         fit_intercept: bool = True,
+        start_end: bool = True,
         transition_features: bool = False,
         classes: Any = None,
     ) -> None:
-        self.cost, self.constraints, self.fit_intercept = cost, constraints, fit_intercept
+        self.cost, self.constraints, self.fit_intercept, self.start_end = cost, constraints, fit_intercept, start_end
         self.transition_features, self.classes = transition_features, classes
 
     # ------------------------------------------------------------------ sizes
@@ -90,7 +92,7 @@ class Chain(Compiled):
         size = len(self.labels_)
         self.n_columns_ = self.tokens_.width + self.fit_intercept
         n_edges = self.edges_.width if self.edges_ else 0
-        self.size = self.n_columns_ * size + size * size + 2 * size + n_edges * size * size
+        self.size = self.n_columns_ * size + size * size + 2 * size * bool(self.start_end) + n_edges * size * size
         return self._examples(matrix, offsets, edge_matrix, Y)
 
     def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> ChainExamples:
@@ -213,7 +215,8 @@ class Chain(Compiled):
         columns = self.tokens_.column_names() + ["intercept"] * bool(self.fit_intercept)
         pairs = [f"{a} → {b}" for a in labels for b in labels]
         names = [f"{column} → {label}" for column in columns for label in labels] + pairs
-        names += [f"start → {label}" for label in labels] + [f"{label} → end" for label in labels]
+        if self.start_end:
+            names += [f"start → {label}" for label in labels] + [f"{label} → end" for label in labels]
         names += [
             f"{column}: {pair}" for column in (self.edges_.column_names() if self.edges_ else []) for pair in pairs
         ]
@@ -222,18 +225,18 @@ class Chain(Compiled):
     def split_weights(self, w: FloatArray) -> dict[str, FloatArray]:
         """The weights as tables: tokens (columns, K), transitions (K, K), start, end (K,), edges (columns, K, K)."""
         size, at = len(self.labels_), self.n_columns_ * len(self.labels_)
-        square = size * size
+        after = at + size * size
+        rest = w[after:] if self.start_end else np.concatenate([np.zeros(2 * size), w[after:]])
         return {
             "tokens": w[:at].reshape(-1, size),
-            "transitions": w[at : at + square].reshape(size, size),
-            "start": w[at + square : at + square + size],
-            "end": w[at + square + size : at + square + 2 * size],
-            "edges": w[at + square + 2 * size :].reshape(-1, size, size),
+            "transitions": w[at:after].reshape(size, size),
+            "start": rest[:size],
+            "end": rest[size : 2 * size],
+            "edges": rest[2 * size :].reshape(-1, size, size),
         }
 
     def _joint_features(self, examples: Any) -> FloatArray:
-        w = np.zeros(int(self.size or 0))
-        parts = self.split_weights(w)
+        parts = self.split_weights(np.zeros(int(self.size or 0)))
         y, rows = examples.labels, examples.rows
         counts = rows.counts()
         np.add.at(parts["tokens"], (rows.indices.astype(int), np.repeat(y, counts)), rows.data)
@@ -245,7 +248,9 @@ class Chain(Compiled):
             counts, before = examples.edges.counts(), np.concatenate([[0], y[:-1]])
             at = (examples.edges.indices.astype(int), np.repeat(before, counts), np.repeat(y, counts))
             np.add.at(parts["edges"], at, examples.edges.data)
-        return w
+        if not self.start_end:
+            del parts["start"], parts["end"]
+        return np.concatenate([part.ravel() for part in parts.values()])
 
 
 def _sequence(y: Any) -> list[Any]:
@@ -326,7 +331,7 @@ class ChainExamples(Examples):
         edges = (self.edges.indptr, self.edges.indices, self.edges.data) if self.edges is not None else _NO_ROWS
         used = kernels.chain_planes(
             ids, self.code_offsets, self.labels, answers.codes, rows.indptr, rows.indices, rows.data, rows.n_columns,
-            self.n_labels, *edges, planes.indptr, planes.indices, planes.values,
+            self.n_labels, bool(self.structure.start_end), *edges, planes.indptr, planes.indices, planes.values,
         )  # fmt: skip
         return Planes(planes.indptr, planes.indices[:used], planes.values[:used])
 

@@ -223,7 +223,7 @@ class OwnExamples(Examples):
                 _Batch(ids_found, keys_found, planes, [output for part in parts for output in part.outputs])
             ]
         batch = self._batches[0]
-        at = np.empty(self.n_examples, np.int64)
+        at = np.zeros(self.n_examples, np.int64)
         at[batch.ids] = np.arange(len(batch.ids))
         if (batch.keys[at[ids]] == keys).all():  # one answer for each example
             return batch, at[ids]
