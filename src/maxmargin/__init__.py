@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from maxmargin.estimators.path import regularization_path as regularization_path
     from maxmargin.estimators.structural import StructuralSVM as StructuralSVM
     from maxmargin.estimators.tagger import SequenceTagger as SequenceTagger
+    from maxmargin.model_files import load as load
     from maxmargin.plots.convergence import ConvergenceDisplay as ConvergenceDisplay
     from maxmargin.structures.base import Structure as Structure
     from maxmargin.structures.base import StructureError as StructureError
@@ -49,6 +50,7 @@ _HOMES = {
     "bio_constraints": "structures.constraints",
     "bioes_constraints": "structures.constraints",
     "check_structure": "structures.check",
+    "load": "model_files",
     "regularization_path": "estimators.path",
     "repair_bio": "structures.constraints",
     "structured_estimator_checks": "estimators.checks",

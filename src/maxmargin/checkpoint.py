@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 import zipfile
-from pathlib import Path
+import zlib
 from typing import Any
 
 import numpy as np
 
+from maxmargin._atomic import replacing
 from maxmargin._types import AnyArray
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Solver, State
@@ -27,23 +27,16 @@ def fingerprint(problem: Problem, solver: Solver) -> dict[str, Any]:
         "C": str(objective.C),
         "bound": str(problem.bound),
         "solver": repr(solver),
-        "sample_weight": float(objective.weights.sum()),
+        "sample_weight": zlib.crc32(objective.weights.tobytes()),
         "data": problem.examples.digest(),
     }
 
 
 def save_checkpoint(path: str | os.PathLike[str], problem: Problem, solver: Solver, state: State) -> None:
     """Write the state; the file that was there stays whole until the new one is."""
-    target = Path(path)
     header = json.dumps({"format": FORMAT, "fingerprint": fingerprint(problem, solver)})
-    handle, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            np.savez(file, header=np.frombuffer(header.encode(), np.uint8), **state.arrays())  # type: ignore[arg-type]
-        os.replace(aside, target)
-    except BaseException:
-        Path(aside).unlink(missing_ok=True)
-        raise
+    with replacing(path) as file:
+        np.savez(file, header=np.frombuffer(header.encode(), np.uint8), **state.arrays())  # type: ignore[arg-type]
 
 
 def load_checkpoint(path: str | os.PathLike[str], problem: Problem, solver: Solver, state: State) -> None:

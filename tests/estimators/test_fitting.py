@@ -144,6 +144,36 @@ def test_checkpoint_of_another_run(data, tmp_path):
         mm.SequenceTagger().resume(path, X, Y)
 
 
+def test_checkpoint_knows_all_that_matters(tmp_path):
+    """A resumed run whose data differ anywhere would prove nothing."""
+    path = tmp_path / "run.ckpt"
+    X, Y = mm.datasets.make_chains(12, random_state=0)
+    pairs = [(x, np.ones((len(x) - 1, 2))) for x in X]
+    weights = np.linspace(1.0, 2.0, len(X))
+    settings = {"transition_features": True, "checkpoint": path}
+    mm.SequenceTagger(**settings).fit(pairs, Y, sample_weight=weights)
+    others = [(x, 2 * edges) for x, edges in pairs]
+    with pytest.raises(ValueError, match="its data"):
+        mm.SequenceTagger(**settings).resume(path, others, Y, sample_weight=weights)
+    with pytest.raises(ValueError, match="its sample_weight"):
+        mm.SequenceTagger(**settings).resume(path, pairs, Y, sample_weight=weights[::-1])
+    with pytest.raises(ValueError, match="its data"):
+        mm.SequenceTagger(**settings, loss={0: 2.0}).resume(path, pairs, Y, sample_weight=weights)
+    assert mm.SequenceTagger(**settings).resume(path, pairs, Y, sample_weight=weights).stop_reason_ == "tol"
+
+
+@pytest.mark.parametrize("slack", ["linear", "quadratic"])
+@pytest.mark.parametrize("solver", ["auto", "nslack", "bundle"])
+def test_searched_argmaxes_never_claim_less_than_is_proven(slack, solver):
+    X, Y = mm.datasets.make_chains(30, random_state=7)
+    model = mm.SequenceTagger(C=1.0, loss={0: 5.0, 1: 0.2}, bound="slack", slack=slack, solver=solver, tol=1e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        certificate = model.fit(X, Y).certificate_
+    assert not certificate.exact
+    assert certificate.dual <= certificate.primal <= certificate.primal_bound
+
+
 def test_failed_write_leaves_the_checkpoint_whole(data, tmp_path, monkeypatch):
     path = tmp_path / "run.ckpt"
     mm.SequenceTagger(checkpoint=path).fit(*data)

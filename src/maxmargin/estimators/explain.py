@@ -18,7 +18,7 @@ from maxmargin.structures.own import sparse_vector
 
 @dataclass(frozen=True)
 class SupportPlane:
-    """One active plane: ``w = Σ alpha · plane``.
+    """One active plane. ``Σ alpha · plane`` is the weights that attain the lower bound: `coef_` as the gap closes.
 
     Attributes
     ----------

@@ -163,7 +163,7 @@ class MaxMarginEstimator(CallbackSupportMixin, BaseEstimator):
                 f"stopped after {state.iteration} steps with a relative gap of {self.certificate_.gap:.2g}, above "
                 f"tol={self.tol:g}; raise max_iter, or accept the gap by raising tol",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,  # past scikit-learn's wrapper, to the caller of fit
             )
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
@@ -212,6 +212,24 @@ class MaxMarginEstimator(CallbackSupportMixin, BaseEstimator):
         """The decision on one input: the runner-up, the margin to it, and which features decided."""
         check_is_fitted(self, "coef_")
         return explain(self.structure_, self._flat_weights(), x, self.feature_names_out, n_features)
+
+    def save(self, path: str | os.PathLike[str], support: bool = False) -> None:
+        """Write the fitted model to a file that `maxmargin.load` reads: JSON and plain arrays, no pickle.
+
+        The file is written aside and renamed, so that an old one stays whole until the new one is. Saved are the
+        parameters (all but `callbacks` and `checkpoint`, which belong to the run), the weights and everything that
+        prediction needs, certificate and history. A structure of your own is saved by its import path and attributes;
+        see docs/model_files.md.
+
+        Parameters
+        ----------
+        path : of the file; ``.mm`` is a good ending.
+        support : save `support_` too, which can be many times the size of the weights. Without it, `support_` is None
+            in the loaded model. Outputs in it are kept for `Chain` and `Multiclass`, None for structures of your own.
+        """
+        from maxmargin.model_files import save
+
+        save(self, path, support)
 
     # ------------------------------------------------------------------ look
 

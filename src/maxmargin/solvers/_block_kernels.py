@@ -308,6 +308,16 @@ def plane_masses(first, count, alpha):
 
 
 @kernel
+def held_hinges(first, count, value, start, stop, index, entry, w):
+    """max_j b_j − a_j·w over the planes of each example, at least 0."""
+    out = np.zeros(len(count))
+    for i in range(len(count)):
+        for s in range(first[i] + 1, first[i] + count[i]):
+            out[i] = max(out[i], value[s] - sparse_dot(index, entry, start[s], stop[s], w))
+    return out
+
+
+@kernel
 def dual_gain(first, count, alpha, value):
     """Σ α b, example by example."""
     total = 0.0

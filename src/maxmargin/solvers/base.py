@@ -68,8 +68,9 @@ class State:
         exact = problem.exact
         if problem.searches and problem.examples.exact:
             exact = self.best_bound <= self.best_primal * (1 + EXACT_WITHIN)
+        primal = self.best_primal if exact else max(self.best_primal, self.best_dual)  # an estimate, never below proof
         return Certificate(
-            float(self.best_primal), float(self.best_dual), self.oracle_calls, self.seconds, exact,
+            float(primal), float(self.best_dual), self.oracle_calls, self.seconds, exact,
             float(self.best_primal if exact else self.best_bound),
         )  # fmt: skip
 

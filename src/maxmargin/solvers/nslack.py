@@ -198,6 +198,7 @@ class NSlack(Solver):
         if objective.hard:
             feasible_scale(problem, state)
         else:
+            state.sets.raise_hinges(problem, state.w)
             state.offer(problem, state.w)
         state.violated = np.flatnonzero(problem.hinges > state.slacks(problem.everyone) + self.epsilon)
 

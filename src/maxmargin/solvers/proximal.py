@@ -251,6 +251,7 @@ class ProximalWorkingSets(Solver):
     def _certify(self, problem: Problem, state: ProximalState) -> None:
         """Primal at w, dual at α (scaled as is best); keeps the best of both."""
         objective, u = problem.objective, state.dual_sum()
+        state.sets.raise_hinges(problem, state.w)
         state.raise_dual(objective.dual(state.sets.gain(), float(u @ u), state.sets.masses()))
         if objective.hard:
             feasible_scale(problem, state)

@@ -106,6 +106,14 @@ class WorkingSets:
             order, skip_below, since, w, curvature, clock, moves, *self._blocks, self.index, self.entry
         )
 
+    def raise_hinges(self, problem: Problem, w: FloatArray) -> None:
+        """Where argmaxes are searched for, a plane held may be more violated at w than the one just found."""
+        if problem.searches:
+            held = kernels.held_hinges(
+                self.first, self.count, self.value, self.start, self.stop, self.index, self.entry, w
+            )
+            np.maximum(problem.hinges, held, out=problem.hinges)
+
     # ------------------------------------------------------------------ sums
 
     def masses(self) -> FloatArray:

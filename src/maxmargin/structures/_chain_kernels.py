@@ -20,11 +20,24 @@ FORBIDDEN = -np.inf
 
 @inlined
 def add_best_predecessors(previous, pairs, best, row):
-    """row[k] += max_j previous[j] + pairs[j, k], four j at a time; the argmax is sought along the backtrace only."""
+    """row[k] += max_j previous[j] + pairs[j, k]; the argmax is sought along the backtrace only.
+
+    Nine j at a time, then four, then one: `best` is read and written once per group, and that is what costs.
+    """
     size = len(row)
     for k in range(size):
         best[k] = FORBIDDEN
     j = 0
+    while j + 9 <= size:
+        p0, p1, p2, p3, p4 = previous[j], previous[j + 1], previous[j + 2], previous[j + 3], previous[j + 4]
+        p5, p6, p7, p8 = previous[j + 5], previous[j + 6], previous[j + 7], previous[j + 8]
+        t0, t1, t2, t3, t4 = pairs[j], pairs[j + 1], pairs[j + 2], pairs[j + 3], pairs[j + 4]
+        t5, t6, t7, t8 = pairs[j + 5], pairs[j + 6], pairs[j + 7], pairs[j + 8]
+        for k in range(size):
+            m0 = max(max(p0 + t0[k], p1 + t1[k]), max(p2 + t2[k], p3 + t3[k]))
+            m1 = max(max(p4 + t4[k], p5 + t5[k]), max(p6 + t6[k], p7 + t7[k]))
+            best[k] = max(best[k], max(max(m0, m1), p8 + t8[k]))
+        j += 9
     while j + 4 <= size:
         p0, p1, p2, p3 = previous[j], previous[j + 1], previous[j + 2], previous[j + 3]
         t0, t1, t2, t3 = pairs[j], pairs[j + 1], pairs[j + 2], pairs[j + 3]
@@ -32,8 +45,9 @@ def add_best_predecessors(previous, pairs, best, row):
             best[k] = max(best[k], max(max(p0 + t0[k], p1 + t1[k]), max(p2 + t2[k], p3 + t3[k])))
         j += 4
     while j < size:
+        p0, t0 = previous[j], pairs[j]
         for k in range(size):
-            best[k] = max(best[k], previous[j] + pairs[j, k])
+            best[k] = max(best[k], p0 + t0[k])
         j += 1
     for k in range(size):
         row[k] += best[k]

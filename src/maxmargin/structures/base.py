@@ -200,6 +200,37 @@ class Compiled(Structure, BaseEstimator):
     def loss_augmented_argmax(self, w: FloatArray, x: Any, y: Any, scale: float = 1.0) -> Any:
         return self._single(self.encode([x], [y]), w, scale)
 
+    # ------------------------------------------------------------------ saving
+
+    def get_state(self) -> dict[str, Any]:
+        """What it is made of, in plain values and arrays: its parameters and, once it is fitted, what it learnt."""
+        state: dict[str, Any] = {"parameters": self.get_params(deep=False)}
+        return state if self.size is None else {**state, "learnt": self._learnt()}
+
+    @classmethod
+    def from_state(cls, state: Any) -> Compiled:
+        """The structure that `get_state` tells of."""
+        structure = cls(**state["parameters"])
+        if "learnt" in state:
+            structure._set_learnt(state["learnt"])
+        return structure
+
+    def _learnt(self) -> Any:
+        """What `fit` learnt, without what follows from it."""
+        raise TypeError(f"{type(self).__name__} cannot be saved: it does not say what it learnt")
+
+    def _set_learnt(self, learnt: Any) -> None:
+        """The inverse of `_learnt`, checked: it may come from a damaged file."""
+        raise TypeError(f"{type(self).__name__} cannot be loaded: it does not say what it learnt")
+
+    def pack_outputs(self, outputs: list[Any]) -> Any:
+        """Outputs as plain values and arrays; None where there is no way."""
+        return None
+
+    def unpack_outputs(self, packed: Any) -> list[Any]:
+        """The inverse of `pack_outputs`."""
+        raise TypeError(f"{type(self).__name__} packs no outputs")
+
     @staticmethod
     def _single(examples: Examples, w: FloatArray, scale: float) -> Any:
         answers = Answers.empty(1, int(examples.code_offsets[-1]))

@@ -75,25 +75,29 @@ class Chain(Compiled):
                 f"cost must be 'hamming', 'hamming-share', 'zero-one', a matrix or a dict, found {self.cost!r}"
             )
         values = (label for y in Y for label in _sequence(y)) if self.classes is None else self.classes
-        self.labels_ = Labels(values, given=self.classes is not None)
-        if len(self.labels_) < 2:
-            raise ValueError(f"need at least two classes to tell apart, found one class: {self.labels_.values}")
-        self.costs_ = cost_matrix(self.cost, self.labels_)
-        self.allowed_, self.start_allowed_, self.end_allowed_ = resolve_constraints(
-            self.constraints, self.labels_
-        ).tables(self.labels_)
-        self.tokens_, self.edges_ = (
-            SequenceEncoder(),
-            SequenceEncoder("X[{i}][1]") if self.transition_features else None,
-        )
+        self._set_labels(Labels(values, given=self.classes is not None))
         tokens, edges = self._split(X)
         matrix, offsets = self.tokens_.fit(tokens)
         edge_matrix = None if self.edges_ is None else self._place_edges(*self.edges_.fit(edges), offsets)
+        self._set_sizes()
+        return self._examples(matrix, offsets, edge_matrix, Y)
+
+    def _set_labels(self, labels: Labels) -> None:
+        """Everything that follows from the labels, and encoders that have learnt nothing yet."""
+        if len(labels) < 2:
+            raise ValueError(f"need at least two classes to tell apart, found one class: {labels.values}")
+        self.labels_, self.costs_ = labels, cost_matrix(self.cost, labels)
+        tables = resolve_constraints(self.constraints, labels).tables(labels)
+        self.allowed_, self.start_allowed_, self.end_allowed_ = tables
+        self.tokens_ = SequenceEncoder()
+        self.edges_ = SequenceEncoder("X[{i}][1]") if self.transition_features else None
+
+    def _set_sizes(self) -> None:
+        """Everything that follows from the labels and what the encoders learnt."""
         size = len(self.labels_)
         self.n_columns_ = self.tokens_.width + self.fit_intercept
         n_edges = self.edges_.width if self.edges_ else 0
         self.size = self.n_columns_ * size + size * size + 2 * size * bool(self.start_end) + n_edges * size * size
-        return self._examples(matrix, offsets, edge_matrix, Y)
 
     def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> ChainExamples:
         tokens, edges = self._split(X)
@@ -235,6 +239,28 @@ class Chain(Compiled):
             "edges": rest[2 * size :].reshape(-1, size, size),
         }
 
+    def _learnt(self) -> dict[str, Any]:
+        edges = None if self.edges_ is None else self.edges_.get_state()
+        return {"labels": self.labels_.get_state(), "tokens": self.tokens_.get_state(), "edges": edges}
+
+    def _set_learnt(self, learnt: Any) -> None:
+        self._set_labels(Labels.from_state(learnt["labels"]))
+        self.tokens_.set_state(learnt["tokens"])
+        if self.edges_ is not None:
+            self.edges_.set_state(learnt["edges"])
+        self._set_sizes()
+
+    def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:
+        labels = [label for output in outputs for label in output]
+        lengths = np.fromiter(map(len, outputs), np.int64, len(outputs))
+        return {"codes": self.labels_.encode(labels, "outputs"), "lengths": lengths}
+
+    def unpack_outputs(self, packed: Any) -> list[Any]:
+        labels, lengths = self.labels_.decode(np.asarray(packed["codes"])), np.asarray(packed["lengths"])
+        if (lengths < 0).any() or lengths.sum() != len(labels):
+            raise ValueError(f"outputs of {lengths.sum()} labels in all, found {len(labels)}")
+        return [labels[a:b] for a, b in pairwise([0, *np.cumsum(lengths).tolist()])]
+
     def _joint_features(self, examples: Any) -> FloatArray:
         parts = self.split_weights(np.zeros(int(self.size or 0)))
         y, rows = examples.labels, examples.rows
@@ -345,7 +371,8 @@ class ChainExamples(Examples):
         return [values[a:b] for a, b in pairwise(ends)]
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
-        return self.rows.data, self.rows.indices, self.code_offsets, self.labels
+        rows = [array for part in (self.rows, self.edges) if part is not None for array in part.arrays()]
+        return *rows, self.code_offsets, self.labels, self.structure.costs_, self.units
 
 
 _NO_ROWS = np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0)

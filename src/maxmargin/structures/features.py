@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, repeat
+from itertools import chain, pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,10 @@ class Rows:
         out = np.empty((len(rows), weights.shape[1]))
         sparse_scores(rows, self.indptr, self.indices, self.data, weights, out)
         return out
+
+    def arrays(self) -> tuple[AnyArray, ...]:
+        """What the rows consist of."""
+        return self.indptr, self.indices, self.data
 
     def take(self, rows: IntArray) -> Rows:
         """Some of the rows, in this order."""
@@ -155,6 +159,26 @@ class Vocabulary:
         matrix = sp.csr_array((values, indices, indptr), shape=(len(tokens), len(self.columns)))
         matrix.sum_duplicates()
         return matrix
+
+    def get_state(self) -> dict[str, AnyArray]:
+        """All names one behind the other in UTF-8, and how many characters each has."""
+        lengths = np.fromiter(map(len, self.columns), np.uint32, len(self.columns))
+        text = "".join(self.columns).encode("utf-8", "surrogatepass")  # half surrogate pairs are names like others
+        return {"text": np.frombuffer(text, np.uint8), "lengths": lengths}
+
+    @classmethod
+    def from_state(cls, state: Any) -> Vocabulary:
+        """The inverse of `get_state`."""
+        content, lengths = np.asarray(state["text"]), np.asarray(state["lengths"])
+        if content.dtype != np.uint8 or lengths.dtype != np.uint32 or content.ndim != 1 or lengths.ndim != 1:
+            raise ValueError("names of features must be bytes of UTF-8 and their lengths")
+        text = content.tobytes().decode("utf-8", "surrogatepass")
+        ends = np.cumsum(lengths, dtype=np.int64).tolist()
+        vocabulary = cls()
+        vocabulary.columns = {text[a:b]: f for f, (a, b) in enumerate(pairwise([0, *ends]))}
+        if len(vocabulary) != len(lengths) or (ends or [0])[-1] != len(text):
+            raise ValueError("names of features must be distinct, and their lengths must add up")
+        return vocabulary
 
 
 def _flatten(token: Any, prefix: str = "") -> list[tuple[str, float]]:

@@ -48,6 +48,23 @@ class Labels:
                 ) from None
         return np.array(codes, np.int32)
 
+    def decode(self, codes: AnyArray) -> list[Any]:
+        """Labels of codes that may come from anywhere."""
+        if codes.dtype.kind not in "iu" or (len(codes) and not 0 <= codes.min() <= codes.max() < len(self)):
+            raise ValueError(f"codes must be whole numbers from 0 to {len(self) - 1}")
+        return [self.values[code] for code in codes.tolist()]
+
+    def get_state(self) -> list[Any]:
+        """The classes in order, from which `from_state` makes them again."""
+        return self.values
+
+    @classmethod
+    def from_state(cls, state: Any) -> Labels:
+        labels = cls(state, given=True)
+        if not isinstance(state, list) or len(labels) != len(state):
+            raise ValueError("labels must be a list of distinct values")
+        return labels
+
     def array(self) -> AnyArray:
         """The classes as an array, of objects where numpy would change them."""
         try:

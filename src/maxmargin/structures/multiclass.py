@@ -43,13 +43,16 @@ class Multiclass(Compiled):
         rows = self._rows(X)
         if isinstance(self.cost, str) and self.cost != "zero-one":
             raise ValueError(f"cost must be 'zero-one', a matrix or a dict, found {self.cost!r}")
-        self.labels_ = Labels(_labels(Y) if self.classes is None else self.classes, given=self.classes is not None)
-        if len(self.labels_) < 2:
-            raise ValueError(f"need at least two classes to tell apart, found one class: {self.labels_.values}")
-        self.costs_ = cost_matrix(self.cost, self.labels_)
-        self.n_features_ = rows.shape[1]
-        self.size = (self.n_features_ + self.fit_intercept) * len(self.labels_)
+        labels = Labels(_labels(Y) if self.classes is None else self.classes, given=self.classes is not None)
+        self._set_sizes(labels, rows.shape[1])
         return self
+
+    def _set_sizes(self, labels: Labels, n_features: int) -> None:
+        """Everything that follows from the labels and the number of features."""
+        if len(labels) < 2:
+            raise ValueError(f"need at least two classes to tell apart, found one class: {labels.values}")
+        self.labels_, self.costs_, self.n_features_ = labels, cost_matrix(self.cost, labels), n_features
+        self.size = (n_features + bool(self.fit_intercept)) * len(labels)
 
     @staticmethod
     def _rows(X: Any) -> Any:
@@ -84,6 +87,18 @@ class Multiclass(Compiled):
         names = [f"x{f}" for f in range(self.n_features_)] if columns is None else list(map(str, columns))
         names += ["intercept"] * bool(self.fit_intercept)
         return np.array([f"{name} → {label}" for name in names for label in self.labels_.values], object)
+
+    def _learnt(self) -> dict[str, Any]:
+        return {"labels": self.labels_.get_state(), "n_features": self.n_features_}
+
+    def _set_learnt(self, learnt: Any) -> None:
+        self._set_sizes(Labels.from_state(learnt["labels"]), int(learnt["n_features"]))
+
+    def pack_outputs(self, outputs: list[Any]) -> AnyArray:
+        return self.labels_.encode(outputs, "outputs")
+
+    def unpack_outputs(self, packed: Any) -> list[Any]:
+        return self.labels_.decode(np.asarray(packed))
 
     def _joint_features(self, examples: Any) -> FloatArray:
         table = np.zeros((examples.rows.n_columns, examples.n_labels))
@@ -163,7 +178,7 @@ class MulticlassExamples(Examples):
         return [self.label_values[code] for code in answers.codes.tolist()]
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
-        return self.rows.data, self.rows.indices, self.labels
+        return *self.rows.arrays(), self.labels, self.costs
 
 
 def hash_pairs(hashes: IntArray, labels: CodeArray) -> IntArray:

@@ -42,6 +42,19 @@ class SequenceEncoder:
         """Token matrix and offsets; named features never seen in training are left out."""
         return self._encode(X, learn=False)
 
+    def get_state(self) -> dict[str, Any]:
+        """What was learnt: a vocabulary, or a width."""
+        return {"width": self.width} if self.vocabulary is None else {"vocabulary": self.vocabulary.get_state()}
+
+    def set_state(self, state: Any) -> SequenceEncoder:
+        """Take over what another encoder learnt."""
+        if "vocabulary" in state:
+            self.vocabulary = Vocabulary.from_state(state["vocabulary"])
+            self.width = len(self.vocabulary)
+        else:
+            self.vocabulary, self.width = None, int(state["width"])
+        return self
+
     def column_names(self) -> list[str]:
         """Name of each column."""
         return [f"x{f}" for f in range(self.width)] if self.vocabulary is None else list(self.vocabulary.columns)

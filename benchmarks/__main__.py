@@ -1,0 +1,26 @@
+"""``python -m benchmarks [name ...]``: run benchmarks and write their results."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import time
+
+from benchmarks.report import write
+
+NAMES = ("ocr", "conll", "multiclass", "viterbi", "scaling", "startup", "overhead", "defaults", "p1_tables")
+
+
+def main(names: list[str]) -> None:
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        sys.exit(f"unknown benchmarks: {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    for name in names or NAMES:
+        module = importlib.import_module(f"benchmarks.{name}")
+        began = time.time()
+        result = module.run()
+        print(write(name, result, module.markdown(result), time.time() - began), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,139 @@
+"""Entities of BIO, IOB2 and BIOES labels, counted by conlleval's rules.
+
+An entity is right when its type and both of its ends are. Precision is the share of predicted entities that are right,
+recall the share of true entities that are found, F1 their harmonic mean (Tjong Kim Sang and Buchholz, CoNLL-2000).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from maxmargin.metrics.tokens import paired
+
+Span = tuple[int, int, str]
+
+#: Prefixes that begin an entity whatever stands before, and those after which it is over. L and U are E and S of BILOU.
+_BEGINS = frozenset("BSU")
+_ENDS = frozenset("ESLU")
+_PREFIXES = frozenset("BIESLU")
+
+
+def _parts(label: Any) -> tuple[str, str] | None:
+    """('B', 'PER') of 'B-PER', ('O', '') of 'O'; None for a label of no such kind."""
+    prefix, hyphen, kind = str(label).partition("-")
+    if prefix == "O" and not hyphen:
+        return "O", ""
+    return (prefix, kind) if prefix in _PREFIXES and (kind or not hyphen) else None
+
+
+def is_entity_scheme(labels: Iterable[Any]) -> bool:
+    """Whether all labels are O, B-X, I-X (E-X, S-X, L-X, U-X) with at least one typed entity, or B, I and O."""
+    distinct = {str(label) for label in labels}
+    parts = [_parts(label) for label in distinct]
+    return None not in parts and (distinct >= {"B", "O"} or any(part is not None and part[1] for part in parts))
+
+
+def entity_spans(labels: Sequence[Any]) -> list[Span]:
+    """The entities of a label sequence: (first token, token behind the last, type).
+
+    As in conlleval, an I-X that continues no entity of type X begins one.
+
+    >>> entity_spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
+    [(0, 2, 'PER'), (3, 4, 'LOC'), (4, 5, 'LOC')]
+    """
+    spans: list[Span] = []
+    start, open_kind = -1, None
+    for t, label in enumerate(labels):
+        parts = _parts(label)
+        if parts is None:
+            raise ValueError(f"position {t}: expected O, B-TYPE, I-TYPE, E-TYPE or S-TYPE, found {label!r}")
+        prefix, kind = parts
+        if open_kind is not None and (prefix == "O" or prefix in _BEGINS or kind != open_kind):
+            spans.append((start, t, open_kind))
+            open_kind = None
+        if prefix == "O":
+            continue
+        if open_kind is None:
+            start, open_kind = t, kind
+        if prefix in _ENDS:
+            spans.append((start, t + 1, open_kind))
+            open_kind = None
+    if open_kind is not None:
+        spans.append((start, len(labels), open_kind))
+    return spans
+
+
+@dataclass(frozen=True)
+class TypeScores:
+    """Counts of entities, and what follows from them; shares of nothing are 0, as in conlleval.
+
+    Attributes
+    ----------
+    n_right, n_predicted, n_true : right among the predicted, predicted, and true entities.
+    """
+
+    n_right: int
+    n_predicted: int
+    n_true: int
+
+    @property
+    def precision(self) -> float:
+        return self.n_right / self.n_predicted if self.n_predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        return self.n_right / self.n_true if self.n_true else 0.0
+
+    @property
+    def f1(self) -> float:
+        return 2 * self.n_right / (self.n_predicted + self.n_true) if self.n_right else 0.0
+
+
+@dataclass(frozen=True)
+class EntityScores(TypeScores):
+    """Scores of all entities together, and of each type in `types`."""
+
+    types: dict[str, TypeScores] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        rows = [("all", self), *self.types.items()]
+        width = max(len(name) for name, _ in rows)
+        return "\n".join(
+            f"{name:{width}s}  precision {100 * s.precision:6.2f} %  recall {100 * s.recall:6.2f} %  "
+            f"F1 {100 * s.f1:6.2f}  ({s.n_right} right, {s.n_predicted} predicted, {s.n_true} true)"
+            for name, s in rows
+        )
+
+
+def entity_f1(Y_true: Any, Y_pred: Any) -> EntityScores:
+    """Precision, recall and F1 of the entities, overall and for each type.
+
+    >>> scores = entity_f1([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "O", "O", "B-LOC"]])
+    >>> scores.f1, scores.types["LOC"].f1
+    (0.5, 1.0)
+    """
+    right: Counter[str] = Counter()
+    predicted: Counter[str] = Counter()
+    true: Counter[str] = Counter()
+    for i, (y, y_hat) in enumerate(paired(Y_true, Y_pred)):
+        expected, found = _spans_of(y, i, "true"), _spans_of(y_hat, i, "predicted")
+        true.update(span[2] for span in expected)
+        predicted.update(span[2] for span in found)
+        right.update(span[2] for span in set(expected) & set(found))
+    types = {kind: TypeScores(right[kind], predicted[kind], true[kind]) for kind in sorted(true | predicted)}
+    return EntityScores(right.total(), predicted.total(), true.total(), types)
+
+
+def entity_f1_score(Y_true: Any, Y_pred: Any) -> float:
+    """F1 of all entities together, between 0 and 1; ``sklearn.metrics.make_scorer(entity_f1_score)`` makes a scorer."""
+    return entity_f1(Y_true, Y_pred).f1
+
+
+def _spans_of(labels: Sequence[Any], i: int, what: str) -> list[Span]:
+    try:
+        return entity_spans(labels)
+    except ValueError as error:
+        raise ValueError(f"sequence {i} of {what} labels, {error}") from None

@@ -1,0 +1,31 @@
+"""Share of tokens with the right label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+
+def paired(Y_true: Any, Y_pred: Any) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
+    """Sequences side by side; a sentence where their numbers or lengths differ."""
+    if len(Y_true) != len(Y_pred):
+        raise ValueError(f"{len(Y_true)} sequences of true labels but {len(Y_pred)} of predicted ones")
+    for i, (y, y_hat) in enumerate(zip(Y_true, Y_pred, strict=True)):
+        if len(y) != len(y_hat):
+            raise ValueError(f"sequence {i}: {len(y)} true labels but {len(y_hat)} predicted ones")
+        yield y, y_hat
+
+
+def token_accuracy(Y_true: Any, Y_pred: Any) -> float:
+    """Share of tokens, of all sequences together, with the right label.
+
+    >>> token_accuracy([["a", "b"], ["a"]], [["a", "a"], ["a"]])
+    0.6666666666666666
+    """
+    right = total = 0
+    for y, y_hat in paired(Y_true, Y_pred):
+        right += sum(a == b for a, b in zip(y, y_hat, strict=True))
+        total += len(y)
+    if total == 0:
+        raise ValueError("there are no tokens to score")
+    return float(right / total)

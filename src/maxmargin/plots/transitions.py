@@ -1,0 +1,105 @@
+"""Which label follows which: the transition weights of a tagger as a heat map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from maxmargin._types import AnyArray, FloatArray
+from maxmargin.plots._matplotlib import GREY, pyplot
+
+#: Up to this many labels every cell is written out as a number.
+_NUMBERS_UP_TO = 14
+
+
+class TransitionDisplay:
+    """Weights of label pairs, of first and of last labels; forbidden transitions are grey and hatched.
+
+    Use `from_estimator`. The axes are in `ax_`, the figure in `figure_`.
+
+    Parameters
+    ----------
+    labels : names, in the order of the tables.
+    transitions, start, end : weights (K, K) (row: label before), (K,) and (K,).
+    allowed, start_allowed, end_allowed : which of them may be used; None where all may.
+    """
+
+    def __init__(
+        self,
+        labels: Sequence[Any],
+        transitions: FloatArray,
+        start: FloatArray,
+        end: FloatArray,
+        allowed: AnyArray | None = None,
+        start_allowed: AnyArray | None = None,
+        end_allowed: AnyArray | None = None,
+    ) -> None:
+        size = len(labels)
+        self.labels = [str(label) for label in labels]
+        self.weights: FloatArray = np.full((size + 1, size + 1), np.nan)
+        self.weights[0, :size], self.weights[1:, :size], self.weights[1:, size] = start, transitions, end
+        self.forbidden = np.zeros((size + 1, size + 1), bool)
+        for part, given in (
+            (np.s_[0, :size], start_allowed),
+            (np.s_[1:, :size], allowed),
+            (np.s_[1:, size], end_allowed),
+        ):
+            if given is not None:
+                self.forbidden[part] = ~np.asarray(given, bool)
+        self.weights[self.forbidden] = np.nan
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, *, ax: Any = None) -> TransitionDisplay:
+        """Plot a fitted tagger, or anything else with `transitions_`, `start_`, `end_` and `classes_`."""
+        if not hasattr(estimator, "transitions_"):
+            raise ValueError(f"{type(estimator).__name__} has no transitions_ to plot: it is not fitted, or no tagger")
+        structure = getattr(estimator, "structure_", None)
+        tables = (getattr(structure, name, None) for name in ("allowed_", "start_allowed_", "end_allowed_"))
+        display = cls(estimator.classes_, estimator.transitions_, estimator.start_, estimator.end_, *tables)
+        return display.plot(ax=ax)
+
+    def plot(self, *, ax: Any = None) -> TransitionDisplay:
+        """Draw on these axes, or on a new figure."""
+        plt = pyplot()
+        side = len(self.weights)
+        if ax is None:
+            inches = float(np.clip(0.42 * side + 1.4, 3.6, 12.0))
+            _, ax = plt.subplots(figsize=(inches + 0.9, inches), layout="constrained")
+        self.ax_, self.figure_ = ax, ax.figure
+        limit = float(np.nanmax(np.abs(self.weights), initial=0.0)) or 1.0
+        self.image_ = ax.imshow(self.weights, cmap="RdBu_r", vmin=-limit, vmax=limit)
+        self._mark_forbidden(ax)
+        size = 9 if side <= 16 else 7.5 if side <= 24 else 6
+        if side - 1 <= _NUMBERS_UP_TO:
+            self._write_numbers(ax, limit, size - 2)
+        self._name_axes(ax, size)
+        self.figure_.colorbar(self.image_, ax=ax, label="weight", shrink=0.8)
+        return self
+
+    def _mark_forbidden(self, ax: Any) -> None:
+        from matplotlib.patches import Rectangle
+
+        for row, column in np.argwhere(self.forbidden):
+            ax.add_patch(
+                Rectangle((column - 0.5, row - 0.5), 1, 1, facecolor="#eeeeee", edgecolor="#bbbbbb", hatch="////", lw=0)
+            )
+
+    def _write_numbers(self, ax: Any, limit: float, size: float) -> None:
+        for (row, column), weight in np.ndenumerate(self.weights):
+            if np.isfinite(weight):
+                colour = "white" if abs(weight) > 0.6 * limit else "black"
+                ax.text(column, row, f"{weight:.2f}", ha="center", va="center", fontsize=size, color=colour)
+
+    def _name_axes(self, ax: Any, size: float) -> None:
+        ticks = range(len(self.weights))
+        long = max(map(len, self.labels)) > 3 or len(self.labels) > 20
+        ax.set_xticks(ticks, [*self.labels, "end"], fontsize=size, rotation=90 if long else 0)
+        ax.set_yticks(ticks, ["start", *self.labels], fontsize=size)
+        ax.set_xlabel("next label")
+        ax.set_ylabel("label")
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        ax.axhline(0.5, color=GREY, linewidth=0.8)
+        ax.axvline(len(self.labels) - 0.5, color=GREY, linewidth=0.8)

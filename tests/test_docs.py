@@ -1,0 +1,79 @@
+"""Documentation is true: its Python blocks and the package's doctests run, its links lead somewhere.
+
+A block that begins with three backticks and ``python`` is run, all blocks of a page in one namespace. ``python no-run``
+is only for reading; ``python requires:module`` runs where that module can be imported.
+"""
+
+import doctest
+import importlib
+import importlib.util
+import pkgutil
+import re
+from pathlib import Path
+
+import pytest
+
+import maxmargin
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
+MODULES = sorted(module.name for module in pkgutil.walk_packages(maxmargin.__path__, "maxmargin."))
+
+
+def runs(words):
+    """Whether a block with these words behind ``python`` is to be run here."""
+    needed = [word.removeprefix("requires:") for word in words if word.startswith("requires:")]
+    return "no-run" not in words and all(importlib.util.find_spec(name) for name in needed)
+
+
+def anchors(page):
+    """The anchors that headings of a page make, as GitHub writes them."""
+    headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks(page, tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    monkeypatch.chdir(tmp_path)
+    text, namespace = page.read_text(encoding="utf-8"), {"__name__": f"docs.{page.stem}"}
+    for block in BLOCK.finditer(text):
+        if runs(block[1].split()):
+            above = text[: block.start(2)].count("\n")  # so that errors name the line in the page
+            exec(compile("\n" * above + block[2], str(page), "exec"), namespace)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links(page):
+    for path, anchor in LINK.findall(page.read_text(encoding="utf-8")):
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), f"{page.name} links to {path}, which is not there"
+        if anchor:
+            assert anchor in anchors(target), f"{page.name} links to {path}#{anchor}, which is no heading"
+
+
+def test_index_lists_every_page_and_example():
+    index = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    for path in [*(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.py")]:
+        assert path.name == "index.md" or f"{path.name})" in index, f"docs/index.md does not list {path.name}"
+
+
+def test_blocks_are_found():
+    """A change of the pattern or of the pages must not leave the tests above empty."""
+    found = {page.name: len(BLOCK.findall(page.read_text(encoding="utf-8"))) for page in PAGES}
+    for name in ("README.md", "add_your_own.md", "formulations.md", "solvers.md", "taggers.md", "your_structure.md"):
+        assert found[name] >= 2, found
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_doctests(name):
+    outcome = doctest.testmod(importlib.import_module(name))
+    assert outcome.failed == 0
+
+
+@pytest.mark.parametrize("name", ["structures.base", "structures.check", "structures.constraints", "estimators.path"])
+def test_there_are_doctests(name):
+    finder = doctest.DocTestFinder(exclude_empty=True)
+    assert any(test.examples for test in finder.find(importlib.import_module(f"maxmargin.{name}")))
