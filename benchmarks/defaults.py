@@ -1,0 +1,60 @@
+"""How the defaults of SequenceTagger were chosen: C and tol on held-out parts of two real corpora."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import maxmargin as mm
+from benchmarks.conll import f1, load
+from benchmarks.measure import isolated
+from benchmarks.report import table
+
+CS = (0.01, 0.03, 0.1, 0.3, 1.0)
+TOLS = (0.1, 0.03, 0.01, 0.003)
+
+
+def entities() -> dict[str, Any]:
+    X, Y = load("train")
+    tests, truth = load("testa")
+    by_C, by_tol = {}, {}
+    for C in CS:
+        model = mm.SequenceTagger(C=C, tol=0.01).fit(X, Y)
+        by_C[str(C)] = f1(truth, model.predict(tests))
+    for tol in TOLS:
+        model = mm.SequenceTagger(tol=tol).fit(X, Y)
+        sweeps = model.certificate_.oracle_calls / len(X)
+        by_tol[str(tol)] = [f1(truth, model.predict(tests)), sweeps]
+    return {"C": by_C, "tol": by_tol}
+
+
+def letters() -> dict[str, Any]:
+    """Folds 1–8 to train, fold 9 held out (fold 0 is the test fold and is not looked at)."""
+    X, Y = mm.datasets.load_ocr_letters(set(range(1, 9)))
+    held = mm.datasets.load_ocr_letters({9})
+    by_C, by_tol = {}, {}
+    for C in CS:
+        by_C[str(C)] = 100 * mm.SequenceTagger(C=C, tol=0.01).fit(X, Y).score(*held)
+    for tol in TOLS:
+        model = mm.SequenceTagger(tol=tol).fit(X, Y)
+        by_tol[str(tol)] = [100 * model.score(*held), model.certificate_.oracle_calls / len(X)]
+    return {"C": by_C, "tol": by_tol}
+
+
+def run() -> dict[str, Any]:
+    return {"entities": isolated(entities), "letters": isolated(letters)}
+
+
+def markdown(result: dict[str, Any]) -> str:
+    entities_, letters_ = result["entities"], result["letters"]
+    by_C = [[C, entities_["C"][str(C)], letters_["C"][str(C)]] for C in CS]
+    by_tol = [
+        [tol, *(value for part in (entities_, letters_) for value in (part["tol"][str(tol)][0], round(part["tol"][str(tol)][1])))]
+        for tol in TOLS
+    ]
+    return (
+        "# Defaults of SequenceTagger\n\nCoNLL-2002 Spanish (train, F1 on testa) and OCR letters (folds 1–8, letters right in "
+        "fold 9), loss = number of wrong tokens.\n\n"
+        + table(["C (tol = 0.01)", "entity F1, testa", "letters right %"], by_C)
+        + "\n\n"
+        + table(["tol (default C)", "entity F1, testa", "sweeps", "letters right %", "sweeps"], by_tol)
+    )
