@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from maxmargin import datasets as datasets
+    from maxmargin import formats as formats
+    from maxmargin import metrics as metrics
     from maxmargin import solvers as solvers
     from maxmargin.bounds import Bound as Bound
     from maxmargin.certificate import Certificate as Certificate
     from maxmargin.estimators.checks import structured_estimator_checks as structured_estimator_checks
+    from maxmargin.estimators.column_tagger import ColumnTagger as ColumnTagger
     from maxmargin.estimators.multiclass import MulticlassSVM as MulticlassSVM
     from maxmargin.estimators.path import regularization_path as regularization_path
     from maxmargin.estimators.structural import StructuralSVM as StructuralSVM
     from maxmargin.estimators.tagger import SequenceTagger as SequenceTagger
     from maxmargin.model_files import load as load
     from maxmargin.plots.convergence import ConvergenceDisplay as ConvergenceDisplay
+    from maxmargin.plots.transitions import TransitionDisplay as TransitionDisplay
     from maxmargin.structures.base import Structure as Structure
     from maxmargin.structures.base import StructureError as StructureError
     from maxmargin.structures.chain import Chain as Chain
@@ -29,6 +33,7 @@ if TYPE_CHECKING:
     from maxmargin.structures.constraints import bioes_constraints as bioes_constraints
     from maxmargin.structures.constraints import repair_bio as repair_bio
     from maxmargin.structures.multiclass import Multiclass as Multiclass
+    from maxmargin.templates import TokenTemplates as TokenTemplates
     from maxmargin.training import Step as Step
 
 __version__ = "0.1.0"
@@ -38,6 +43,7 @@ _HOMES = {
     "Bound": "bounds",
     "Certificate": "certificate",
     "Chain": "structures.chain",
+    "ColumnTagger": "estimators.column_tagger",
     "Constraints": "structures.constraints",
     "ConvergenceDisplay": "plots.convergence",
     "Multiclass": "structures.multiclass",
@@ -47,6 +53,8 @@ _HOMES = {
     "StructuralSVM": "estimators.structural",
     "Structure": "structures.base",
     "StructureError": "structures.base",
+    "TokenTemplates": "templates",
+    "TransitionDisplay": "plots.transitions",
     "bio_constraints": "structures.constraints",
     "bioes_constraints": "structures.constraints",
     "check_structure": "structures.check",
@@ -55,7 +63,7 @@ _HOMES = {
     "repair_bio": "structures.constraints",
     "structured_estimator_checks": "estimators.checks",
 }
-_MODULES = {"datasets", "solvers"}
+_MODULES = {"datasets", "formats", "metrics", "solvers"}
 
 __all__ = [*sorted(_HOMES), *sorted(_MODULES)]
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import groupby
-from typing import Any
+from typing import Any, ClassVar
 
 Token = str | tuple[str, ...]
 Features = tuple[str, ...]
 
-#: Distinct tokens whose features are kept; beyond, the cache starts anew.
-_CACHE_SIZE = 200_000
+#: Tokens and triples whose features are kept; beyond, the cache starts anew.
+_CACHE_SIZE = 300_000
+
+#: Longest prefixes and suffixes of the two tokens beside.
+_NEAR_AFFIXES = 3
 
 
 @dataclass(frozen=True)
@@ -42,8 +45,8 @@ class TokenTemplates:
     --------
     >>> templates = TokenTemplates(window=1, affixes=2, pairs=False)
     >>> templates(["In", "Oslo"])[1]
-    ['word=Oslo', 'lower=oslo', 'prefix=o', 'suffix=o', 'prefix=os', 'suffix=lo', 'shape=Xxxx', 'short=Xx', \
-'-1:lower=in', '-1:prefix=i', '-1:suffix=n', '-1:prefix=in', '-1:suffix=in', '-1:short=Xx', '+1:outside']
+    ('word=Oslo', 'lower=oslo', 'prefix=o', 'suffix=o', 'prefix=os', 'suffix=lo', 'shape=Xxxx', 'short=Xx', \
+'-1:lower=in', '-1:short=Xx', '-1:prefix=i', '-1:suffix=n', '-1:prefix=in', '-1:suffix=in', '+1:outside')
     """
 
     window: int = 2
@@ -52,6 +55,7 @@ class TokenTemplates:
     pairs: bool = True
     columns: tuple[int, ...] | None = None
     word: int = 0
+    _cache: ClassVar[_Cache]
 
     def __post_init__(self) -> None:
         for name, least in (("window", 0), ("affixes", 0), ("word", 0)):
@@ -63,112 +67,151 @@ class TokenTemplates:
             if not all(isinstance(column, int) and column >= 0 for column in columns):
                 raise ValueError(f"columns must be column numbers ≥ 0, found {self.columns!r}")
             object.__setattr__(self, "columns", columns)
-        object.__setattr__(self, "_cache", {})
-        object.__setattr__(self, "_triples", {})
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin with an empty cache. It is no field: it is neither compared, nor shown, nor saved."""
+        object.__setattr__(self, "_cache", _Cache())
 
     def __reduce__(self) -> Any:
         """Copies and pickles begin with an empty cache."""
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
-    def __call__(self, sentence: Sequence[Any]) -> list[list[str]]:
+    def __call__(self, sentence: Sequence[Any]) -> list[Features]:
         """The features of each token of one sentence."""
         if isinstance(sentence, str):
             raise TypeError(f"expected a list of words or of tuples of columns, found the string {sentence[:40]!r}")
-        facts = self._cache
-        if len(facts) > _CACHE_SIZE:
-            facts.clear()
+        if self._cache.size > _CACHE_SIZE:
+            self._forget()
         pad = max(self.window, 1)
-        outside = [self._outside] * pad
-        try:
-            tokens = [facts[token] for token in sentence]
-        except (KeyError, TypeError):
-            tokens = [self._remembered(token) for token in sentence]
-        padded = [*outside, *tokens, *outside]
+        outside = [self._outside()] * pad
+        tokens = [*outside, *(self._facts(token) for token in sentence), *outside]
         shifts = [(pad + shift, at) for at, shift in enumerate(_shifts(self.window))]
-        rows: list[list[str]] = []
-        for t, token in enumerate(tokens):
-            row = [*token.own]
+        rows: list[Features] = []
+        # Tuples, because the garbage collector soon leaves tuples of strings alone: half the time on a large file.
+        for t in range(len(sentence)):
+            row = [*tokens[t + pad].own]
             for shift, at in shifts:
-                row += padded[t + shift].seen[at]
+                row += tokens[t + shift].seen[at]
+            if self.pairs and self.window:
+                row += self._pairs(tokens, t + pad)
             rows.append(tuple(row))
-        if False:
-            self._add_pairs(rows, padded, pad)
         return rows
 
-    def _add_pairs(self, rows: list[list[str]], padded: list[_Facts], pad: int) -> None:
-        triples = self._triples
-        if len(triples) > _CACHE_SIZE:
-            triples.clear()
-        for t, row in enumerate(rows, pad):
-            before, behind = padded[t - 1], padded[t + 1]
-            key = before.kinds, padded[t].kinds, behind.kinds
-            found = triples.get(key)
-            if found is None:
-                found = triples[key] = tuple(_triple_features(*key))
-            row += found
-            if self.window > 1:
-                row.append(f"-2-1:lower={padded[t - 2].lower} {before.lower}")
-                row.append(f"+1+2:lower={behind.lower} {padded[t + 2].lower}")
+    def _pairs(self, tokens: list[_Facts], t: int) -> list[str]:
+        before, behind = tokens[t - 1], tokens[t + 1]
+        key = before.kind, tokens[t].kind, behind.kind
+        pairs = self._cache.triples.get(key)
+        if pairs is None:
+            pairs = self._cache.add_triples(key)
+        if self.window == 1:
+            return pairs
+        return [
+            *pairs,
+            f"-2-1:lower={tokens[t - 2].lower} {before.lower}",
+            f"+1+2:lower={behind.lower} {tokens[t + 2].lower}",
+        ]
 
-    def _remembered(self, token: Any) -> _Facts:
+    def _facts(self, token: Any) -> _Facts:
+        """What is known of a token, looked up or made."""
         key = token if isinstance(token, str) else tuple(token)
-        facts = self._cache.get(key)
-        if facts is None:
-            facts = self._cache[key] = self._facts_of(key)
-        return facts
+        return self._cache.facts.get(key) or self._cache.add_facts(key, self._make_facts(key))
 
-    def _facts_of(self, token: Token) -> _Facts:
+    def _make_facts(self, token: Token) -> _Facts:
         cells = (token,) if isinstance(token, str) else token
-        if self.word >= len(cells) or max(self.columns or (0,)) >= len(cells):
-            wanted = max(self.word, *(self.columns or (0,)))
-            raise ValueError(f"the templates use column {wanted}, but the token {cells!r} has {len(cells)} columns")
         if not all(isinstance(cell, str) for cell in cells):
             raise TypeError(f"expected words or tuples of strings, found {token!r}")
+        highest = max(self.word, *(self.columns or (0,)))
+        if highest >= len(cells):
+            raise ValueError(f"the templates use column {highest}, but the token {cells!r} has {len(cells)} columns")
         word = cells[self.word]
         lower, form = word.lower(), word_shape(word)
-        short = short_shape(form)
         others = range(len(cells)) if self.columns is None else self.columns
-        columns = [(f"column{at}", cells[at]) for at in others if at != self.word]
-        own = [("word", word), ("lower", lower), *_affixes(lower, self.affixes)]
-        own += [("shape", form), ("short", short)] if self.shape else []
-        far = [("lower", lower), *([("short", short)] if self.shape else []), *columns]
-        near = [*far, *_affixes(lower, min(self.affixes, 3))]
+        kinds = [(f"column{at}=", cells[at]) for at in others if at != self.word]
+        if self.shape:
+            kinds.insert(0, ("short=", short_shape(form)))
+        own = ["word=" + word, "lower=" + lower, *_affixes(lower, self.affixes)]
+        own += ["shape=" + form] if self.shape else []
+        own += [name + value for name, value in kinds]
+        far = ["lower=" + lower, *(name + value for name, value in kinds)]
+        near = [*far, *_affixes(lower, min(self.affixes, _NEAR_AFFIXES))]
         seen = [
-            tuple(f"{shift:+d}:{name}={value}" for name, value in (near if abs(shift) == 1 else far))
+            tuple([f"{shift:+d}:{feature}" for feature in (near if abs(shift) == 1 else far)])
             for shift in _shifts(self.window)
         ]
-        kinds = ((("short", short),) if self.shape else ()) + tuple(columns)
-        return _Facts(tuple(f"{name}={value}" for name, value in own + columns), seen, lower, kinds)
+        return _Facts(tuple(own), seen, lower, self._cache.number(tuple(kinds)))
+
+    def _outside(self) -> _Facts:
+        seen: list[Features] = [(f"{shift:+d}:outside",) for shift in _shifts(self.window)]
+        return _Facts((), seen, "", _Cache.OUTSIDE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What templates know of a token.
+
+    Attributes
+    ----------
+    own : features of the token itself.
+    seen : features that it gives to the neighbours, for each place they may look from.
+    lower : the word in lower case.
+    kind : number of what enters pairs and triples: short shape and other columns.
+    """
+
+    own: Features
+    seen: list[Features]
+    lower: str
+    kind: int
+
+
+class _Cache:
+    """Features of all tokens and of all triples of kinds met so far: most of a text are a few thousand words."""
+
+    OUTSIDE = 0
+
+    def __init__(self) -> None:
+        self.facts: dict[Token, _Facts] = {}
+        self.triples: dict[tuple[int, int, int], list[str]] = {}
+        self.kinds: list[tuple[tuple[str, str], ...]] = [()]
+        self.numbers: dict[tuple[tuple[str, str], ...], int] = {}
 
     @property
-    def _outside(self) -> _Facts:
-        return _Facts((), [(f"{shift:+d}:outside",) for shift in _shifts(self.window)], "", ())
+    def size(self) -> int:
+        return len(self.facts) + len(self.triples)
 
+    def add_facts(self, token: Token, facts: _Facts) -> _Facts:
+        self.facts[token] = facts
+        return facts
 
-class _Facts:
-    """What templates know of a token: its own features, those its neighbours see, and what enters pairs."""
+    def number(self, kind: tuple[tuple[str, str], ...]) -> int:
+        """A number for this kind, by which triples are looked up faster than by strings."""
+        number = self.numbers.setdefault(kind, len(self.kinds))
+        if number == len(self.kinds):
+            self.kinds.append(kind)
+        return number
 
-    __slots__ = ("kinds", "lower", "own", "seen")
-
-    def __init__(self, own: Features, seen: list[Features], lower: str, kinds: tuple[tuple[str, str], ...]) -> None:
-        self.own, self.seen, self.lower, self.kinds = own, seen, lower, kinds
+    def add_triples(self, key: tuple[int, int, int]) -> list[str]:
+        """Pairs and triples of each column of kinds."""
+        before, token, behind = (self.kinds[number] for number in key)
+        features: list[str] = []
+        for at, (name, value) in enumerate(token):
+            left, right = (side[at][1] if at < len(side) else "" for side in (before, behind))
+            features += [
+                f"-1+0:{name}{left} {value}",
+                f"+0+1:{name}{value} {right}",
+                f"-1+0+1:{name}{left} {value} {right}",
+            ]
+        self.triples[key] = features
+        return features
 
 
 def _shifts(window: int) -> list[int]:
     return [shift for distance in range(1, window + 1) for shift in (-distance, distance)]
 
 
-def _affixes(word: str, longest: int) -> list[tuple[str, str]]:
+def _affixes(word: str, longest: int) -> list[str]:
     lengths = range(1, min(longest, len(word)) + 1)
-    return [affix for k in lengths for affix in (("prefix", word[:k]), ("suffix", word[-k:]))]
-
-
-def _triple_features(before: Any, token: Any, behind: Any) -> Iterator[str]:
-    for at, (name, value) in enumerate(token):
-        left, right = (side[at][1] if side else "" for side in (before, behind))
-        yield f"-1+0:{name}={left} {value}"
-        yield f"+0+1:{name}={value} {right}"
-        yield f"-1+0+1:{name}={left} {value} {right}"
+    return [affix for k in lengths for affix in ("prefix=" + word[:k], "suffix=" + word[-k:])]
 
 
 def word_shape(word: str) -> str:

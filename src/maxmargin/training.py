@@ -6,9 +6,10 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from maxmargin._types import FloatArray
 from maxmargin.certificate import Certificate
@@ -38,6 +39,12 @@ class Step:
 Callback = Callable[[Step], Any]
 
 
+@cache
+def _blas() -> ThreadpoolController:
+    """The libraries with threads of their own; looking for them takes longer than a small fit."""
+    return ThreadpoolController()
+
+
 @dataclass
 class Run:
     """Settings of a run, and its outcome once `go` has been called."""
@@ -62,7 +69,7 @@ class Run:
         """Train; the state at the end comes back."""
         self.solver.check(problem)
         check_memory(self.solver.planned_bytes(problem), f"training {problem.dim} weights")
-        with threadpool_limits(1, "blas"):  # our own threads split the work, so that sums do not depend on BLAS's
+        with _blas().limit(limits=1, user_api="blas"):  # our own threads split the work, so that sums do not vary
             if state is None:
                 state = self.solver.init(problem, self.seed, start)
             if resume is not None:

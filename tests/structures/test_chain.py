@@ -399,3 +399,29 @@ def test_loss_of_sequences_of_different_lengths():
     chain = Chain().fit([np.ones((2, 1))], [["a", "b"]])
     with pytest.raises(ValueError, match="y has 2 labels but y_hat has 1"):
         chain.loss(["a", "b"], ["a"])
+
+
+@pytest.mark.parametrize("n_labels", [8, 9, 10, 18, 45, 46, 81, 82, 100])
+def test_many_labels(n_labels):
+    """Predecessors are handled in groups: sizes at and around their ends, against the textbook recursion."""
+    rng = np.random.default_rng(n_labels)
+    labels = list(range(n_labels))
+    X = [rng.integers(-3, 4, (length, 2)).astype(float) for length in (1, 2, 5, 7)]
+    Y = [rng.integers(n_labels, size=len(x)) for x in X]
+    forbidden = [(int(a), int(b)) for a, b in rng.integers(n_labels, size=(n_labels, 2))]
+    allowed = np.ones((n_labels, n_labels), bool)
+    allowed[tuple(np.transpose(forbidden))] = False
+    chain = Chain(classes=labels, constraints=forbidden)
+    chain.fit(X, [np.zeros(len(x), int) for x in X]) if allowed[0, 0] else chain.set_params(constraints=None).fit(X, Y)
+    if chain.constraints is None:
+        allowed[:] = True
+    w = rng.normal(size=chain.size)
+    parts = chain.split_weights(w)
+    pairs = np.where(allowed, parts["transitions"], -np.inf)
+    for x in X:
+        scores = np.c_[x, np.ones(len(x))] @ parts["tokens"]
+        value = scores[0] + parts["start"]
+        for row in scores[1:]:
+            value = row + (value[:, None] + pairs).max(axis=0)
+        best = (value + parts["end"]).max()
+        assert w @ chain.joint_feature(x, chain.argmax(w, x)) == pytest.approx(best, rel=1e-12)

@@ -10,9 +10,9 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from maxmargin._atomic import replacing
 
@@ -65,15 +65,33 @@ def _raw(source: Source) -> Iterator[io.BufferedReader]:
         with open(source, "rb") as file:
             yield file
         return
-    standard = sys.stdin.buffer
+    standard: Any = sys.stdin.buffer
     if isinstance(standard, io.BufferedReader):
         yield standard
         return
-    reader = io.BufferedReader(standard)  # type: ignore[arg-type]
+    reader: Any = io.BufferedReader(standard)
     try:
         yield reader
     finally:
         reader.detach()  # or standard input would be closed with it
+
+
+def first_bytes(source: Source, size: int = 8192) -> bytes:
+    """About the first so many bytes, unpacked; standard input still gives them to the next reader."""
+    if not is_standard(source):
+        with open_bytes(source) as file:
+            return file.read(size)
+    standard: Any = sys.stdin.buffer
+    if hasattr(standard, "peek"):
+        head: bytes = standard.peek(size)
+    else:
+        at = standard.tell()
+        head = standard.read(size)
+        standard.seek(at)
+    if head[:2] == _GZIP_MAGIC:
+        with suppress(zlib.error):  # a damaged file is told of when it is read
+            return zlib.decompressobj(31).decompress(head, size)
+    return head
 
 
 def read_bytes(source: Source) -> bytes:

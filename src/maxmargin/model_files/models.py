@@ -32,6 +32,7 @@ NAME, FORMAT = "maxmargin model", 1
 
 #: Where the library's estimators live, by the name that files give them.
 ESTIMATORS = {
+    "ColumnTagger": "maxmargin.estimators.column_tagger",
     "MulticlassSVM": "maxmargin.estimators.multiclass",
     "SequenceTagger": "maxmargin.estimators.tagger",
     "StructuralSVM": "maxmargin.estimators.structural",

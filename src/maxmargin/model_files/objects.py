@@ -24,6 +24,7 @@ from maxmargin.model_files.values import Reader, Writer, expect
 from maxmargin.solvers.registry import SOLVERS
 from maxmargin.structures.base import Structure
 from maxmargin.structures.constraints import Constraints
+from maxmargin.templates import TokenTemplates
 
 #: Where the library's own structures live, by the name that files give them.
 STRUCTURES = {"Chain": "maxmargin.structures.chain", "Multiclass": "maxmargin.structures.multiclass"}
@@ -32,6 +33,7 @@ STRUCTURES = {"Chain": "maxmargin.structures.chain", "Multiclass": "maxmargin.st
 RECORDS: dict[str, type] = {
     "Certificate": Certificate,
     "Constraints": Constraints,
+    "TokenTemplates": TokenTemplates,
     **{f"solver {name}": solver for name, solver in SOLVERS.items()},
 }
 

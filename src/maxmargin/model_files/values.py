@@ -143,8 +143,8 @@ def _dict_to_json(writer: Writer, value: dict[Any, Any], where: str) -> Any:
         return writer.names(value, where)
     return {
         "$dict": [
-            [writer.encode(key, f"{where}, key {key!r}"), writer.encode(item, f"{where}[{key!r}]")]
-            for key, item in value.items()
+            [writer.encode(key, f"{where}, key {n}"), writer.encode(item, f"{where}, value {n}")]
+            for n, (key, item) in enumerate(value.items())
         ]
     }
 

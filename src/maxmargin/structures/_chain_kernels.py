@@ -18,39 +18,44 @@ from maxmargin.planes import HASH_START, hash_step
 FORBIDDEN = -np.inf
 
 
-@inlined
-def add_best_predecessors(previous, pairs, best, row):
-    """row[k] += max_j previous[j] + pairs[j, k]; the argmax is sought along the backtrace only.
+GROUP = 9  # predecessors whose best is found in one go
+MERGED = 5  # groups that are merged in one go
 
-    Nine j at a time, then four, then one: `best` is read and written once per group, and that is what costs.
+
+@inlined
+def padded_pairs(pairs):
+    """Rows of minus infinity below, so that predecessors come in whole groups."""
+    size = pairs.shape[0]
+    padded = np.full((-(-size // GROUP) * GROUP, size), FORBIDDEN)
+    padded[:size] = pairs
+    return padded
+
+
+@inlined
+def add_best_predecessors(previous, padded, best, row):
+    """row[k] += max_j previous[j] + padded[j, k]; the argmax is sought along the backtrace only.
+
+    `previous` is as long as `padded` has rows. Each group of predecessors writes its maxima to a row of `best` of its
+    own: a maximum that is read, compared and written back becomes a masked store, which costs four times as much.
     """
-    size = len(row)
-    for k in range(size):
-        best[k] = FORBIDDEN
-    j = 0
-    while j + 9 <= size:
+    size, groups = len(row), padded.shape[0] // GROUP
+    for g in range(groups):
+        j, out = g * GROUP, best[g]
         p0, p1, p2, p3, p4 = previous[j], previous[j + 1], previous[j + 2], previous[j + 3], previous[j + 4]
         p5, p6, p7, p8 = previous[j + 5], previous[j + 6], previous[j + 7], previous[j + 8]
-        t0, t1, t2, t3, t4 = pairs[j], pairs[j + 1], pairs[j + 2], pairs[j + 3], pairs[j + 4]
-        t5, t6, t7, t8 = pairs[j + 5], pairs[j + 6], pairs[j + 7], pairs[j + 8]
+        t0, t1, t2, t3, t4 = padded[j], padded[j + 1], padded[j + 2], padded[j + 3], padded[j + 4]
+        t5, t6, t7, t8 = padded[j + 5], padded[j + 6], padded[j + 7], padded[j + 8]
         for k in range(size):
             m0 = max(max(p0 + t0[k], p1 + t1[k]), max(p2 + t2[k], p3 + t3[k]))
             m1 = max(max(p4 + t4[k], p5 + t5[k]), max(p6 + t6[k], p7 + t7[k]))
-            best[k] = max(best[k], max(max(m0, m1), p8 + t8[k]))
-        j += 9
-    while j + 4 <= size:
-        p0, p1, p2, p3 = previous[j], previous[j + 1], previous[j + 2], previous[j + 3]
-        t0, t1, t2, t3 = pairs[j], pairs[j + 1], pairs[j + 2], pairs[j + 3]
+            out[k] = max(max(m0, m1), p8 + t8[k])
+    for g in range(MERGED, groups, MERGED - 1):  # rows beyond the groups hold minus infinity
+        b0, b1, b2, b3, b4 = best[0], best[g], best[g + 1], best[g + 2], best[g + 3]
         for k in range(size):
-            best[k] = max(best[k], max(max(p0 + t0[k], p1 + t1[k]), max(p2 + t2[k], p3 + t3[k])))
-        j += 4
-    while j < size:
-        p0, t0 = previous[j], pairs[j]
-        for k in range(size):
-            best[k] = max(best[k], p0 + t0[k])
-        j += 1
+            b0[k] = max(max(max(b0[k], b1[k]), max(b2[k], b3[k])), b4[k])
+    b0, b1, b2, b3, b4 = best[0], best[1], best[2], best[3], best[4]
     for k in range(size):
-        row[k] += best[k]
+        row[k] += max(max(max(b0[k], b1[k]), max(b2[k], b3[k])), b4[k])
 
 
 @inlined
@@ -100,8 +105,8 @@ def decode_chains(
     size, longest = pairs.shape[0], 0
     for r in range(len(ids)):
         longest = max(longest, spans[r + 1] - spans[r])
-    table = np.empty((longest + 1, size))  # the last row is scratch
-    step = pairs.copy()
+    table, step = np.empty((longest, size)), padded_pairs(pairs)
+    previous, best = np.zeros(step.shape[0]), np.full((step.shape[0] // GROUP + MERGED, size), FORBIDDEN)
     for r in range(len(ids)):
         i, at = ids[r], spans[r]
         first, length, price = offsets[i], spans[r + 1] - at, scales[r] * units[i]
@@ -121,13 +126,14 @@ def decode_chains(
             if t == 0:
                 for k in range(size):
                     row[k] += start[k]
-            elif len(edges) > 0:
-                for j in range(size):
-                    for k in range(size):
-                        step[j, k] = pairs[j, k] + edges[at + t, j * size + k]
-                add_best_predecessors(table[t - 1], step, table[longest], row)
             else:
-                add_best_predecessors(table[t - 1], pairs, table[longest], row)
+                if len(edges) > 0:
+                    for j in range(size):
+                        for k in range(size):
+                            step[j, k] = pairs[j, k] + edges[at + t, j * size + k]
+                for j in range(size):
+                    previous[j] = table[t - 1, j]
+                add_best_predecessors(previous, step, best, row)
         for k in range(size):
             table[length - 1, k] += end[k]
         state = 0

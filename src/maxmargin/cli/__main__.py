@@ -1,0 +1,5 @@
+"""``python -m maxmargin.cli``."""
+
+from maxmargin.cli import main
+
+main()

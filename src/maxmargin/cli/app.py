@@ -1,0 +1,42 @@
+"""The commands of ``maxmargin``, put together."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+import maxmargin
+from maxmargin.cli.fitting import multiclass, tagger
+from maxmargin.cli.inspecting import inspect
+from maxmargin.cli.using import evaluate, predict
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Train and use taggers and classifiers with a large margin, and a certificate of how close to optimal they are.",
+)
+fit = typer.Typer(no_args_is_help=True, help="Train a model and write it to a file.")
+fit.command()(tagger)
+fit.command()(multiclass)
+app.add_typer(fit, name="fit")
+app.command()(predict)
+app.command()(evaluate)
+app.command()(inspect)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"maxmargin {maxmargin.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Options of the program itself."""

@@ -1,0 +1,49 @@
+"""What the command line says on standard error, and how errors end it: with one sentence and exit code 1."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import typer
+
+
+def say(text: str, quiet: bool = False) -> None:
+    """A line on standard error."""
+    if not quiet:
+        typer.echo(text, err=True)
+
+
+def sentence(error: BaseException) -> str:
+    """What went wrong, in one line."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        text = f"{os.fspath(error.filename)}: {error.strerror}"
+    else:
+        text = str(error) or type(error).__name__
+    return " ".join(text.split())
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Bad input ends the command with a sentence instead of a traceback, unless ``--debug`` asks for it."""
+
+    @wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("default")
+                warnings.showwarning = lambda message, *_, **__: say(f"maxmargin: warning: {message}")
+                command(*args, **options)
+        except BrokenPipeError:  # the reader of a pipe has had enough; the interpreter must not write again at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(1) from None
+        except (ValueError, OSError, ImportError, MemoryError) as error:
+            if options.get("debug"):
+                raise
+            say(f"maxmargin: {sentence(error)}")
+            raise typer.Exit(1) from None
+
+    return run

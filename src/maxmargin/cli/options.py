@@ -1,0 +1,70 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated, Optional
+
+import typer
+
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that fit has written.")]
+Input = Annotated[str, typer.Argument(metavar="INPUT", help="A data file, gzip or not; - for standard input.")]
+ZeroBased = Annotated[bool, typer.Option("--zero-based", help="svmlight, SVM-hmm: features are numbered from 0.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show where in the program an error arose.")]
+
+# How a fit goes, whatever is fitted.
+Train = Annotated[str, typer.Argument(metavar="TRAIN", help="Training data, gzip or not; - for standard input.")]
+Output = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model.")]
+Dev = Annotated[
+    Optional[str],  # noqa: UP045 - older versions of Typer do not know the other spelling
+    typer.Option("--dev", metavar="FILE", help="Development data: the best C on them is taken."),
+]
+Tol = Annotated[float, typer.Option("--tol", help="Stop at this relative gap between objective and lower bound.")]
+MaxSeconds = Annotated[Optional[float], typer.Option("--max-seconds", help="Stop after this time.")]  # noqa: UP045
+Jobs = Annotated[Optional[int], typer.Option("--jobs", "-j", help="Threads; all cores by default.")]  # noqa: UP045
+Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
+Checkpoint = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("--checkpoint", metavar="FILE", help="Write the state of the fit here every minute."),
+]
+Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint if it is there.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+
+
+class BoundName(str, Enum):
+    margin = "margin"
+    slack = "slack"
+
+
+class SlackName(str, Enum):
+    linear = "linear"
+    quadratic = "quadratic"
+
+
+BoundOption = Annotated[BoundName, typer.Option("--bound", help="Margin or slack re-scaling.")]
+SlackOption = Annotated[SlackName, typer.Option("--slack", help="Linear or squared slacks.")]
+
+
+class Format(str, Enum):
+    auto = "auto"
+    conll = "conll"
+    svmhmm = "svmhmm"
+
+
+class ConstraintName(str, Enum):
+    auto = "auto"
+    none = "none"
+    bio = "bio"
+    bioes = "bioes"
+
+
+def several_C(text: str) -> list[float]:
+    """The numbers in ``0.03,0.1,0.3``, ascending, which is the fastest order."""
+    try:
+        values = sorted({float(part) for part in text.split(",")})
+    except ValueError:
+        raise typer.BadParameter(f"expected numbers with commas between, found {text!r}", param_hint="-C") from None
+    if not values[0] > 0:
+        raise typer.BadParameter(f"expected numbers above 0, found {text!r}", param_hint="-C")
+    return values

@@ -1,0 +1,179 @@
+"""`ColumnTagger`: a tagger of words, or of the columns of a file, that makes its features itself."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.estimators.explain import Decision
+from maxmargin.estimators.tagger import SequenceTagger
+from maxmargin.formats.conll import ColumnReader, column_index, labels_of, without_column
+from maxmargin.formats.streams import FormatError
+from maxmargin.planes import Answers
+from maxmargin.structures.base import Examples
+from maxmargin.templates import TokenTemplates
+
+_DEFAULT = TokenTemplates()
+
+
+class ColumnTagger(SequenceTagger):
+    """A `SequenceTagger` whose inputs are sentences: lists of words, or of tuples of columns such as (word, POS).
+
+    The templates that make features are part of the model, so that a saved model tags plain sentences.
+    All parameters not named here are those of `SequenceTagger`.
+
+    Parameters
+    ----------
+    templates : a `TokenTemplates`, or any function of a sentence that gives names of features for each token.
+    label_column : where `read` finds labels in a file; counted from 0, negative from the end.
+
+    Attributes
+    ----------
+    n_columns_in_ : columns of each token; 1 for words.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X = [["Ana", "met", "Tom"], ["Tom", "sings"], ["Ana", "sings"]]
+    >>> Y = [["PER", "O", "PER"], ["PER", "O"], ["PER", "O"]]
+    >>> mm.ColumnTagger(C=1.0).fit(X, Y).predict([["Tom", "met", "Ana"]])
+    [['PER', 'O', 'PER']]
+    """
+
+    transition_features = False
+
+    def __init__(
+        self,
+        *,
+        templates: TokenTemplates = _DEFAULT,
+        label_column: int = -1,
+        C: float = 0.1,
+        loss: Any = "hamming",
+        constraints: Any = None,
+        fit_intercept: bool = True,
+        start_end: bool = True,
+        classes: Any = None,
+        bound: str = "margin",
+        slack: str = "linear",
+        solver: Any = "auto",
+        tol: float = 1e-2,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callbacks: Sequence[Any] | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
+    ) -> None:
+        self.templates, self.label_column = templates, label_column
+        self.C, self.loss, self.constraints, self.fit_intercept = C, loss, constraints, fit_intercept
+        self.start_end, self.classes = start_end, classes
+        self.bound, self.slack, self.solver = bound, slack, solver
+        self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
+        self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
+        self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
+
+    # ------------------------------------------------------------------ sentences to features
+
+    def features(self, X: Any) -> list[list[tuple[str, ...]]]:
+        """What the templates say of every token of these sentences."""
+        rows: list[list[tuple[str, ...]]] = []
+        for i, sentence in enumerate(X):
+            try:
+                rows.append(self.templates(sentence))
+            except (TypeError, ValueError) as error:
+                raise ValueError(f"X[{i}]: {error}") from error
+        return rows
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if not callable(self.templates):
+            raise ValueError(f"templates must be a TokenTemplates or a function, found {self.templates!r}")
+        if isinstance(self.label_column, bool) or not isinstance(self.label_column, int):
+            raise ValueError(f"label_column must be a whole number, found {self.label_column!r}")
+
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
+        X, Y, weights, positions = super()._prepare(X, Y, sample_weight)
+        self.n_columns_in_ = _n_columns(X)
+        return self.features(X), Y, weights, positions
+
+    def _inherit(self, other: Any) -> None:
+        super()._inherit(other)
+        self.n_columns_in_ = other.n_columns_in_
+
+    def _known_features(self, X: Any) -> list[list[tuple[str, ...]]]:
+        _n_columns(X, self.n_columns_in_)
+        return self.features(X)
+
+    # ------------------------------------------------------------------ use
+
+    def _decode(self, X: Any) -> tuple[Examples, Answers]:
+        return super()._decode(self._known_features(X))
+
+    def topk(self, x: Any, k: int) -> list[tuple[Any, float]]:
+        """The k best label sequences of one sentence, with their scores."""
+        check_is_fitted(self, "coef_")
+        return super().topk(self._known_features([x])[0], k)
+
+    def explain(self, x: Any, n_features: int = 10) -> Decision:
+        """The decision on one sentence: the runner-up, the margin to it, and which features decided."""
+        check_is_fitted(self, "coef_")
+        return super().explain(self._known_features([x])[0], n_features)
+
+    # ------------------------------------------------------------------ files
+
+    def read(self, source: str | os.PathLike[str]) -> tuple[list[list[tuple[str, ...]]], list[list[str]]]:
+        """Sentences and labels of a file of CoNLL columns, as `fit` and `score` take them.
+
+        A fitted tagger checks that the file has the columns it knows, with one more for the label.
+        """
+        reader = ColumnReader(source)
+        sentences = [sentence for sentence in reader if sentence.tokens]
+        if not sentences:
+            raise FormatError(source, None, "expected a line of columns for each token, found no tokens")
+        at = self.label_position(reader)
+        if at is None:
+            raise FormatError(source, None, f"expected {reader.n_columns + 1} columns, one of them labels, found "
+                              f"{reader.n_columns}")  # fmt: skip
+        X = [without_column(sentence.tokens, at) for sentence in sentences]
+        return X, [labels_of(sentence, at, source) for sentence in sentences]
+
+    def label_position(self, reader: ColumnReader) -> int | None:
+        """The column of labels in a file that has been read in part; None where a fitted tagger finds it has none."""
+        found, known = reader.n_columns, getattr(self, "n_columns_in_", None)
+        if known is None and found < 2:
+            raise FormatError(reader.source, None, "expected a label and at least one more column, found one column")
+        if known is None or found == known + 1:
+            return column_index(self.label_column, found, reader.source)
+        if found == known:
+            return None
+        raise FormatError(
+            reader.source, reader.first_line,
+            f"expected {known} columns as in training, or {known + 1} with labels, found {found}",
+        )  # fmt: skip
+
+
+def _n_columns(X: Any, expected: int | None = None) -> int:
+    """Columns of every token of every sentence; a sentence where they differ."""
+    for i, sentence in enumerate(X):
+        if isinstance(sentence, str) or not hasattr(sentence, "__len__"):
+            raise ValueError(f"X[{i}]: expected a list of words or of tuples of columns, found {sentence!r:.60}")
+        for t, token in enumerate(sentence):
+            if isinstance(token, str):
+                found = 1
+            elif isinstance(token, list | tuple | np.ndarray):
+                found = len(token)
+            else:
+                raise ValueError(f"X[{i}], token {t}: expected a word or a tuple of columns, found {token!r:.60}")
+            if expected is None:
+                expected = found
+            if found != expected:
+                raise ValueError(f"X[{i}], token {t}: {found} columns, expected {expected}")
+    return 1 if expected is None else expected

@@ -1,0 +1,650 @@
+"""Models survive a file exactly: every estimator, kind of input and kind of label, and structures of one's own."""
+
+import json
+import pickle
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+import maxmargin as mm
+from maxmargin.model_files.models import ESTIMATORS, UNSAVED
+from maxmargin.model_files.objects import STRUCTURES
+from maxmargin.model_files.values import Reader, Writer
+from maxmargin.solvers.registry import SOLVERS
+from maxmargin.structures.features import Vocabulary
+
+
+def assert_alike(a, b, where="it"):
+    """Equal in value, type, order and bits."""
+    assert type(a) is type(b), f"{where}: {type(a)} became {type(b)}"
+    if isinstance(a, np.ndarray):
+        assert (a.dtype, a.shape) == (b.dtype, b.shape), where
+        if a.dtype == object:
+            assert_alike(a.tolist(), b.tolist(), where)
+        else:
+            assert a.tobytes() == b.tobytes(), where
+    elif sp.issparse(a):
+        for name in ("data", "indices", "indptr", "shape"):
+            assert_alike(getattr(a, name), getattr(b, name), f"{where}.{name}")
+    elif isinstance(a, dict):
+        assert_alike(list(a.items()), list(b.items()), where)
+    elif isinstance(a, list | tuple):
+        assert len(a) == len(b), where
+        for i, (x, y) in enumerate(zip(a, b, strict=True)):
+            assert_alike(x, y, f"{where}[{i}]")
+    elif isinstance(a, float):
+        assert repr(a) == repr(b), where
+    elif isinstance(a, np.random.RandomState):
+        assert_alike(a.get_state(), b.get_state(), where)
+    elif hasattr(a, "__dict__"):
+        assert_alike(vars(a), vars(b), where)
+    else:
+        assert a == b, where
+
+
+def through_file(model, tmp_path, **options):
+    path = tmp_path / "model.mm"
+    model.save(path, **options)
+    return mm.load(path)
+
+
+def assert_same_model(model, loaded, X, support=False):
+    assert type(loaded) is type(model)
+    kept = {name: value for name, value in vars(model).items() if support or name != "support_"}
+    found = {name: value for name, value in vars(loaded).items() if support or name != "support_"}
+    assert_alike(dict(sorted(kept.items())), dict(sorted(found.items())))
+    assert_alike(model.predict(X), loaded.predict(X))
+    assert_alike(model.feature_names_out, loaded.feature_names_out)
+    if hasattr(model, "decision_function"):
+        assert_alike(model.decision_function(X), loaded.decision_function(X))
+    if not support:
+        assert loaded.support_ is None
+
+
+# ---------------------------------------------------------------------- estimators and inputs
+
+
+def labelled(Y, names):
+    return [[names[v] for v in y] for y in Y]
+
+
+CHAINS = mm.datasets.make_chains(20, random_state=0)
+ROWS = mm.datasets.make_multiclass(30, n_features=6, n_classes=3, random_state=0)
+
+
+def dicts(X):
+    return [[{"word": f"w{row[0]:.0f}", "größe": float(row[1]), "up": bool(row[2] > 0)} for row in x] for x in X]
+
+
+def strings(X):
+    return [[[f"{j}={v:.0f}\n" for j, v in enumerate(row)] for row in x] for x in X]
+
+
+def pairs(X, features):
+    return [(x, features(x[1:])) for x in X]
+
+
+def bio(Y):
+    return [mm.repair_bio([("O", "B-X", "I-X", "O")[v] for v in y]) for y in Y]
+
+
+def tagger(X=CHAINS[0], Y=CHAINS[1], **parameters):
+    return mm.SequenceTagger(**parameters), X, Y
+
+
+def multiclass(X=ROWS[0], y=ROWS[1], **parameters):
+    return mm.MulticlassSVM(**parameters), X, y
+
+
+X, Y = CHAINS
+MIXED = [(0, 1), "x", None, 2.5]
+COSTS = 1.0 + np.arange(16.0).reshape(4, 4)
+np.fill_diagonal(COSTS, 0.0)
+
+CASES = {
+    "tagger": tagger(),
+    "tagger, sparse": tagger([sp.csr_array(x) for x in X]),
+    "tagger, dicts": tagger(dicts(X)),
+    "tagger, strings": tagger(strings(X)),
+    "tagger, words as labels": tagger(Y=labelled(Y, ["a", "b", "é", ""])),
+    "tagger, numbers as labels": tagger(Y=labelled(Y, [1, 2.0, 0, -1])),
+    "tagger, any labels": tagger(Y=labelled(Y, MIXED), classes=MIXED),
+    "tagger, costs": tagger(loss=COSTS),
+    "tagger, dict of costs": tagger(loss={2: 3.0, 0: 0.5}),
+    "tagger, share": tagger(loss="hamming-share", bound="slack", slack="quadratic"),
+    "tagger, zero-one": tagger(loss="zero-one", start_end=False, fit_intercept=False),
+    "tagger, bio": tagger(Y=bio(Y), constraints="bio"),
+    "tagger, constraints": tagger(constraints=mm.Constraints(((0, 7),), (7,), (7,)), classes=(0, 1, 2, 3, 7)),
+    "tagger, pairs": tagger(constraints=[(0, 7), (7, 0)], classes=[0, 1, 2, 3, 7]),
+    "tagger, transitions": tagger(pairs(X, lambda part: part[:, :2]), transition_features=True),
+    "tagger, named transitions": tagger(
+        pairs(X, lambda part: [{"a": f"{row[0]:.0f}"} for row in part]), transition_features=True
+    ),
+    "tagger, parameters": tagger(
+        C=np.float32(0.3),
+        tol=np.float64(0.02),
+        n_jobs=np.int64(1),
+        random_state=np.random.RandomState(3),
+        classes=np.array([3, 2, 1, 0], np.int8),
+        max_seconds=1e300,
+        checkpoint_every=float("inf"),
+    ),
+    "multiclass": multiclass(),
+    "multiclass, sparse": multiclass(sp.csr_matrix(ROWS[0])),
+    "multiclass, words": multiclass(y=np.array(["é", "b", "long"])[ROWS[1]]),
+    "multiclass, objects": multiclass(y=np.array(["é", "b", "long"], object)[ROWS[1]]),
+    "multiclass, booleans": multiclass(y=ROWS[1] > 0),
+    "multiclass, floats": multiclass(y=ROWS[1].astype(float) + 1),
+    "multiclass, small numbers": multiclass(y=ROWS[1].astype(np.uint8)),
+    "multiclass, big-endian": multiclass(y=ROWS[1].astype(">i4")),
+    "multiclass, no intercept": multiclass(fit_intercept=False, classes=range(5)),
+    "multiclass, costs": multiclass(loss=COSTS[:3, :3].tolist(), bound="slack"),
+    "multiclass, fortran costs": multiclass(loss=np.asfortranarray(COSTS[:3, :3])),
+    "structural chain": (mm.StructuralSVM(mm.Chain(cost="zero-one")), X, Y),
+    "structural chain with constraints": (
+        mm.StructuralSVM(mm.Chain(constraints=mm.Constraints(((0, 0),)), classes=[3, 0, 1, 2])),
+        X,
+        [[v or t % 2 for t, v in enumerate(y)] for y in Y],
+    ),
+    "structural multiclass": (mm.StructuralSVM(mm.Multiclass()), list(ROWS[0]), ROWS[1].tolist()),
+}
+
+
+def fitted(name):
+    estimator, X, Y = CASES[name]
+    return estimator.fit(X, Y), X
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_round_trip(name, tmp_path):
+    model, X = fitted(name)
+    assert_same_model(model, through_file(model, tmp_path), X)
+    assert_same_model(model, through_file(model, tmp_path, support=True), X, support=True)
+
+
+@pytest.mark.parametrize("name", ["tagger, any labels", "tagger, dicts", "multiclass, words", "structural multiclass"])
+def test_pickle_and_joblib(name, tmp_path):
+    model, X = fitted(name)
+    assert_same_model(model, pickle.loads(pickle.dumps(model)), X, support=True)
+    joblib.dump(model, tmp_path / "model.joblib")
+    assert_same_model(model, joblib.load(tmp_path / "model.joblib"), X, support=True)
+    mapped = joblib.load(tmp_path / "model.joblib", mmap_mode="r")
+    np.testing.assert_array_equal(through_file(mapped, tmp_path).coef_, model.coef_)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_solvers(name, tmp_path):
+    kind = SOLVERS[name]
+    settings = {"nslack": {"epsilon": 0.02}, "bundle": {"balance": (0.9, 2.0)}, "perceptron": {"shuffle": False}}
+    for solver in (name, kind(), kind(**settings.get(name, {}))):
+        model = mm.MulticlassSVM(solver=solver, tol=0.5).fit(*ROWS)
+        loaded = through_file(model, tmp_path, support=True)
+        assert_same_model(model, loaded, ROWS[0], support=True)
+        assert loaded.solver == solver
+
+
+def test_data_frames(tmp_path):
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame(ROWS[0], columns=[f"größe {j}" for j in range(6)])
+    model = mm.MulticlassSVM().fit(frame, ROWS[1])
+    loaded = through_file(model, tmp_path)
+    assert_same_model(model, loaded, frame)
+    assert loaded.feature_names_in_.tolist() == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        loaded.predict(frame.rename(columns=str.upper))
+
+
+def test_loaded_models_can_be_used_like_others(tmp_path):
+    model = mm.SequenceTagger(warm_start=True).fit(*CHAINS)
+    loaded = through_file(model, tmp_path, support=True)
+    assert loaded.score(*CHAINS) == model.score(*CHAINS)
+    assert loaded.topk(X[0], 3) == model.topk(X[0], 3)
+    assert str(loaded.explain(X[0])) == str(model.explain(X[0]))
+    assert [plane.output for plane in loaded.support_] == [plane.output for plane in model.support_]
+    assert isinstance(loaded.support_[0].output, list)
+    np.testing.assert_allclose(loaded.support_.planes.T @ loaded.support_.alphas, loaded.coef_, atol=0.2)
+    again = through_file(loaded, tmp_path)
+    assert_same_model(model, again, X)
+    model.fit(*CHAINS)
+    loaded.fit(*CHAINS)
+    assert_alike(model.coef_, loaded.coef_)
+    loaded.coef_ *= 2  # arrays from a file can be written to
+
+
+def test_what_belongs_to_the_run_is_not_saved(tmp_path):
+    model = mm.SequenceTagger(callbacks=[lambda step: None], checkpoint=tmp_path / "run.checkpoint").fit(*CHAINS)
+    loaded = through_file(model, tmp_path)
+    assert UNSAVED == ("callbacks", "checkpoint")
+    assert loaded.callbacks is loaded.checkpoint is None
+    rest = {name: value for name, value in model.get_params().items() if name not in UNSAVED}
+    assert rest == {name: value for name, value in loaded.get_params().items() if name not in UNSAVED}
+    assert model.callbacks is not None
+
+
+def test_weights_that_were_changed_are_the_ones_saved(tmp_path):
+    model = mm.MulticlassSVM().fit(*ROWS)
+    model.coef_[0] = -0.0
+    model.intercept_ += 1.0
+    assert_same_model(model, through_file(model, tmp_path), ROWS[0])
+
+
+def test_equal_models_give_equal_files(tmp_path):
+    model, _ = fitted("tagger, dicts")
+    model.save(tmp_path / "a.mm")
+    mm.load(tmp_path / "a.mm").save(tmp_path / "b.mm")
+    assert (tmp_path / "a.mm").read_bytes() == (tmp_path / "b.mm").read_bytes()
+
+
+def test_layout(tmp_path):
+    """What docs/model_files.md promises."""
+    model, _ = fitted("tagger, dicts")
+    model.save(tmp_path / "model.mm")
+    with zipfile.ZipFile(tmp_path / "model.mm") as archive:
+        document = json.loads(archive.read("model.json"))
+        assert np.load(archive.open("weights.npy"), allow_pickle=False).tolist() == model.coef_.tolist()
+        names = {name for name in archive.namelist() if name.startswith("structure.learnt.tokens.vocabulary.")}
+    assert names == {f"structure.learnt.tokens.vocabulary.{part}.npy" for part in ("text", "lengths")}
+    assert (document["format"], document["version"]) == ("maxmargin model", 1)
+    assert document["maxmargin"] == mm.__version__
+    assert document["estimator"] == "SequenceTagger"
+    assert document["parameters"]["C"] == 0.1
+    assert document["fitted"]["stop_reason_"] == "tol"
+    assert document["modules"] == []
+
+
+def test_every_estimator_and_structure_of_the_library_goes_by_name():
+    from maxmargin.estimators.structural import MaxMarginEstimator
+    from maxmargin.structures.base import Compiled
+
+    public = {name: getattr(mm, name) for name in mm.__all__}
+    kinds = {name: value for name, value in public.items() if isinstance(value, type)}
+    for registry, base in ((ESTIMATORS, MaxMarginEstimator), (STRUCTURES, Compiled)):
+        expected = {name: kind.__module__ for name, kind in kinds.items() if issubclass(kind, base)}
+        assert registry == expected
+
+
+def test_not_fitted(tmp_path):
+    with pytest.raises(NotFittedError, match="this SequenceTagger is not fitted, so there is no model to save"):
+        mm.SequenceTagger().save(tmp_path / "model.mm")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"loss": lambda: 1}, "parameters.loss cannot be saved: it is a function"),
+        ({"classes": iter("ab")}, "parameters.classes cannot be saved: it is a str_"),
+        ({"loss": {"O": [object()]}}, r"parameters.loss.O\[0\] cannot be saved: it is an object"),
+        ({"classes": np.zeros(2, [("a", int)])}, "parameters.classes cannot be saved: it is an array of"),
+        ({"C": -1}, "C must be a number > 0"),
+        ({"fit_intercept": False}, "it has 18 weights, its structure 21; parameters were changed after the fit"),
+    ],
+)
+def test_what_cannot_be_saved_is_named_and_nothing_is_written(parameters, message, tmp_path):
+    model = mm.MulticlassSVM().fit(*ROWS).set_params(**parameters)
+    (tmp_path / "model.mm").write_bytes(b"old")
+    with pytest.raises(ValueError, match=message):
+        model.save(tmp_path / "model.mm")
+    assert (tmp_path / "model.mm").read_bytes() == b"old"
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_labels_that_cannot_be_saved_are_named(tmp_path):
+    class Tag(str):
+        pass
+
+    model = mm.SequenceTagger(classes=["a", Tag("b"), "c", "d"]).fit(X, labelled(Y, "abcd"))
+    with pytest.raises(ValueError, match=r"parameters.classes\[1\] cannot be saved: it is a Tag 'b'"):
+        model.save(tmp_path / "model.mm")
+    endless = []
+    endless.append(endless)
+    with pytest.raises(ValueError, match="nested without end"):
+        mm.MulticlassSVM().fit(*ROWS).set_params(loss=endless).save(tmp_path / "model.mm")
+
+
+# ---------------------------------------------------------------------- values
+
+SCALARS = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(st.characters()) | st.binary()
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text(st.characters(), max_size=3), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+LABELS = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=4)
+
+
+@given(VALUES)
+def test_any_value(value):
+    writer = Writer()
+    text = json.dumps(writer.encode(value, "value"), ensure_ascii=False, allow_nan=False).encode()
+    assert_alike(Reader(writer.arrays.__getitem__).decode(json.loads(text), "value"), value)
+
+
+ODD_VALUES = [
+    float("nan"), float("-inf"), -0.0, 5e-324, 10**6000, -(2**64), "\ud83d\ude00", "$tuple", {"$tuple": [1]},
+    {"\ud800": 1}, {1: "a", "1": "b"}, {True: {}, (1, 2.0): []}, {10**6000: 1}, {1, 2}, frozenset({"a"}),
+    range(3, 9, 2), b"\x00\xff", np.float16(0.1), np.float64("nan"), np.bool_(True), np.str_("é"), np.bytes_(b"x"),
+    np.uint64(2**64 - 1), np.zeros((0, 3)), np.array(7, np.int8), np.array("é"), np.array(["2001-01-01"], "M8[D]"),
+    np.array([1 + 2j]), np.array([[None, "a"], [(1,), 2.0]], object), [1, 1.0, True, "1", (1,), [1]],
+    np.arange(6).reshape(2, 3).T, np.arange(10)[::-2], np.array([], "U3"), np.array([True, False]), {}, [], (), set(),
+]  # fmt: skip
+
+
+def test_odd_values(tmp_path):
+    model = mm.MulticlassSVM().fit(*ROWS)
+    model.extra_ = ODD_VALUES
+    assert_alike(through_file(model, tmp_path).extra_, ODD_VALUES)
+
+
+@settings(max_examples=40)
+@given(st.lists(LABELS, min_size=2, max_size=5, unique=True))
+def test_any_labels(labels):
+    sequences = [np.eye(len(labels)), np.eye(len(labels))[::-1]]
+    Y = [labels, labels[::-1]]
+    model = mm.SequenceTagger(classes=labels, tol=0.5).fit(sequences, Y)
+    with tempfile.TemporaryDirectory() as folder:
+        loaded = through_file(model, Path(folder), support=True)
+    assert_same_model(model, loaded, sequences, support=True)
+    assert_alike(loaded.structure_.labels_.values, labels)
+
+
+@given(st.lists(st.text(st.characters()), unique=True))
+def test_any_vocabulary(names):
+    vocabulary = Vocabulary()
+    vocabulary.columns = {name: column for column, name in enumerate(names)}
+    again = Vocabulary.from_state(vocabulary.get_state())
+    assert list(again.columns.items()) == list(vocabulary.columns.items())
+
+
+def test_vocabularies_are_compact(tmp_path):
+    names = [f"word[{d}]={n:x}" for n in range(20000) for d in (-1, 0, 1)]
+    tokens = [names[i : i + 30] for i in range(0, len(names), 30)]
+    model = mm.SequenceTagger(tol=0.9).fit([tokens], [[t % 2 for t in range(len(tokens))]])
+    loaded = through_file(model, tmp_path)
+    assert list(loaded.structure_.tokens_.vocabulary.columns) == names
+    with zipfile.ZipFile(tmp_path / "model.mm") as archive:
+        sizes = {info.filename: info.compress_size for info in archive.infolist()}
+    held = sum(size for name, size in sizes.items() if "vocabulary" in name)
+    assert held < 0.5 * sum(map(len, names))
+    assert sizes["model.json"] < 3000
+
+
+# ---------------------------------------------------------------------- structures of one's own
+
+
+class Rows(mm.Structure):
+    """Multiclass in plain Python; what the constructor makes is kept."""
+
+    def __init__(self, n_features=6, n_labels=3, prior=None):
+        self.n_features, self.n_labels, self.prior = n_features, n_labels, prior
+        self.size = n_features * n_labels
+
+    def joint_feature(self, x, y):
+        return np.arange(self.n_features) + y * self.n_features, np.asarray(x, float)
+
+    def loss(self, y, y_hat):
+        return float(y != y_hat)
+
+    def _scores(self, w, x):
+        return w.reshape(self.n_labels, -1) @ x + (0 if self.prior is None else self.prior)
+
+    def argmax(self, w, x):
+        return int(self._scores(w, x).argmax())
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        scores = self._scores(w, x) + scale
+        scores[y] -= scale
+        return int(scores.argmax())
+
+
+class RowsWithParameters(Rows, BaseEstimator):
+    """With get_params: the constructor makes what is private."""
+
+    def __init__(self, n_features=6, n_labels=3, prior=None):
+        super().__init__(n_features, n_labels, prior)
+        self._lock = lambda: None
+        self.note = "made"
+
+
+class RowsWithState(Rows):
+    """With get_state and from_state: whatever one likes."""
+
+    def __init__(self, *sizes):
+        super().__init__(*sizes)
+        self.lock = lambda: None
+
+    def get_state(self):
+        return {"sizes": (self.n_features, self.n_labels), "prior": self.prior}
+
+    @classmethod
+    def from_state(cls, state):
+        structure = cls(*state["sizes"])
+        structure.prior = state["prior"]
+        return structure
+
+
+class DuckRows:
+    """No subclass of Structure, and with a class inside a class."""
+
+    exact, size = True, None
+    joint_feature, loss, argmax = Rows.joint_feature, Rows.loss, Rows.argmax
+    loss_augmented_argmax, _scores = Rows.loss_augmented_argmax, Rows._scores
+
+    def __init__(self, n_features=6, n_labels=3, prior=None):
+        Rows.__init__(self, n_features, n_labels, prior)
+
+    class Inner(Rows):
+        pass
+
+
+@dataclass
+class DataRows(Rows):
+    n_features: int = 6
+    n_labels: int = 3
+    prior: object = None
+    size: int = 18
+
+
+class Locked(Rows):
+    def __init__(self):
+        super().__init__()
+        self.scorers = {"first": [len]}
+
+
+class MyTagger(mm.SequenceTagger):
+    """An estimator of one's own."""
+
+    def __init__(self, *, C=0.1, extra=None):
+        super().__init__(C=C)
+        self.extra = extra
+
+
+PRIOR = np.array([0.1, -0.2, 0.0])
+
+
+@pytest.mark.parametrize(
+    "structure", [Rows(prior=PRIOR), RowsWithParameters(prior=PRIOR), DuckRows(), DuckRows.Inner(), DataRows()],
+    ids=lambda structure: type(structure).__name__,
+)  # fmt: skip
+def test_own_structure(structure, tmp_path):
+    model = mm.StructuralSVM(structure).fit(list(ROWS[0]), ROWS[1].tolist())
+    loaded = through_file(model, tmp_path, support=True)
+    lock = vars(loaded.structure).pop("_lock", None), vars(model.structure).pop("_lock", None)
+    assert (lock[0] is None) == (lock[1] is None)
+    assert loaded.structure_ is loaded.structure
+    assert [plane.output for plane in loaded.support_] == [None] * len(model.support_)
+    assert_alike(model.support_.alphas, loaded.support_.alphas)
+    model.support_ = None
+    loaded.support_ = None
+    assert_same_model(model, loaded, list(ROWS[0]))
+
+
+def test_own_state(tmp_path):
+    structure = RowsWithState(6, 3)
+    structure.prior = PRIOR
+    model = mm.StructuralSVM(structure).fit(list(ROWS[0]), ROWS[1].tolist())
+    loaded = through_file(model, tmp_path)
+    assert_alike(loaded.structure.get_state(), structure.get_state())
+    assert_alike(loaded.coef_, model.coef_)
+    assert callable(loaded.structure_.lock)
+    assert loaded.predict(list(ROWS[0])) == model.predict(list(ROWS[0]))
+    other = Rows(prior=PRIOR)
+    model.set_params(structure=other)
+    loaded = through_file(model, tmp_path)
+    assert type(loaded.structure) is Rows
+    assert type(loaded.structure_) is RowsWithState
+
+
+def test_own_estimator(tmp_path):
+    model = MyTagger(extra=("a", 1)).fit(*CHAINS)
+    assert_same_model(model, through_file(model, tmp_path), X)
+
+
+def test_own_structure_that_cannot_be_saved(tmp_path):
+    def save(structure):
+        mm.StructuralSVM(structure).fit(list(ROWS[0]), ROWS[1].tolist()).save(tmp_path / "model.mm")
+
+    class Local(Rows):
+        pass
+
+    with pytest.raises(ValueError, match=r"parameters.structure cannot be saved: its class .*<locals>.Local is def"):
+        save(Local())
+    message = (
+        r"parameters.structure.scorers.first\[0\] cannot be saved: it is a builtin_function_or_method .*"
+        r"To save it, give Locked the methods get_state\(self\).* from_state\(cls, state\)"
+    )
+    with pytest.raises(ValueError, match=message):
+        save(Locked())
+    hidden = type("Rows", (Rows,), {"__module__": __name__})
+    with pytest.raises(ValueError, match="Rows is not its class"):
+        save(hidden())
+    half = type("Half", (Rows,), {"__module__": __name__, "__qualname__": "Half", "get_state": lambda self: {}})
+    globals()["Half"] = half
+    with pytest.raises(ValueError, match="Half has get_state but no from_state"):
+        save(half())
+
+    def broken(self):
+        raise RuntimeError("no state today")
+
+    half.get_state, half.from_state = broken, classmethod(lambda cls, state: cls())
+    with pytest.raises(ValueError, match=r"Half.get_state raised RuntimeError: no state today"):
+        save(half())
+    del globals()["Half"]
+    assert list(tmp_path.iterdir()) == []
+
+
+MODULE = """
+from pathlib import Path
+Path(__file__).with_suffix(".ran").touch()
+import numpy as np
+import maxmargin as mm
+
+class Scale(mm.Structure):
+    size = 6
+    def joint_feature(self, x, y): return np.asarray(x) * y
+    def loss(self, y, y_hat): return float(y != y_hat)
+    def argmax(self, w, x): return 1 if w @ x > 0 else -1
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        return max((1, -1), key=lambda v: v * (w @ x) + scale * (v != y))
+"""
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """A model of a structure from a module that leaves a trace when it is imported, and is not imported."""
+    folder = tmp_path / "code"
+    folder.mkdir()
+    (folder / "mm_scale.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(folder)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    import mm_scale  # ty: ignore
+
+    model = mm.StructuralSVM(mm_scale.Scale()).fit(list(ROWS[0]), [1 if v else -1 for v in ROWS[1]])
+    model.save(tmp_path / "scale.mm")
+    expected = model.predict(list(ROWS[0]))
+    del sys.modules["mm_scale"]
+    (folder / "mm_scale.ran").unlink()
+    yield tmp_path / "scale.mm", folder / "mm_scale.ran", expected
+    sys.modules.pop("mm_scale", None)
+
+
+def test_no_module_is_imported_that_was_not_named(module):
+    path, trace, expected = module
+    message = r"scale.mm needs classes of 'mm_scale', which this program .* load\(path, modules=\['mm_scale'\]\)"
+    for modules in ((), ["other"], "other", [json]):
+        with pytest.raises(ValueError, match=message):
+            mm.load(path, modules)
+        assert not trace.exists()
+        assert "mm_scale" not in sys.modules
+    for modules in (["mm_scale"], "mm_scale", ("json", "mm_scale")):
+        sys.modules.pop("mm_scale", None)
+        assert mm.load(path, modules).predict(list(ROWS[0])) == expected
+    assert trace.exists()
+    trace.unlink()
+    assert mm.load(path).predict(list(ROWS[0])) == expected
+    assert mm.load(path, modules=[sys.modules["mm_scale"]]).predict(list(ROWS[0])) == expected
+    assert not trace.exists()
+
+
+def test_a_named_module_that_is_not_there(module, monkeypatch):
+    path, trace, _ = module
+    trace.with_suffix(".py").unlink()
+    with pytest.raises(ImportError, match="the module 'mm_scale', which a model needs, cannot be imported"):
+        mm.load(path, modules="mm_scale")
+    monkeypatch.setitem(sys.modules, "mm_scale", None)
+    with pytest.raises(ValueError, match="needs classes of 'mm_scale'"):
+        mm.load(path)
+
+
+def test_a_class_that_is_gone(module):
+    path, trace, _ = module
+    trace.with_suffix(".py").write_text("def __getattr__(name): raise SystemExit('ran')\n")
+    with pytest.raises(ValueError, match="needs the class Scale of mm_scale, but there is no such structure there"):
+        mm.load(path, modules="mm_scale")
+
+
+def test_classes_of_a_script(tmp_path, monkeypatch):
+    main = sys.modules["__main__"]
+    kind = type("ScriptRows", (Rows,), {"__module__": "__main__", "__qualname__": "ScriptRows"})
+    monkeypatch.setattr(main, "ScriptRows", kind, raising=False)
+    path = tmp_path / "model.mm"
+    mm.StructuralSVM(kind()).fit(list(ROWS[0]), ROWS[1].tolist()).save(path)
+    assert type(mm.load(path).structure) is kind
+    monkeypatch.delattr(main, "ScriptRows")
+    with pytest.raises(ValueError, match=r"needs the class ScriptRows of __main__, .*saved by a script"):
+        mm.load(path)
+    globals()["ScriptRows"] = kind
+    try:
+        assert type(mm.load(path, modules=__name__).structure) is kind
+    finally:
+        del globals()["ScriptRows"]
+
+
+def test_own_code_that_fails_is_told_as_such(tmp_path, monkeypatch):
+    path = tmp_path / "model.mm"
+    mm.StructuralSVM(RowsWithState(6, 3)).fit(list(ROWS[0]), ROWS[1].tolist()).save(path)
+
+    def broken(state):
+        raise KeyError("prior")
+
+    monkeypatch.setattr(RowsWithState, "from_state", broken)
+    with pytest.raises(ValueError, match=r"mm cannot be loaded: RowsWithState.from_state raised KeyError") as info:
+        mm.load(path)
+    assert isinstance(info.value.__cause__, KeyError)
