@@ -102,9 +102,9 @@ def markdown(result: dict[str, Any]) -> str:
     chosen = ", ".join(f"C = {C}: {value:.2f}" for C, value in own["testa"].items())
     return (
         "# CoNLL-2002 Spanish\n\nTrain on all 8,323 sentences with the same feature strings; CRFsuite: L-BFGS with its "
-        "defaults; maxmargin: SequenceTagger with its defaults, one thread. Peak memory is that of the whole process, of "
-        f"which the feature strings themselves are {base['peak_mb']:.0f} MB.\n\n"
+        "defaults; maxmargin: SequenceTagger with its defaults, one thread. Peak memory is that of the whole process, "
+        f"of which the feature strings themselves are {base['peak_mb']:.0f} MB.\n\n"
         + table(["", "maxmargin", "CRFsuite", "ratio"], rows)
-        + f"\n\n{a['weights']} weights, certified gap {a['gap']:.2g} after {a['sweeps']:.0f} sweeps.\n\nWith the tagger's "
-        f"own feature templates, C chosen on testa ({chosen}): testb F1 **{own['testb']:.2f}** at C = {own['C']}."
+        + f"\n\n{a['weights']} weights, certified gap {a['gap']:.2g} after {a['sweeps']:.0f} sweeps.\n\nWith the "
+        f"tagger's own feature templates, C chosen on testa ({chosen}): testb F1 **{own['testb']:.2f}** at C = {own['C']}."
     )

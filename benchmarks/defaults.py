@@ -48,7 +48,14 @@ def markdown(result: dict[str, Any]) -> str:
     entities_, letters_ = result["entities"], result["letters"]
     by_C = [[C, entities_["C"][str(C)], letters_["C"][str(C)]] for C in CS]
     by_tol = [
-        [tol, *(value for part in (entities_, letters_) for value in (part["tol"][str(tol)][0], round(part["tol"][str(tol)][1])))]
+        [
+            tol,
+            *(
+                value
+                for part in (entities_, letters_)
+                for value in (part["tol"][str(tol)][0], round(part["tol"][str(tol)][1]))
+            ),
+        ]
         for tol in TOLS
     ]
     return (

@@ -89,6 +89,7 @@ def markdown(result: dict[str, Any]) -> str:
         for c in result["cases"]
     ]
     head = ["T", "labels", "µs in the user's methods per example", "solver's overhead", "sweeps to 0.01 %"]
-    return "# Overhead on your own structure\n\nCPU time outside the user's methods, as a share of that inside.\n\n" + table(
-        head, rows
+    return (
+        "# Overhead on your own structure\n\nCPU time outside the user's methods, as a share of that inside.\n\n"
+        + table(head, rows)
     )

@@ -59,9 +59,7 @@ def run() -> dict[str, Any]:
     times: dict[str, list[float]] = {}
     for name in BASE:
         times[name] = [seconds({**BASE, name: BASE[name] * factor}, 1) for factor in FACTORS]
-    slopes = {
-        name: float(np.polyfit(np.log(FACTORS[2:]), np.log(values[2:]), 1)[0]) for name, values in times.items()
-    }
+    slopes = {name: float(np.polyfit(np.log(FACTORS[2:]), np.log(values[2:]), 1)[0]) for name, values in times.items()}
     plot(times, slopes, FOLDER / "scaling.png")
     return {"base": BASE, "seconds": times, "exponents": slopes, "threads": threads()}
 

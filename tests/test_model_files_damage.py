@@ -43,9 +43,8 @@ class Unit(mm.Structure):
 
 
 def save_tagger(path):
-    model = mm.SequenceTagger(
-        constraints=mm.Constraints(((0, 9),)), classes=(0, 1, 2, 3, 9), solver=mm.solvers.NSlack()
-    )
+    constraints, solver = mm.Constraints(((0, 9),)), mm.solvers.NSlack(epsilon=0.01)
+    model = mm.SequenceTagger(constraints=constraints, classes=(0, 1, 2, 3, 9), solver=solver)
     model.fit(TOKENS, CHAINS[1]).save(path, support=True)
 
 
@@ -216,7 +215,7 @@ JSON = st.recursive(
     | st.dictionaries(
         st.sampled_from(
             ["$tuple", "$array", "$dict", "$objects", "$scalar", "$record", "$structure", "$set", "$int", "$float",
-             "$str", "$bytes", "$range", "$random", "fields", "state", "attributes", "width", "learnt", "module", "name"]
+             "$str", "$bytes", "$range", "$random", "fields", "state", "attributes", "width", "learnt", "name"]
         ),
         inner, max_size=3,
     ),
@@ -240,7 +239,7 @@ def test_any_other_json_is_a_sentence_or_a_model(files, tmp_path_factory, name):
     everywhere = [place for place in places(document) if "history_" not in place or place[-1] == "history_"]
     target = tmp_path_factory.mktemp("fuzz") / "model.mm"
 
-    @settings(max_examples=300)
+    @settings(max_examples=120)
     @given(st.sampled_from(everywhere), JSON | st.just("drop"))
     def try_it(place, other):
         changed = json.loads(json.dumps(document))
@@ -279,12 +278,12 @@ def member_of(kind):
         ("weights", npy(np.ones(3))[:-4], "takes 24 bytes, found 20"),
         ("weights", npy(np.ones(3)) + b"more", "takes 24 bytes, found 28"),
         ("weights", npy(np.ones(3)).replace(b"(3,)", b"(9,)"), "takes 72 bytes, found 24"),
-        ("weights", npy(np.ones(3)).replace(b"(3,),     ", b"(10**15,),"), "weights.npy cannot be read"),
-        ("weights", npy(np.ones(3)).replace(b"(3,),     ", b"(-3,),    "), "weights.npy cannot be read"),
+        ("weights", npy(np.ones(3)).replace(b"(3,), }      ", b"(10000000,),}"), "takes 80000000 bytes, found 24"),
+        ("weights", npy(np.ones(3)).replace(b"(3,), }", b"(-3,),}"), "takes -24 bytes, found 24"),
         ("weights", npy(np.ones(3)).replace(b"'<f8'", b"'|V8'"), "not allowed"),
         ("weights", npy(np.zeros(3, [("a", "f8")])), "not allowed"),
         ("weights", npy(np.array([None]), allow_pickle=True), "arrays of object are not allowed"),
-        ("weights", npy(np.array([True])).replace(b"\x01\x00v", b"\x01\x00v")[:-1] + b"\x05", "neither 0 nor 1"),
+        ("weights", npy(np.array([True]))[:-1] + b"\x05", "neither 0 nor 1"),
         ("weights", npy(np.array(["a"]))[:-4] + b"\xff" * 4, "a string holds what is no character"),
         ("weights", npy(np.ones(3)).replace(b"NUMPY\x01", b"NUMPY\x07"), "cannot be read"),
         ("vocabulary", npy(np.frombuffer(b"\xff" * 9, np.uint8)), "is damaged: 'utf-8' codec"),

@@ -11,9 +11,10 @@ from maxmargin.estimators.column_tagger import ColumnTagger
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.estimators.tagger import SequenceTagger
 from maxmargin.formats import FormatError, read_svmhmm, read_svmlight
-from maxmargin.formats.streams import decode, first_bytes, is_standard
+from maxmargin.formats.streams import first_bytes, is_standard
 
-_ROW = re.compile(r"\d+:\S*")
+#: How a svmlight row begins: a number, and a feature with its value.
+_ROW = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)? \d+:[-+.\de]*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,12 @@ class Kind:
     def is_tagger(self) -> bool:
         return self.name != "rows"
 
-    def read(self, source: str) -> tuple[Any, Any]:
-        """Inputs and labels of a file."""
+    def read(self, source: str, width: int | None = None) -> tuple[Any, Any]:
+        """Inputs and labels of a file; rows and sequences as wide as the model, or as said, or as the file."""
         if self.name == "columns":
             check_format(source, "conll")
             return self.model.read(source)  # type: ignore[no-any-return]
-        width = getattr(self.model, "n_features_in_", None)
+        width = getattr(self.model, "n_features_in_", width)
         if self.name == "sequences":
             check_format(source, "svmhmm")
             return read_svmhmm(source, zero_based=self.zero_based, n_features=width)
@@ -67,19 +68,12 @@ def load_model(path: str, zero_based: bool = False) -> Kind:
 
 def detect_format(source: str) -> str:
     """``"svmhmm"``, ``"svmlight"`` or ``"conll"``, by the first line that says something."""
-    head = first_bytes(source).removeprefix(b"\xef\xbb\xbf")
-    lines = head.split(b"\n")
-    for line in lines[:-1] if len(lines) > 1 and len(head) >= 8000 else lines:
-        fields = decode(line[:400], source).split() if line.isascii() else []
-        if not fields or line.startswith(b"#"):
-            if fields or not line.strip():
-                continue
-            return "conll"
-        if len(fields) > 1 and fields[1].startswith("qid:"):
-            return "svmhmm"
-        if len(fields) > 1 and all(map(_ROW.fullmatch, fields[1:-1])) and _ROW.match(fields[-1]):
-            return "svmlight"
-        return "conll"
+    for line in first_bytes(source).decode("utf-8-sig", "replace").split("\n"):
+        fields = line.partition("#")[0].split()
+        if fields:
+            if len(fields) > 1 and fields[1].startswith("qid:"):
+                return "svmhmm"
+            return "svmlight" if len(fields) > 1 and _ROW.fullmatch(" ".join(fields[:2])) else "conll"
     return "conll"
 
 

@@ -172,8 +172,9 @@ def _estimator(archive: Archive, classes: Classes) -> MaxMarginEstimator:
         setattr(estimator, name, value)
     for name, value in estimator._fitted_attributes(weights, structure).items():
         setattr(estimator, name, value)
-    flat = estimator._flat_weights()
-    if flat.shape != weights.shape or (flat.view(np.int64) != weights.view(np.int64)).any():
+    flat, width = estimator._flat_weights(), getattr(estimator, "n_features_in_", None)
+    whole = flat.shape == weights.shape and bool((flat.view(np.int64) == weights.view(np.int64)).all())
+    if not whole or (estimator.coef_.ndim == 2 and estimator.coef_.shape[1] != width):
         raise BadFileError("is damaged: its parameters do not fit its weights")
     estimator.support_ = support
     return estimator

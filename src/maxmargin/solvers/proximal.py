@@ -82,7 +82,8 @@ class ProximalWorkingSets(Solver):
     Parameters
     ----------
     first_sweeps : sweeps in mini-batches, which reach a useful point sooner than full sweeps from w = 0.
-    first_batches : mini-batches per first sweep, at most; each has at least `smallest_batch` examples.
+    smallest_batch, fewest_batches, batch_operations : a mini-batch has at least so many examples, and as many as it
+        takes for its argmaxes to be worth the call, as long as a sweep has at least so many mini-batches.
     start_factor : share of the budget that a first step should move; sets the first ρ.
     balance : ρ is divided or multiplied by `balance_step` to keep proximal gap / block gap between these.
     moves : moves of mass in one block step.
@@ -103,12 +104,13 @@ class ProximalWorkingSets(Solver):
     hard_margin: ClassVar[bool] = True
 
     first_sweeps: int = 2
-    first_batches: int = 400
     smallest_batch: int = 16
+    fewest_batches: int = 64
+    batch_operations: float = 5e4
     start_factor: float = 0.5
     balance: tuple[float, float] = (0.3, 1.0)
     balance_step: float = 1.3
-    moves: int = 10
+    moves: int = 6
     keep_rounds: int = 4
     most_slots: int = 64
     inner_gap: float = 0.2
@@ -211,7 +213,8 @@ class ProximalWorkingSets(Solver):
     def _batched_sweep(self, problem: Problem, state: ProximalState) -> None:
         """Decode and insert in mini-batches; the first sweep finds ρ on the way, from its first batch on."""
         n, first = problem.n_examples, state.clock == 1
-        size = max(self.smallest_batch, -(-n // self.first_batches))
+        worth = int(self.batch_operations * n * self.vector_speed / problem.operations)
+        size = max(self.smallest_batch, min(worth, -(-n // self.fewest_batches)))
         order, estimated = state.rng.permutation(n), 0
         for k in range(0, n, size):
             ids = order[k : k + size]

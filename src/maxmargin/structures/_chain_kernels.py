@@ -229,8 +229,8 @@ def decode_by_errors(
 
 @kernel
 def chain_planes(
-    ids, offsets, labels, codes, indptr, indices, data, n_columns, n_labels, start_end, edge_ptr, edge_index, edge_data, out_ptr,
-    out_index, out_value,
+    ids, offsets, labels, codes, indptr, indices, data, n_columns, n_labels, start_end, edge_ptr, edge_index, edge_data,
+    out_ptr, out_index, out_value,
 ):  # fmt: skip
     """Ψ(x, y) − Ψ(x, code): unary rows, pairs, start, end, transition features; equal parts are left out."""
     K, p = n_labels, 0

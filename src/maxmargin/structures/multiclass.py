@@ -124,7 +124,7 @@ class MulticlassExamples(Examples):
         self.n_examples, self.n_labels = len(labels), len(label_values)
         self.dim = rows.n_columns * self.n_labels
         self.code_offsets = np.arange(self.n_examples + 1)
-        self.operations = float(len(rows.indices)) * self.n_labels
+        self.operations = 0.5 * len(rows.indices) * self.n_labels  # rows stream: twice as fast as tables of tokens
         self.plane_entries = 2 * rows.counts()
         self.float32_exact = rows.float32_exact
 

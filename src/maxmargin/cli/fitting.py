@@ -1,0 +1,141 @@
+"""``maxmargin fit``: taggers from columns or from SVM-hmm's sequences, classifiers from svmlight rows."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from maxmargin.cli import options as opt
+from maxmargin.cli.messages import guarded, say
+
+
+@guarded
+def tagger(
+    train: opt.Train,
+    output: opt.Output,
+    C: Annotated[str, typer.Option("-C", help="Trade-off; several with commas between need --dev.")] = "0.1",
+    dev: opt.Dev = None,
+    data_format: Annotated[
+        opt.Format, typer.Option("--format", help="conll: columns; svmhmm: TAG qid:N FEATURE:VALUE ...")
+    ] = opt.Format.auto,
+    label_column: Annotated[
+        int, typer.Option("--label-column", help="Column of the label, from 0; negative from the end.")
+    ] = -1,
+    constraints: Annotated[
+        opt.ConstraintName, typer.Option("--constraints", help="Labels that must form spans; auto looks at them.")
+    ] = opt.ConstraintName.auto,
+    loss: Annotated[
+        str, typer.Option("--loss", help="hamming, hamming-share, zero-one, or costs: B-PER=2,I-PER=2")
+    ] = "hamming",
+    window: Annotated[int, typer.Option("--window", min=0, help="Neighbours looked at on each side.")] = 2,
+    affixes: Annotated[int, typer.Option("--affixes", min=0, help="Longest prefix and suffix.")] = 4,
+    shape: Annotated[bool, typer.Option("--shape/--no-shape", help="Shapes of words, as Xxxx.")] = True,
+    pairs: Annotated[bool, typer.Option("--pairs/--no-pairs", help="Pairs and triples of neighbours.")] = True,
+    column: Annotated[
+        list[int] | None, typer.Option("--column", help="A further column to use, from 0; repeatable; default all.")
+    ] = None,
+    words_only: Annotated[bool, typer.Option("--words-only", help="Use no further column.")] = False,
+    word_column: Annotated[int, typer.Option("--word-column", help="Column of the word.")] = 0,
+    zero_based: opt.ZeroBased = False,
+    bound: opt.BoundOption = opt.BoundName.margin,
+    slack: opt.SlackOption = opt.SlackName.linear,
+    tol: opt.Tol = 1e-2,
+    max_seconds: opt.MaxSeconds = None,
+    jobs: opt.Jobs = None,
+    seed: opt.Seed = 0,
+    checkpoint: opt.Checkpoint = None,
+    resume: opt.Resume = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Train a tagger: a label for every token of a sequence."""
+    plan = _plan(C, dev, output, checkpoint, resume)
+    if words_only and column:
+        raise typer.BadParameter("--words-only leaves no columns to name", param_hint="--column")
+
+    from maxmargin.cli import data, labels, training
+    from maxmargin.estimators.column_tagger import ColumnTagger
+    from maxmargin.estimators.tagger import SequenceTagger
+
+    found = data.detect_format(train) if data_format is opt.Format.auto else data_format.value
+    if found == "svmlight":
+        raise ValueError(f"{train}: these are svmlight rows without qid, for `maxmargin fit multiclass`")
+    common: dict[str, Any] = {
+        "bound": bound.value, "slack": slack.value, "tol": tol, "max_seconds": max_seconds, "n_jobs": jobs,
+        "random_state": seed, "verbose": int(not quiet), "checkpoint": checkpoint,
+    }  # fmt: skip
+    if found == "conll":
+        at, templates = data.column_numbers(train, label_column, word_column, () if words_only else column)
+        model: SequenceTagger = ColumnTagger(
+            templates=data.make_templates(templates, window, affixes, shape, pairs), label_column=at, **common
+        )
+        kind = data.Kind(model, "columns")
+    else:
+        model = SequenceTagger(**common)
+        kind = data.Kind(model, "sequences", zero_based)
+    X, Y = kind.read(train)
+    scheme, Y, note = labels.constrain(constraints.value, Y)
+    say(note, quiet or not note)
+    model.set_params(constraints=scheme, loss=labels.costs(loss, {label for y in Y for label in y}, labels.TAGGER_LOSSES))
+    say(f"{train}: {len(X)} sequences, {sum(map(len, Y))} tokens, {len({v for y in Y for v in y})} labels", quiet)
+    training.fit(kind, X, Y, plan, quiet)
+
+
+@guarded
+def multiclass(
+    train: opt.Train,
+    output: opt.Output,
+    C: Annotated[str, typer.Option("-C", help="Trade-off; several with commas between need --dev.")] = "1.0",
+    dev: opt.Dev = None,
+    loss: Annotated[str, typer.Option("--loss", help="zero-one, or costs of missing a label: 3=10,4=10")] = "zero-one",
+    intercept: Annotated[bool, typer.Option("--intercept/--no-intercept", help="A constant feature.")] = True,
+    zero_based: opt.ZeroBased = False,
+    bound: opt.BoundOption = opt.BoundName.margin,
+    slack: opt.SlackOption = opt.SlackName.linear,
+    tol: opt.Tol = 1e-3,
+    max_seconds: opt.MaxSeconds = None,
+    jobs: opt.Jobs = None,
+    seed: opt.Seed = 0,
+    checkpoint: opt.Checkpoint = None,
+    resume: opt.Resume = False,
+    quiet: opt.Quiet = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Train a classifier of svmlight (libsvm) rows."""
+    plan = _plan(C, dev, output, checkpoint, resume)
+
+    from maxmargin.cli import data, labels, training
+    from maxmargin.estimators.multiclass import MulticlassSVM
+
+    model = MulticlassSVM(
+        fit_intercept=intercept, bound=bound.value, slack=slack.value, tol=tol, max_seconds=max_seconds, n_jobs=jobs,
+        random_state=seed, verbose=int(not quiet), checkpoint=checkpoint,
+    )  # fmt: skip
+    kind = data.Kind(model, "rows", zero_based)
+    X, y = kind.read(train)
+    classes = set(y.tolist())
+    model.set_params(loss=labels.costs(loss, classes, ("zero-one",)))
+    say(f"{train}: {X.shape[0]} rows, {X.shape[1]} features, {len(classes)} labels", quiet)
+    training.fit(kind, X, y, plan, quiet)
+
+
+def _plan(C: str, dev: str | None, output: str, checkpoint: str | None, resume: bool) -> Any:
+    """What is asked for, checked before any file is read."""
+    values = opt.several_C(C)
+    if len(values) > 1 and dev is None:
+        raise typer.BadParameter("to choose among several C, give development data: --dev FILE", param_hint="-C")
+    if len(values) > 1 and checkpoint is not None:
+        raise typer.BadParameter("a checkpoint holds one fit: give one C", param_hint="--checkpoint")
+    if resume and checkpoint is None:
+        raise typer.BadParameter("name the checkpoint to go on from: --checkpoint FILE", param_hint="--resume")
+    if output == "-":
+        raise typer.BadParameter("a model is written to a file, not to standard output", param_hint="-o")
+
+    from maxmargin.cli.training import Plan
+    from maxmargin.formats.streams import check_writable
+
+    for target in (output, checkpoint):
+        if target is not None:
+            check_writable(target)
+    return Plan(values, output, dev, checkpoint, resume)

@@ -1,0 +1,80 @@
+"""What labels of training data ask for: constraints that fit them, costs by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from maxmargin.structures.constraints import bioes_constraints, repair_bio
+
+TAGGER_LOSSES = ("hamming", "hamming-share", "zero-one")
+
+#: Up to this share of entities that begin with I-, labels count as BIO with a few slips; above, as another scheme.
+_SLIPS = 0.05
+
+
+def constrain(wanted: str, Y: list[list[Any]]) -> tuple[str | None, list[list[Any]], str]:
+    """The constraints to use, labels that obey them, and what there is to say about it."""
+    labels = {label for y in Y for label in y}
+    if wanted == "none":
+        return None, Y, ""
+    if wanted == "bio":
+        return _bio(Y)
+    if wanted == "bioes":
+        return "bioes", Y, "constraints: bioes"
+    if not all(isinstance(label, str) for label in labels):
+        return None, Y, ""
+    if _prefixes(labels) <= {"O", "B", "I"} and {"O", "B"} <= _prefixes(labels):
+        begins = sum(label.startswith("B-") for y in Y for label in y)
+        scheme, repaired, note = _bio(Y)
+        if _changes(Y, repaired) <= _SLIPS * (begins + _changes(Y, repaired)):
+            return scheme, repaired, note
+    elif _prefixes(labels) <= {"O", "B", "I", "E", "S"} and _obeys_bioes(labels, Y):
+        return "bioes", Y, "constraints: bioes"
+    return None, Y, ""
+
+
+def _prefixes(labels: Iterable[Any]) -> set[str]:
+    """The letters before hyphens; a label that is neither O nor has a hyphen stands for itself."""
+    return {label if label == "O" or "-" not in label else label.partition("-")[0] for label in labels} | set()
+
+
+def _bio(Y: list[list[Any]]) -> tuple[str, list[list[Any]], str]:
+    repaired = [repair_bio(y) for y in Y]
+    n = _changes(Y, repaired)
+    note = f"; {n} I- that continued nothing made B-" if n else ""
+    return "bio", repaired, f"constraints: bio{note}"
+
+
+def _changes(Y: list[list[Any]], repaired: list[list[Any]]) -> int:
+    return sum(a != b for y, z in zip(Y, repaired, strict=True) for a, b in zip(y, z, strict=True))
+
+
+def _obeys_bioes(labels: set[Any], Y: list[list[Any]]) -> bool:
+    rules = bioes_constraints(sorted(labels))
+    forbidden, start, end = set(rules.transitions), set(rules.start), set(rules.end)
+    return not any(
+        y and (y[0] in start or y[-1] in end or any(pair in forbidden for pair in zip(y, y[1:], strict=False)))
+        for y in Y
+    )
+
+
+def costs(text: str, labels: set[Any], names: tuple[str, ...]) -> Any:
+    """A loss by its name, or the costs in ``B-PER=2,I-PER=2`` by label."""
+    if text in names:
+        return text
+    by_name = {str(label): label for label in labels}
+    found = {}
+    for part in text.split(","):
+        name, equals, cost = part.rpartition("=")
+        try:
+            value = float(cost)
+        except ValueError:
+            equals = ""
+            value = 0.0
+        if not equals:
+            raise ValueError(f"--loss: expected {', '.join(names)} or LABEL=COST,LABEL=COST, found {text!r}")
+        if name not in by_name:
+            raise ValueError(f"--loss: there is no label {name!r}; the labels are {', '.join(sorted(by_name))}")
+        found[by_name[name]] = value
+    return found
