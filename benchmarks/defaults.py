@@ -59,8 +59,8 @@ def markdown(result: dict[str, Any]) -> str:
         for tol in TOLS
     ]
     return (
-        "# Defaults of SequenceTagger\n\nCoNLL-2002 Spanish (train, F1 on testa) and OCR letters (folds 1–8, letters right in "
-        "fold 9), loss = number of wrong tokens.\n\n"
+        "# Defaults of SequenceTagger\n\nCoNLL-2002 Spanish (train, F1 on testa) and OCR letters (folds 1–8, letters "
+        "right in fold 9), loss = number of wrong tokens.\n\n"
         + table(["C (tol = 0.01)", "entity F1, testa", "letters right %"], by_C)
         + "\n\n"
         + table(["tol (default C)", "entity F1, testa", "sweeps", "letters right %", "sweeps"], by_tol)

@@ -34,7 +34,7 @@ def data(name: str) -> tuple[Any, Any]:
 
 def primal(weights: np.ndarray, X: Any, y: np.ndarray, C: float) -> float:
     """½‖W‖² + C Σ max_k [1 − [k = y] + (w_k − w_y)·x], by plain numpy."""
-    classes, codes = np.unique(y, return_inverse=True)
+    _, codes = np.unique(y, return_inverse=True)
     scores = np.asarray(X @ weights.T)
     rows = np.arange(len(codes))
     augmented = scores - scores[rows, codes][:, None] + 1.0

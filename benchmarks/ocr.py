@@ -17,7 +17,7 @@ from benchmarks.measure import Clock, isolated, tag_crfsuite, train_crfsuite
 from benchmarks.report import table
 
 GAPS = (0.01, 0.001, 0.0001)
-#: Sweeps of the reference prototype to 1 %, 0.1 %, 0.01 %, and primal values and CPU seconds of SVM-hmm (CRFsuite: 32 s).
+#: Sweeps of the reference prototype to 1 %, 0.1 %, 0.01 %; primal values and CPU seconds of SVM-hmm (CRFsuite: 32 s).
 REFERENCE_SWEEPS = {0.01: (13, 18, 23), 0.001: (20, 26, 42), None: (26, 40, 76)}
 SVM_HMM = {100: (397.66, 21.0), 1000: (2999.2, 25.0)}
 CRFSUITE_BESIDE_SVM_HMM = 32.0
