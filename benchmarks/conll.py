@@ -106,5 +106,6 @@ def markdown(result: dict[str, Any]) -> str:
         f"of which the feature strings themselves are {base['peak_mb']:.0f} MB.\n\n"
         + table(["", "maxmargin", "CRFsuite", "ratio"], rows)
         + f"\n\n{a['weights']} weights, certified gap {a['gap']:.2g} after {a['sweeps']:.0f} sweeps.\n\nWith the "
-        f"tagger's own feature templates, C chosen on testa ({chosen}): testb F1 **{own['testb']:.2f}** at C = {own['C']}."
+        f"tagger's own feature templates, C chosen on testa ({chosen}): testb F1 **{own['testb']:.2f}** at "
+        f"C = {own['C']}."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import groupby
+from threading import Lock
 from typing import Any, ClassVar
 
 Token = str | tuple[str, ...]
@@ -13,8 +14,8 @@ Features = tuple[str, ...]
 #: Tokens and triples whose features are kept; beyond, the cache starts anew.
 _CACHE_SIZE = 300_000
 
-#: Longest prefixes and suffixes of the two tokens beside.
-_NEAR_AFFIXES = 3
+#: How features of short shapes begin.
+SHORT = "short="
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,9 @@ class TokenTemplates:
 
     - its own word, lower-cased word, prefixes and suffixes, shape (``"Xxxx"``, ``"dddd"``) and short shape (``"Xx"``,
       ``"d"``), and its other columns;
-    - of each neighbour in the window the lower-cased word, short affixes if it stands next to the token, short shape
-      and other columns, or that it lies outside;
-    - pairs and triples: of short shapes and of other columns from the token before to the one behind, and of the two
-      words before and the two behind.
+    - of each neighbour in the window the lower-cased word, short shape and other columns, or that it lies outside;
+    - pairs: of short shapes and of other columns with the token before and with the one behind, triples of short
+      shapes, and the two words before and the two behind.
 
     A constant feature is not among them: the model has an intercept.
 
@@ -37,7 +37,7 @@ class TokenTemplates:
     window : neighbours looked at on each side.
     affixes : longest prefix and suffix of the token, in characters; 0 for none.
     shape : use shapes.
-    pairs : use pairs and triples of neighbours.
+    pairs : use pairs and triples.
     columns : the other columns to use, by number; None for all.
     word : the column of the word.
 
@@ -46,7 +46,7 @@ class TokenTemplates:
     >>> templates = TokenTemplates(window=1, affixes=2, pairs=False)
     >>> templates(["In", "Oslo"])[1]
     ('word=Oslo', 'lower=oslo', 'prefix=o', 'suffix=o', 'prefix=os', 'suffix=lo', 'shape=Xxxx', 'short=Xx', \
-'-1:lower=in', '-1:short=Xx', '-1:prefix=i', '-1:suffix=n', '-1:prefix=in', '-1:suffix=in', '+1:outside')
+'-1:lower=in', '-1:short=Xx', '+1:outside')
     """
 
     window: int = 2
@@ -83,9 +83,10 @@ class TokenTemplates:
             raise TypeError(f"expected a list of words or of tuples of columns, found the string {sentence[:40]!r}")
         if self._cache.size > _CACHE_SIZE:
             self._forget()
+        cache = self._cache  # one and the same to the end, whatever other threads do
         pad = max(self.window, 1)
         outside = [self._outside()] * pad
-        tokens = [*outside, *(self._facts(token) for token in sentence), *outside]
+        tokens = [*outside, *(self._facts(cache, token) for token in sentence), *outside]
         shifts = [(pad + shift, at) for at, shift in enumerate(_shifts(self.window))]
         rows: list[Features] = []
         # Tuples, because the garbage collector soon leaves tuples of strings alone: half the time on a large file.
@@ -94,16 +95,16 @@ class TokenTemplates:
             for shift, at in shifts:
                 row += tokens[t + shift].seen[at]
             if self.pairs and self.window:
-                row += self._pairs(tokens, t + pad)
+                row += self._pairs(cache, tokens, t + pad)
             rows.append(tuple(row))
         return rows
 
-    def _pairs(self, tokens: list[_Facts], t: int) -> list[str]:
+    def _pairs(self, cache: _Cache, tokens: list[_Facts], t: int) -> list[str]:
         before, behind = tokens[t - 1], tokens[t + 1]
         key = before.kind, tokens[t].kind, behind.kind
-        pairs = self._cache.triples.get(key)
+        pairs = cache.triples.get(key)
         if pairs is None:
-            pairs = self._cache.add_triples(key)
+            pairs = cache.add_triples(key)
         if self.window == 1:
             return pairs
         return [
@@ -112,12 +113,15 @@ class TokenTemplates:
             f"+1+2:lower={behind.lower} {tokens[t + 2].lower}",
         ]
 
-    def _facts(self, token: Any) -> _Facts:
+    def _facts(self, cache: _Cache, token: Any) -> _Facts:
         """What is known of a token, looked up or made."""
         key = token if isinstance(token, str) else tuple(token)
-        return self._cache.facts.get(key) or self._cache.add_facts(key, self._make_facts(key))
+        facts = cache.facts.get(key)
+        if facts is None:
+            facts = cache.facts[key] = self._make_facts(cache, key)
+        return facts
 
-    def _make_facts(self, token: Token) -> _Facts:
+    def _make_facts(self, cache: _Cache, token: Token) -> _Facts:
         cells = (token,) if isinstance(token, str) else token
         if not all(isinstance(cell, str) for cell in cells):
             raise TypeError(f"expected words or tuples of strings, found {token!r}")
@@ -129,17 +133,13 @@ class TokenTemplates:
         others = range(len(cells)) if self.columns is None else self.columns
         kinds = [(f"column{at}=", cells[at]) for at in others if at != self.word]
         if self.shape:
-            kinds.insert(0, ("short=", short_shape(form)))
+            kinds.insert(0, (SHORT, short_shape(form)))
         own = ["word=" + word, "lower=" + lower, *_affixes(lower, self.affixes)]
         own += ["shape=" + form] if self.shape else []
         own += [name + value for name, value in kinds]
-        far = ["lower=" + lower, *(name + value for name, value in kinds)]
-        near = [*far, *_affixes(lower, min(self.affixes, _NEAR_AFFIXES))]
-        seen = [
-            tuple([f"{shift:+d}:{feature}" for feature in (near if abs(shift) == 1 else far)])
-            for shift in _shifts(self.window)
-        ]
-        return _Facts(tuple(own), seen, lower, self._cache.number(tuple(kinds)))
+        shared = ["lower=" + lower, *(name + value for name, value in kinds)]
+        seen = [tuple([f"{shift:+d}:{feature}" for feature in shared]) for shift in _shifts(self.window)]
+        return _Facts(tuple(own), seen, lower, cache.number(tuple(kinds)))
 
     def _outside(self) -> _Facts:
         seen: list[Features] = [(f"{shift:+d}:outside",) for shift in _shifts(self.window)]
@@ -174,33 +174,29 @@ class _Cache:
         self.triples: dict[tuple[int, int, int], list[str]] = {}
         self.kinds: list[tuple[tuple[str, str], ...]] = [()]
         self.numbers: dict[tuple[tuple[str, str], ...], int] = {}
+        self.lock = Lock()
 
     @property
     def size(self) -> int:
         return len(self.facts) + len(self.triples)
 
-    def add_facts(self, token: Token, facts: _Facts) -> _Facts:
-        self.facts[token] = facts
-        return facts
-
     def number(self, kind: tuple[tuple[str, str], ...]) -> int:
         """A number for this kind, by which triples are looked up faster than by strings."""
-        number = self.numbers.setdefault(kind, len(self.kinds))
-        if number == len(self.kinds):
-            self.kinds.append(kind)
+        with self.lock:
+            number = self.numbers.setdefault(kind, len(self.kinds))
+            if number == len(self.kinds):
+                self.kinds.append(kind)
         return number
 
     def add_triples(self, key: tuple[int, int, int]) -> list[str]:
-        """Pairs and triples of each column of kinds."""
+        """Pairs of each part of kinds, triples of short shapes."""
         before, token, behind = (self.kinds[number] for number in key)
         features: list[str] = []
         for at, (name, value) in enumerate(token):
             left, right = (side[at][1] if at < len(side) else "" for side in (before, behind))
-            features += [
-                f"-1+0:{name}{left} {value}",
-                f"+0+1:{name}{value} {right}",
-                f"-1+0+1:{name}{left} {value} {right}",
-            ]
+            features += [f"-1+0:{name}{left} {value}", f"+0+1:{name}{value} {right}"]
+            if name == SHORT:
+                features.append(f"-1+0+1:{name}{left} {value} {right}")
         self.triples[key] = features
         return features
 

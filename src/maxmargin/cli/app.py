@@ -16,7 +16,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Train and use taggers and classifiers with a large margin, and a certificate of how close to optimal they are.",
+    help="Train and use taggers and classifiers with a large margin, and a proof of how close to optimal they are.",
 )
 fit = typer.Typer(no_args_is_help=True, help="Train a model and write it to a file.")
 fit.command()(tagger)

@@ -40,7 +40,7 @@ class Kind:
         """Inputs and labels of a file; rows and sequences as wide as the model, or as said, or as the file."""
         if self.name == "columns":
             check_format(source, "conll")
-            return self.model.read(source)  # type: ignore[no-any-return]
+            return self.model.read(source)
         width = getattr(self.model, "n_features_in_", width)
         if self.name == "sequences":
             check_format(source, "svmhmm")
@@ -89,3 +89,20 @@ def check_format(source: str, expected: str) -> None:
     found = detect_format(source)
     if found != expected and not (found == "conll" and expected != "conll"):  # readers name the line themselves
         raise FormatError(source, None, f"expected {_DESCRIBED[expected]}, found {_DESCRIBED[found]}")
+
+
+def template_columns(
+    n_columns: int, label: int, word: int, others: list[int] | None
+) -> tuple[int, tuple[int, ...] | None]:
+    """Columns of a file as templates count them, the label being taken out: that of the word, and further ones."""
+    label %= n_columns
+
+    def counted(column: int, option: str) -> int:
+        if not -n_columns <= column < n_columns:
+            raise ValueError(f"{option} {column}: lines have {n_columns} columns, numbered 0 to {n_columns - 1}")
+        if column % n_columns == label:
+            raise ValueError(f"{option} {column}: this is the column of the label")
+        return column % n_columns - (column % n_columns > label)
+
+    columns = None if others is None else tuple(counted(column, "--column") for column in others)
+    return counted(word, "--word-column"), columns

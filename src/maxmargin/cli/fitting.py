@@ -57,6 +57,7 @@ def tagger(
     from maxmargin.cli import data, labels, training
     from maxmargin.estimators.column_tagger import ColumnTagger
     from maxmargin.estimators.tagger import SequenceTagger
+    from maxmargin.templates import TokenTemplates
 
     found = data.detect_format(train) if data_format is opt.Format.auto else data_format.value
     if found == "svmlight":
@@ -66,19 +67,19 @@ def tagger(
         "random_state": seed, "verbose": int(not quiet), "checkpoint": checkpoint,
     }  # fmt: skip
     if found == "conll":
-        at, templates = data.column_numbers(train, label_column, word_column, () if words_only else column)
-        model: SequenceTagger = ColumnTagger(
-            templates=data.make_templates(templates, window, affixes, shape, pairs), label_column=at, **common
-        )
-        kind = data.Kind(model, "columns")
+        kind = data.Kind(ColumnTagger(label_column=label_column, **common), "columns")
     else:
-        model = SequenceTagger(**common)
-        kind = data.Kind(model, "sequences", zero_based)
+        kind = data.Kind(SequenceTagger(**common), "sequences", zero_based)
     X, Y = kind.read(train)
+    if found == "conll":
+        word, columns = data.template_columns(len(X[0][0]) + 1, label_column, word_column, [] if words_only else column)
+        templates = TokenTemplates(window, affixes, shape, pairs, columns, word)
+        kind.model.set_params(templates=templates)
     scheme, Y, note = labels.constrain(constraints.value, Y)
     say(note, quiet or not note)
-    model.set_params(constraints=scheme, loss=labels.costs(loss, {label for y in Y for label in y}, labels.TAGGER_LOSSES))
-    say(f"{train}: {len(X)} sequences, {sum(map(len, Y))} tokens, {len({v for y in Y for v in y})} labels", quiet)
+    known = {label for y in Y for label in y}
+    kind.model.set_params(constraints=scheme, loss=labels.costs(loss, known, labels.TAGGER_LOSSES))
+    say(f"{train}: {len(X)} sequences, {sum(map(len, Y))} tokens, {len(known)} labels", quiet)
     training.fit(kind, X, Y, plan, quiet)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 from maxmargin.structures.constraints import bioes_constraints, repair_bio
@@ -35,8 +36,10 @@ def constrain(wanted: str, Y: list[list[Any]]) -> tuple[str | None, list[list[An
 
 
 def _prefixes(labels: Iterable[Any]) -> set[str]:
-    """The letters before hyphens; a label that is neither O nor has a hyphen stands for itself."""
-    return {label if label == "O" or "-" not in label else label.partition("-")[0] for label in labels} | set()
+    """What stands before the hyphens of labels."""
+    return {label.partition("-")[0] for label in labels if label == "O" or "-" in label} | {
+        f"{label} as a whole" for label in labels if label != "O" and "-" not in label
+    }
 
 
 def _bio(Y: list[list[Any]]) -> tuple[str, list[list[Any]], str]:
@@ -53,10 +56,7 @@ def _changes(Y: list[list[Any]], repaired: list[list[Any]]) -> int:
 def _obeys_bioes(labels: set[Any], Y: list[list[Any]]) -> bool:
     rules = bioes_constraints(sorted(labels))
     forbidden, start, end = set(rules.transitions), set(rules.start), set(rules.end)
-    return not any(
-        y and (y[0] in start or y[-1] in end or any(pair in forbidden for pair in zip(y, y[1:], strict=False)))
-        for y in Y
-    )
+    return not any(y and (y[0] in start or y[-1] in end or any(pair in forbidden for pair in pairwise(y))) for y in Y)
 
 
 def costs(text: str, labels: set[Any], names: tuple[str, ...]) -> Any:

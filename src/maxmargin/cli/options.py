@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import Annotated, Optional
+from enum import StrEnum
+from typing import Annotated
 
 import typer
 
@@ -17,27 +17,27 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show where in the program 
 Train = Annotated[str, typer.Argument(metavar="TRAIN", help="Training data, gzip or not; - for standard input.")]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model.")]
 Dev = Annotated[
-    Optional[str],  # noqa: UP045 - older versions of Typer do not know the other spelling
+    str | None,
     typer.Option("--dev", metavar="FILE", help="Development data: the best C on them is taken."),
 ]
 Tol = Annotated[float, typer.Option("--tol", help="Stop at this relative gap between objective and lower bound.")]
-MaxSeconds = Annotated[Optional[float], typer.Option("--max-seconds", help="Stop after this time.")]  # noqa: UP045
-Jobs = Annotated[Optional[int], typer.Option("--jobs", "-j", help="Threads; all cores by default.")]  # noqa: UP045
+MaxSeconds = Annotated[float | None, typer.Option("--max-seconds", help="Stop after this time.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all cores by default.")]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
 Checkpoint = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option("--checkpoint", metavar="FILE", help="Write the state of the fit here every minute."),
 ]
 Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint if it is there.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 
 
-class BoundName(str, Enum):
+class BoundName(StrEnum):
     margin = "margin"
     slack = "slack"
 
 
-class SlackName(str, Enum):
+class SlackName(StrEnum):
     linear = "linear"
     quadratic = "quadratic"
 
@@ -46,13 +46,13 @@ BoundOption = Annotated[BoundName, typer.Option("--bound", help="Margin or slack
 SlackOption = Annotated[SlackName, typer.Option("--slack", help="Linear or squared slacks.")]
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     auto = "auto"
     conll = "conll"
     svmhmm = "svmhmm"
 
 
-class ConstraintName(str, Enum):
+class ConstraintName(StrEnum):
     auto = "auto"
     none = "none"
     bio = "bio"

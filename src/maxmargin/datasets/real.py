@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from pathlib import Path
 
 import numpy as np
 
 from maxmargin._types import AnyArray, FloatArray
+from maxmargin.formats.conll import read_conll
 
 
 def data_folder(name: str) -> Path:
@@ -37,13 +37,5 @@ def load_conll2002(part: str = "train") -> tuple[list[list[tuple[str, str]]], li
 
     ``part`` is ``"train"``, ``"testa"``, ``"testb"`` or ``"train.first300"``.
     """
-    path = data_folder("conll2002_esp") / f"esp.{part}.gz"
-    sentences: list[list[tuple[str, str]]] = []
-    tags: list[list[str]] = []
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        for block in file.read().split("\n\n"):
-            rows = [line.split() for line in block.splitlines() if line.strip()]
-            if rows:
-                sentences.append([(word, pos) for word, pos, _ in rows])
-                tags.append([tag for _, _, tag in rows])
-    return sentences, tags
+    sentences, labels = read_conll(data_folder("conll2002_esp") / f"esp.{part}.gz")
+    return [[(word, pos) for word, pos in sentence] for sentence in sentences], labels

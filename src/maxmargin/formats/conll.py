@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any
+from typing import Any, overload
 
 from maxmargin.formats.streams import FormatError, Source, line_blocks, write_text
 
@@ -138,6 +138,18 @@ def labels_of(sentence: Sentence, column: int, source: Source) -> list[str]:
     if "" in labels:
         raise FormatError(source, sentence.line + labels.index(""), f"expected a label in column {column}, found none")
     return labels
+
+
+@overload
+def read_conll(
+    source: Source, *, label_column: int = -1, comments: bool = True, documents: bool = True
+) -> tuple[list[list[Token]], list[list[str]]]: ...
+
+
+@overload
+def read_conll(
+    source: Source, *, label_column: None, comments: bool = True, documents: bool = True
+) -> tuple[list[list[Token]], None]: ...
 
 
 def read_conll(

@@ -135,10 +135,9 @@ class OwnExamples(Examples):
     def _rows(self, ids: IntArray, psis: list[Any]) -> Planes:
         """Joint features of any form as CSR rows."""
         if all(type(psi) is tuple and len(psi) == 2 for psi in psis):  # the fast way in
-            indices, values = ([psi[part] for psi in psis] for part in (0, 1))
             try:
-                lengths = list(map(len, indices))
-                if lengths == list(map(len, values)):
+                lengths = [len(psi[0]) for psi in psis]
+                if lengths == [len(psi[1]) for psi in psis]:
                     return _stack(ids, psis, lengths)
             except TypeError:
                 pass  # named below

@@ -1,0 +1,59 @@
+"""Tables on standard output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from maxmargin.metrics import EntityScores
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", left: int = 1) -> None:
+    """A table whose first columns, so many as `left` says, hold words, and the others numbers."""
+    table = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False, show_edge=False)
+    for at, name in enumerate(columns):
+        table.add_column(name, justify="left" if at < left else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*row)
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:  # nothing is cut off in a file or a pipe
+        console = Console(highlight=False, markup=False, width=10_000)
+    console.print(table)
+
+
+def print_entities(scores: EntityScores) -> None:
+    """Overall and for each type."""
+    parts: list[tuple[str, Any]] = [("all", scores), *scores.types.items()]
+    rows = [
+        [name, *(f"{100 * share:.2f}" for share in (part.precision, part.recall, part.f1)),
+         *map(str, (part.n_true, part.n_predicted, part.n_right))]
+        for name, part in parts
+    ]  # fmt: skip
+    print_table(["entities", "precision %", "recall %", "F1", "true", "predicted", "right"], rows)
+
+
+#: Up to this many labels transitions are shown as a square table, else as a list of the strongest.
+_SQUARE_UP_TO = 14
+
+
+def print_transitions(labels: Sequence[Any], transitions: Sequence[dict[str, Any]]) -> None:
+    """Weights of transitions; those that are missing are forbidden."""
+    weights = {(row["from"], row["to"]): row["weight"] for row in transitions}
+    if len(labels) > _SQUARE_UP_TO:
+        strongest = sorted(weights.items(), key=lambda item: -abs(item[1]))[:20]
+        rows = [[_name(a, "start"), _name(b, "end"), f"{weight:.3f}"] for (a, b), weight in strongest]
+        print_table(["from", "to", "weight"], rows, "strongest transitions", left=2)
+        return
+    rows = [
+        [_name(a, "start"), *("·" if (a, b) not in weights else f"{weights[a, b]:.2f}" for b in [*labels, None])]
+        for a in [None, *labels]
+    ]
+    print_table(["from \\ to", *map(str, labels), "end"], rows, "transitions (· forbidden)")
+
+
+def _name(label: Any, outside: str) -> str:
+    return outside if label is None else str(label)

@@ -1,0 +1,139 @@
+"""``maxmargin predict`` and ``maxmargin evaluate``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from maxmargin.cli import options as opt
+from maxmargin.cli.messages import guarded, say
+
+#: Tokens that are tagged at a time, so that memory does not grow with the input.
+_BATCH = 50_000
+
+
+@guarded
+def predict(
+    model: opt.Model,
+    data: opt.Input,
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write; - to show.")] = "-",
+    scores: Annotated[bool, typer.Option("--scores", help="Write scores too.")] = False,
+    topk: Annotated[int | None, typer.Option("--topk", min=1, help="Write the k best instead of the best.")] = None,
+    zero_based: opt.ZeroBased = False,
+    debug: opt.Debug = False,
+) -> None:
+    """Label new data: columns get one more, sequences and rows a label per line.
+
+    Columns may have labels already, which are not looked at. With --topk k, columns and sequences get the k best
+    labellings side by side ("_" where there are fewer), rows the k best labels. With --scores, a comment before each
+    sequence gives the scores of its labellings; for rows, a tab-separated score for each label follows, named in the
+    first line, or with --topk each label is followed by its own.
+    """
+    from maxmargin.cli.data import check_format, load_model
+    from maxmargin.formats.streams import write_text
+
+    kind = load_model(model, zero_based)
+    if kind.name == "columns":
+        check_format(data, "conll")
+        texts = _columns(kind.model, data, scores, topk)
+    elif kind.name == "sequences":
+        texts = _sequences(kind.model, kind.read(data)[0], scores, topk)
+    else:
+        texts = _rows(kind.model, kind.read(data)[0], scores, topk)
+    with write_text(output) as file:
+        for text in texts:
+            file.write(text)
+
+
+def _columns(model: Any, source: str, scores: bool, topk: int | None) -> Iterator[str]:
+    from maxmargin.formats.conll import ColumnReader, Sentence, appended, without_column
+
+    reader, size, n_tokens = ColumnReader(source), 0, 0
+    batch: list[Sentence] = []
+
+    def tagged() -> Iterator[str]:
+        at = model.label_position(reader) if reader.n_columns else None
+        tokens = [s.tokens if at is None else without_column(s.tokens, at) for s in batch]
+        for sentence, (lines, comment) in zip(batch, _labellings(model, tokens, scores, topk), strict=True):
+            if comment and sentence.tokens:
+                sentence.before.append(comment)
+            yield appended(sentence, [reader.separator.join(line) for line in lines], reader.separator)
+
+    for sentence in reader:
+        batch.append(sentence)
+        size += len(sentence.tokens)
+        if size >= _BATCH:
+            yield from tagged()
+            n_tokens, size, batch = n_tokens + size, 0, []
+    yield from tagged()
+    if n_tokens + size == 0:
+        say(f"maxmargin: warning: {source} has no tokens")
+
+
+def _sequences(model: Any, X: Any, scores: bool, topk: int | None) -> Iterator[str]:
+    for lines, comment in _labellings(model, X, scores, topk):
+        yield f"{comment}\n" if comment else ""
+        yield "".join(" ".join(line) + "\n" for line in lines)
+
+
+def _labellings(model: Any, X: Any, scores: bool, topk: int | None) -> Iterator[tuple[list[list[str]], str]]:
+    """For every sequence its tokens' labels, one or k of them each, and a comment of their scores or nothing."""
+    if topk is None and not scores:
+        for y in model.predict(X):
+            yield [[str(label)] for label in y], ""
+        return
+    for x in X:
+        best = model.topk(x, topk or 1)
+        comment = "# scores " + " ".join(f"{score:.6g}" for _, score in best) if scores else ""
+        missing = [["_"] * len(best[0][0])] * ((topk or 1) - len(best))
+        columns = [[str(label) for label in y] for y, _ in best] + missing
+        yield [[*line] for line in zip(*columns, strict=True)], comment
+
+
+def _rows(model: Any, X: Any, scores: bool, topk: int | None) -> Iterator[str]:
+    import numpy as np
+
+    names = [str(label) for label in model.classes_.tolist()]
+    if topk is None and not scores:
+        yield "".join(f"{label}\n" for label in model.predict(X).tolist())
+        return
+    values = model.decision_function(X)
+    if values.ndim == 1:  # two labels: their scores, of which it is the difference
+        values = np.asarray(X @ model.coef_.T) + model.intercept_
+    order = np.argsort(-values, axis=1, kind="stable")[:, : topk or 1]
+    if topk is None:
+        yield "\t".join(["# label", *names]) + "\n"
+    for row, best in zip(values.tolist(), order.tolist(), strict=True):
+        if topk is None:
+            yield "\t".join([names[best[0]], *(f"{value:.6g}" for value in row)]) + "\n"
+        else:
+            yield " ".join(f"{names[k]}:{row[k]:.6g}" if scores else names[k] for k in best) + "\n"
+
+
+@guarded
+def evaluate(
+    model: opt.Model, data: opt.Input, as_json: opt.AsJson = False, zero_based: opt.ZeroBased = False,
+    debug: opt.Debug = False,
+) -> None:  # fmt: skip
+    """Compare predictions with the labels of a file: entities where labels form them, else right labels."""
+    from maxmargin.cli.data import load_model
+    from maxmargin.cli.scores import scores_of, unknown_labels
+    from maxmargin.cli.tables import print_entities
+
+    kind = load_model(model, zero_based)
+    X, Y = kind.read(data)
+    unknown = unknown_labels(kind.is_tagger, Y, kind.model.classes_)
+    if unknown:
+        shown = ", ".join(f"{label} ({n})" for label, n in unknown.most_common(10))
+        say(f"maxmargin: warning: {data} has labels that the model does not know, so they count as wrong: {shown}")
+    found = scores_of(kind.is_tagger, Y, kind.model.predict(X))
+    if as_json:
+        typer.echo(json.dumps({**found.as_dict(), "unknown_labels": dict(unknown)}, ensure_ascii=False, indent=2))
+        return
+    if found.entities is not None:
+        print_entities(found.entities)
+    what = f"tokens of {found.n_sequences} sequences" if found.n_sequences is not None else "rows"
+    typer.echo(f"{100 * found.accuracy:.2f} % right of {found.n_labels} {what}")
