@@ -159,7 +159,51 @@ def test_checkpoint_knows_all_that_matters(tmp_path):
         mm.SequenceTagger(**settings).resume(path, pairs, Y, sample_weight=weights[::-1])
     with pytest.raises(ValueError, match="its data"):
         mm.SequenceTagger(**settings, loss={0: 2.0}).resume(path, pairs, Y, sample_weight=weights)
+    never = [(a, b) for a in range(4) for b in range(4) if not any((y[:-1] == a)[y[1:] == b].any() for y in Y)]
+    with pytest.raises(ValueError, match="its data"):
+        mm.SequenceTagger(**settings, constraints=never[:1]).resume(path, pairs, Y, sample_weight=weights)
     assert mm.SequenceTagger(**settings).resume(path, pairs, Y, sample_weight=weights).stop_reason_ == "tol"
+
+
+def test_hard_margin_is_refused_only_where_there_is_none():
+    """Features of very different scale take large weights: that is no reason to call data not separable."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 2))
+    y = (X @ rng.normal(size=(2, 3))).argmax(axis=1)
+    cold = mm.MulticlassSVM(C=np.inf, fit_intercept=False).fit(X, y)
+    for C in (1.0, 1e4):
+        warm = mm.MulticlassSVM(C=C, fit_intercept=False, warm_start=True).fit(X, y).set_params(C=np.inf).fit(X, y)
+        assert warm.certificate_.primal == pytest.approx(cold.certificate_.primal, rel=2e-3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        for solver in ("auto", "nslack"):
+            tiny = mm.MulticlassSVM(C=np.inf, solver=solver, max_iter=200, max_seconds=3.0).fit(1e-5 * X, y)
+            assert tiny.certificate_.dual <= 1.1e10 * cold.certificate_.primal
+    swapped = y.copy()
+    swapped[:2] = (y[:2] + 1) % 3
+    with pytest.raises(ValueError, match="not separable"):
+        mm.MulticlassSVM(C=np.inf, fit_intercept=False).fit(np.r_[X, X[:2]], np.r_[y, swapped[:2]])
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e3, 1e6])
+def test_rounding_does_not_gather_in_the_lower_bound(scale):
+    """Large features and C make steps of very different sizes: the bound must still be one."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = np.round(rng.normal(size=(6, 1)) * 8) * scale
+        y = (X[:, 0] > 0).astype(int)
+        if len(set(y)) < 2:
+            continue
+        model = mm.MulticlassSVM(C=1e4, max_seconds=2.0).fit(X, y)
+        support = model.support_
+        u = support.planes.T @ support.alphas
+        gain, square = support.alphas @ support.values, u @ u
+        t = min(1.0, gain / square) if square else 1.0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            other = mm.MulticlassSVM(C=1e4, solver="bundle", tol=1e-9, max_seconds=2.0).fit(X, y)
+        assert model.certificate_.dual <= other.certificate_.primal * (1 + 1e-9)
+        assert t * gain - 0.5 * t * t * square <= other.certificate_.primal * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("slack", ["linear", "quadratic"])

@@ -14,29 +14,31 @@ from maxmargin.cli.messages import guarded, say
 def tagger(
     train: opt.Train,
     output: opt.Output,
-    C: Annotated[str, typer.Option("-C", help="Trade-off; several with commas between need --dev.")] = "0.1",
+    C: opt.TradeOff = "0.1",
     dev: opt.Dev = None,
     data_format: Annotated[
-        opt.Format, typer.Option("--format", help="conll: columns; svmhmm: TAG qid:N FEATURE:VALUE ...")
+        opt.Format, typer.Option("--format", metavar="NAME", help="conll, svmhmm or auto: see which.")
     ] = opt.Format.auto,
     label_column: Annotated[
-        int, typer.Option("--label-column", help="Column of the label, from 0; negative from the end.")
+        int, typer.Option("--label-column", metavar="N", help="Column of the label, from 0; negative from the end.")
     ] = -1,
     constraints: Annotated[
-        opt.ConstraintName, typer.Option("--constraints", help="Labels that must form spans; auto looks at them.")
+        opt.ConstraintName,
+        typer.Option("--constraints", metavar="NAME", help="none, bio, bioes or auto: see if labels form spans."),
     ] = opt.ConstraintName.auto,
     loss: Annotated[
-        str, typer.Option("--loss", help="hamming, hamming-share, zero-one, or costs: B-PER=2,I-PER=2")
+        str, typer.Option("--loss", metavar="LOSS", help="hamming, hamming-share, zero-one, or costs: B-PER=2,I-PER=2")
     ] = "hamming",
-    window: Annotated[int, typer.Option("--window", min=0, help="Neighbours looked at on each side.")] = 2,
-    affixes: Annotated[int, typer.Option("--affixes", min=0, help="Longest prefix and suffix.")] = 4,
+    window: Annotated[int, typer.Option("--window", metavar="N", min=0, help="Neighbours looked at on each side.")] = 2,
+    affixes: Annotated[int, typer.Option("--affixes", metavar="N", min=0, help="Longest prefix and suffix.")] = 4,
     shape: Annotated[bool, typer.Option("--shape/--no-shape", help="Shapes of words, as Xxxx.")] = True,
     pairs: Annotated[bool, typer.Option("--pairs/--no-pairs", help="Pairs and triples of neighbours.")] = True,
     column: Annotated[
-        list[int] | None, typer.Option("--column", help="A further column to use, from 0; repeatable; default all.")
+        list[int] | None,
+        typer.Option("--column", metavar="N", help="A further column to use; repeatable. [default: all]"),
     ] = None,
     words_only: Annotated[bool, typer.Option("--words-only", help="Use no further column.")] = False,
-    word_column: Annotated[int, typer.Option("--word-column", help="Column of the word.")] = 0,
+    word_column: Annotated[int, typer.Option("--word-column", metavar="N", help="Column of the word.")] = 0,
     zero_based: opt.ZeroBased = False,
     bound: opt.BoundOption = opt.BoundName.margin,
     slack: opt.SlackOption = opt.SlackName.linear,
@@ -87,9 +89,9 @@ def tagger(
 def multiclass(
     train: opt.Train,
     output: opt.Output,
-    C: Annotated[str, typer.Option("-C", help="Trade-off; several with commas between need --dev.")] = "1.0",
+    C: opt.TradeOff = "1.0",
     dev: opt.Dev = None,
-    loss: Annotated[str, typer.Option("--loss", help="zero-one, or costs of missing a label: 3=10,4=10")] = "zero-one",
+    loss: Annotated[str, typer.Option("--loss", metavar="LOSS", help="zero-one, or costs: 3=10,4=10")] = "zero-one",
     intercept: Annotated[bool, typer.Option("--intercept/--no-intercept", help="A constant feature.")] = True,
     zero_based: opt.ZeroBased = False,
     bound: opt.BoundOption = opt.BoundName.margin,

@@ -35,6 +35,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("default")
+                warnings.simplefilter("ignore", DeprecationWarning)
                 warnings.showwarning = lambda message, *_, **__: say(f"maxmargin: warning: {message}")
                 command(*args, **options)
         except BrokenPipeError:  # the reader of a pipe has had enough; the interpreter must not write again at its end

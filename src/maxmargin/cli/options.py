@@ -20,10 +20,11 @@ Dev = Annotated[
     str | None,
     typer.Option("--dev", metavar="FILE", help="Development data: the best C on them is taken."),
 ]
-Tol = Annotated[float, typer.Option("--tol", help="Stop at this relative gap between objective and lower bound.")]
-MaxSeconds = Annotated[float | None, typer.Option("--max-seconds", help="Stop after this time.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Threads; all cores by default.")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of everything random.")]
+TradeOff = Annotated[str, typer.Option("-C", metavar="X", help="Trade-off; several, X,X,X, need --dev.")]
+Tol = Annotated[float, typer.Option("--tol", metavar="X", help="Stop at this relative gap to the lower bound.")]
+MaxSeconds = Annotated[float | None, typer.Option("--max-seconds", metavar="X", help="Stop after this time.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads; all cores by default.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")]
 Checkpoint = Annotated[
     str | None,
     typer.Option("--checkpoint", metavar="FILE", help="Write the state of the fit here every minute."),
@@ -42,8 +43,8 @@ class SlackName(StrEnum):
     quadratic = "quadratic"
 
 
-BoundOption = Annotated[BoundName, typer.Option("--bound", help="Margin or slack re-scaling.")]
-SlackOption = Annotated[SlackName, typer.Option("--slack", help="Linear or squared slacks.")]
+BoundOption = Annotated[BoundName, typer.Option("--bound", metavar="NAME", help="margin or slack (re-scaling).")]
+SlackOption = Annotated[SlackName, typer.Option("--slack", metavar="NAME", help="linear or quadratic.")]
 
 
 class Format(StrEnum):

@@ -14,7 +14,7 @@ from maxmargin.metrics import EntityScores
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", left: int = 1) -> None:
     """A table whose first columns, so many as `left` says, hold words, and the others numbers."""
-    table = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False, show_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for at, name in enumerate(columns):
         table.add_column(name, justify="left" if at < left else "right", no_wrap=True)
     for row in rows:
@@ -22,6 +22,8 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: st
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:  # nothing is cut off in a file or a pipe
         console = Console(highlight=False, markup=False, width=10_000)
+    if title:
+        console.print(title)
     console.print(table)
 
 
@@ -49,7 +51,10 @@ def print_transitions(labels: Sequence[Any], transitions: Sequence[dict[str, Any
         print_table(["from", "to", "weight"], rows, "strongest transitions", left=2)
         return
     rows = [
-        [_name(a, "start"), *("·" if (a, b) not in weights else f"{weights[a, b]:.2f}" for b in [*labels, None])]
+        [
+            _name(a, "start"),
+            *("·" if (a, b) not in weights else f"{round(weights[a, b], 2) + 0.0:.2f}" for b in [*labels, None]),
+        ]
         for a in [None, *labels]
     ]
     print_table(["from \\ to", *map(str, labels), "end"], rows, "transitions (· forbidden)")

@@ -50,12 +50,15 @@ def predict(
 
 def _columns(model: Any, source: str, scores: bool, topk: int | None) -> Iterator[str]:
     from maxmargin.formats.conll import ColumnReader, Sentence, appended, without_column
+    from maxmargin.formats.streams import FormatError
 
-    reader, size, n_tokens = ColumnReader(source), 0, 0
+    reader, size = ColumnReader(source), 0
     batch: list[Sentence] = []
 
     def tagged() -> Iterator[str]:
-        at = model.label_position(reader) if reader.n_columns else None
+        if not reader.n_columns:
+            raise FormatError(source, None, "expected a line of columns for each token, found no tokens")
+        at = model.label_position(reader)
         tokens = [s.tokens if at is None else without_column(s.tokens, at) for s in batch]
         for sentence, (lines, comment) in zip(batch, _labellings(model, tokens, scores, topk), strict=True):
             if comment and sentence.tokens:
@@ -67,10 +70,8 @@ def _columns(model: Any, source: str, scores: bool, topk: int | None) -> Iterato
         size += len(sentence.tokens)
         if size >= _BATCH:
             yield from tagged()
-            n_tokens, size, batch = n_tokens + size, 0, []
+            batch, size = [], 0
     yield from tagged()
-    if n_tokens + size == 0:
-        say(f"maxmargin: warning: {source} has no tokens")
 
 
 def _sequences(model: Any, X: Any, scores: bool, topk: int | None) -> Iterator[str]:

@@ -142,19 +142,34 @@ def decode(data: bytes, source: Source, first_line: int = 1) -> str:
 def write_text(target: Source) -> Iterator[TextIO]:
     """A UTF-8 text file that takes its place only when it is whole; standard output for ``"-"``."""
     if is_standard(target):
-        yield sys.stdout
         sys.stdout.flush()
+        output: Any = getattr(sys.stdout, "buffer", None)
+        if output is None:  # something that only takes text has been put in its place
+            yield sys.stdout
+            return
+        with _text(output) as text:
+            yield text
+        output.flush()
         return
     check_writable(target)
     if _is_device(target):
         with open(target, "w", encoding="utf-8", newline="\n") as file:
             yield file
         return
-    with replacing(target) as raw:
-        text = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+    with replacing(target) as raw, _text(raw) as text:
+        yield text
+
+
+@contextmanager
+def _text(raw: Any) -> Iterator[TextIO]:
+    """UTF-8 text over a binary file that stays open, whatever the locale says."""
+    text = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+    try:
         yield text
         text.flush()
-        text.detach()
+    finally:
+        with suppress(OSError, ValueError):
+            text.detach()
 
 
 def check_writable(target: Source) -> None:

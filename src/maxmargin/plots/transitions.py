@@ -90,7 +90,9 @@ class TransitionDisplay:
         for (row, column), weight in np.ndenumerate(self.weights):
             if np.isfinite(weight):
                 colour = "white" if abs(weight) > 0.6 * limit else "black"
-                ax.text(column, row, f"{weight:.2f}", ha="center", va="center", fontsize=size, color=colour)
+                ax.text(
+                    column, row, f"{round(weight, 2) + 0.0:.2f}", ha="center", va="center", fontsize=size, color=colour
+                )
 
     def _name_axes(self, ax: Any, size: float) -> None:
         ticks = range(len(self.weights))

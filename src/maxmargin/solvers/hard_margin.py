@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog
 
+from maxmargin._types import FloatArray
+from maxmargin.planes import Planes
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.solvers.working_sets import WorkingSets
@@ -12,9 +16,12 @@ from maxmargin.solvers.working_sets import WorkingSets
 MOST_SWEEPS = 6
 #: Constraints may be violated by this share of the required margin, which is rounding.
 FEASIBLE_WITHIN = 1e-9
-#: Budgets grow by this factor, and in all by no more than …
+#: Budgets grow by this factor; beyond the first total it is asked whether they can ever be enough, beyond the second
+#: they stay.
 BUDGET_FACTOR = 4.0
-MOST_GROWTH = 1e9
+SUSPICIOUS_GROWTH, MOST_GROWTH = 1e9, 1e18
+#: Margin, relative to the largest entry of each feature, below which data count as not separable.
+LEAST_MARGIN = 1e-9
 
 
 class NotSeparableError(ValueError):
@@ -24,22 +31,45 @@ class NotSeparableError(ValueError):
         short = int((problem.hinges > 0).sum())
         super().__init__(
             f"the data are not separable: no weights give every one of the {problem.n_examples} examples its margin "
-            f"({short} fall short at present, and the dual grows without end), so C=inf has no solution; give a "
-            f"finite C, for instance C=1.0"
+            f"({short} fall short at present, and a linear program over the planes found so far has no solution), so "
+            f"C=inf has no solution; give a finite C, for instance C=1.0"
         )
 
 
 def grow_budgets(problem: Problem, state: State, sets: WorkingSets, first_budget: float, at_once: bool = False) -> bool:
     """A hard margin has no budget: where the truth's share is used up (or at once), all budgets grow. Whether they did.
 
-    `first_budget` is where they began: after growth without end, the dual has no bound and the margins no solution.
+    `first_budget` is where they began. Growth without end is how a dual without bound looks; whether it is one is
+    decided by a linear program over the planes held.
     """
     if not at_once and (sets.alpha[sets.first] > 0.1 * sets.budget).all():
         return False
-    if sets.budget.max() > MOST_GROWTH * first_budget * problem.objective.weights.max():
+    growth = sets.budget.max() / (first_budget * problem.objective.weights.max())
+    if growth > SUSPICIOUS_GROWTH and not separable(*sets.held_planes(), problem.dim):
         raise NotSeparableError(problem, state)
+    if growth > MOST_GROWTH:
+        return False
     sets.set_budgets(BUDGET_FACTOR * sets.budget)
     return True
+
+
+def separable(planes: Planes, values: FloatArray, dim: int) -> bool:
+    """Whether any w has a·w > 0 for all planes with b > 0: max t where a·w ≥ t b, |w_f| ≤ 1 / max |a_f|, t ≤ 1.
+
+    The bounds on w make the answer independent of the scale of each feature.
+    """
+    rows = planes.matrix(dim)[values > 0]
+    largest = abs(rows).max(axis=0).toarray().ravel()
+    used = np.flatnonzero(largest)
+    scaled = rows[:, used] @ sp.diags_array(1.0 / largest[used])
+    program = linprog(
+        np.append(np.zeros(len(used)), -1.0),
+        A_ub=sp.hstack([-scaled, sp.csr_array(values[values > 0][:, None])]),
+        b_ub=np.zeros(rows.shape[0]),
+        bounds=[(-1.0, 1.0)] * len(used) + [(0.0, 1.0)],
+        method="highs",
+    )
+    return bool(program.status == 0 and -program.fun > LEAST_MARGIN)
 
 
 def feasible_scale(problem: Problem, state: State) -> None:

@@ -63,6 +63,13 @@ class ProximalState(ComposedState):
             return np.zeros_like(self.w)
         return self.rho * self.w - (self.rho - 1.0) * self.z
 
+    def sum_anew(self) -> FloatArray:
+        """u from the planes themselves, and w by (*), so that rounding neither gathers nor enters a certificate."""
+        u = self.sets.combination()
+        if np.isfinite(self.rho):
+            self.w = ((self.rho - 1.0) * self.z + u) / self.rho
+        return u
+
     def move_centre(self, rho: float, move: bool = True) -> None:
         """z := w (or stays) and a new ρ at fixed α; w follows from (*)."""
         u = self.dual_sum()
@@ -127,6 +134,8 @@ class ProximalWorkingSets(Solver):
     pass_operations: float = 3e4  # … a pass cost beside their nonzeros, which matters for small problems
 
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> ProximalState:
+        if problem.objective.hard:  # budgets grow from the planes of the first mini-batches: no warm start
+            start = None
         return ProximalState(problem, seed, start, self.most_slots, self.first_sweeps)
 
     def adapt(self, problem: Problem, state: ProximalState, seed: int = 0) -> State:
@@ -171,8 +180,9 @@ class ProximalWorkingSets(Solver):
         elif np.isinf(state.rho):
             self._begin_from_weights(problem, state)
         state.clock += 1
+        u = state.sum_anew()
         self._decode(problem, state, problem.everyone)
-        self._certify(problem, state)
+        self._certify(problem, state, u)
 
     def _improve(self, problem: Problem, state: ProximalState) -> None:
         """Insert the planes found last, move the centre, work on what is cached."""
@@ -251,9 +261,9 @@ class ProximalWorkingSets(Solver):
 
     # ------------------------------------------------------------------ certificate
 
-    def _certify(self, problem: Problem, state: ProximalState) -> None:
+    def _certify(self, problem: Problem, state: ProximalState, u: FloatArray) -> None:
         """Primal at w, dual at α (scaled as is best); keeps the best of both."""
-        objective, u = problem.objective, state.dual_sum()
+        objective = problem.objective
         state.sets.raise_hinges(problem, state.w)
         state.raise_dual(objective.dual(state.sets.gain(), float(u @ u), state.sets.masses()))
         if objective.hard:

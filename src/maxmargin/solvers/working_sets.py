@@ -203,15 +203,25 @@ class WorkingSets:
         examples, slots = self._held()
         active = self.alpha[slots] > 0
         examples, slots = examples[active], slots[active]
-        start, stop = self.start[slots], self.stop[slots]
-        lengths = stop - start
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
-        spans = np.repeat(start - indptr[:-1], lengths) + np.arange(indptr[-1])
-        codes = [self.index[s - n : s].astype(np.int32) for s, n in zip(start, self.code_length[examples], strict=True)]
+        starts = self.start[slots]
+        lengths = self.code_length[examples]
+        codes = [self.index[s - n : s].astype(np.int32) for s, n in zip(starts, lengths, strict=True)]
         return {
             "example": examples, "alpha": self.alpha[slots], "value": self.value[slots], "key": self.key[slots],
-            "codes": codes, "planes": Planes(indptr, self.index[spans], self.entry[spans]),
+            "codes": codes, "planes": self._planes(slots),
         }  # fmt: skip
+
+    def held_planes(self) -> tuple[Planes, FloatArray]:
+        """All planes held, and their values b."""
+        _, slots = self._held()
+        return self._planes(slots), self.value[slots]
+
+    def _planes(self, slots: IntArray) -> Planes:
+        """The entries of these slots, one row each."""
+        start, lengths = self.start[slots], self.stop[slots] - self.start[slots]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        at = np.repeat(start - indptr[:-1], lengths) + np.arange(indptr[-1])
+        return Planes(indptr, self.index[at], self.entry[at])
 
     def nbytes(self) -> int:
         """Memory held now."""

@@ -372,7 +372,9 @@ class ChainExamples(Examples):
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         rows = [array for part in (self.rows, self.edges) if part is not None for array in part.arrays()]
-        return *rows, self.code_offsets, self.labels, self.structure.costs_, self.units
+        s = self.structure
+        allowed = s.allowed_, s.start_allowed_, s.end_allowed_
+        return *rows, self.code_offsets, self.labels, s.costs_, self.units, *allowed
 
 
 _NO_ROWS = np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0)

@@ -1,0 +1,130 @@
+"""ColumnTagger: sentences in, labels out; templates are part of the model."""
+
+import random
+
+import numpy as np
+import pytest
+
+import maxmargin as mm
+from maxmargin.formats import FormatError
+
+
+def sentences(n, seed=0, columns=2):
+    """Names, some of two words, among words in lower case."""
+    rng = random.Random(seed)
+    X, Y = [], []
+    for _ in range(n):
+        x, y = [], []
+        for _ in range(rng.randint(1, 5)):
+            if rng.random() < 0.4:
+                x += [(rng.choice(["Ana", "Tom", "Mia"]), "NP"), (rng.choice(["Silva", "Baker"]), "NP")]
+                y += ["B-PER", "I-PER"]
+            else:
+                x.append((rng.choice(["sings", "walks", "and", "in"]), "X"))
+                y.append("O")
+        X.append([token[:columns] if columns > 1 else token[0] for token in x])
+        Y.append(y)
+    return X, Y
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param(check, id=f"{columns}: {name}")
+        for columns in (1, 2)
+        for name, check in mm.structured_estimator_checks(mm.ColumnTagger(), *sentences(20, columns=columns))
+    ],
+)
+def test_structured_checks(check):
+    check()
+
+
+def test_it_is_a_sequence_tagger_over_its_features():
+    X, Y = sentences(30)
+    templates = mm.TokenTemplates(window=1, affixes=2)
+    tagger = mm.ColumnTagger(templates=templates, constraints="bio").fit(X, Y)
+    features = [templates(x) for x in X]
+    plain = mm.SequenceTagger(constraints="bio").fit(features, Y)
+    np.testing.assert_array_equal(tagger.coef_, plain.coef_)
+    assert tagger.n_columns_in_ == 2
+    assert tagger.predict(X) == plain.predict(features)
+    assert tagger.topk(X[0], 3) == plain.topk(features[0], 3)
+    assert str(tagger.explain(X[0])) == str(plain.explain(features[0]))
+    assert tagger.score(X, Y) == 1.0
+    path = mm.regularization_path(tagger, X, Y, [0.01, 0.1])
+    assert [model.n_columns_in_ for model in path] == [2, 2]
+    assert path[1].predict(X) == Y
+
+
+def test_unseen_words_are_tagged_by_what_they_look_like():
+    X, Y = sentences(60)
+    tagger = mm.ColumnTagger().fit(X, Y)
+    assert tagger.predict([[("Eva", "NP"), ("Reed", "NP"), ("runs", "X")]]) == [["B-PER", "I-PER", "O"]]
+
+
+@pytest.mark.parametrize("templates", [mm.TokenTemplates(), mm.TokenTemplates(1, 2, False, False, (1,), 0)])
+def test_save_and_load(tmp_path, templates):
+    X, Y = sentences(20)
+    tagger = mm.ColumnTagger(templates=templates, label_column=0, constraints="bio").fit(X, Y)
+    tagger.save(tmp_path / "m.mm")
+    again = mm.load(tmp_path / "m.mm")
+    assert type(again) is mm.ColumnTagger
+    assert again.templates == templates
+    assert (again.label_column, again.n_columns_in_) == (0, 2)
+    assert again.predict(X) == tagger.predict(X)
+    np.testing.assert_array_equal(again.coef_, tagger.coef_)
+
+
+def test_any_function_of_a_sentence_makes_features():
+    X, Y = sentences(20, columns=1)
+    tagger = mm.ColumnTagger(templates=lambda words: [[word[0]] for word in words]).fit(X, Y)
+    assert tagger.predict([["Adam", "Smith"]]) == [["B-PER", "I-PER"]]
+
+
+@pytest.mark.parametrize(
+    ("X", "sentence"),
+    [
+        ([[("a", "b")], ["c"]], r"X\[1\], token 0: 1 columns, expected 2"),
+        ([["a"], "b c"], r"X\[1\]: expected a list of words"),
+        ([["a"], [3]], r"X\[1\], token 0: expected a word or a tuple of columns, found 3"),
+        ([["a"], 3], r"X\[1\]: expected a list of words"),
+        ([[("a", 1)], [("b", 2)]], r"X\[0\]: expected words or tuples of strings"),
+    ],
+)
+def test_bad_sentences(X, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        mm.ColumnTagger().fit(X, [["x"], ["y"]])
+
+
+def test_bad_parameters_and_widths():
+    X, Y = sentences(20)
+    with pytest.raises(ValueError, match="templates must be a TokenTemplates"):
+        mm.ColumnTagger(templates="window").fit(X, Y)
+    with pytest.raises(ValueError, match="label_column must be a whole number"):
+        mm.ColumnTagger(label_column="last").fit(X, Y)
+    tagger = mm.ColumnTagger().fit(X, Y)
+    for call in (lambda: tagger.predict([["a"]]), lambda: tagger.topk(["a"], 2), lambda: tagger.explain(["a"])):
+        with pytest.raises(ValueError, match=r"X\[0\], token 0: 1 columns, expected 2"):
+            call()
+    assert tagger.predict([[]]) == [[]]
+
+
+def test_read(tmp_path):
+    path = tmp_path / "f.conll"
+    path.write_text("B-PER Ana NP\nO sings V\n")
+    tagger = mm.ColumnTagger(label_column=0)
+    X, Y = tagger.read(path)
+    assert (X, Y) == ([[("Ana", "NP"), ("sings", "V")]], [["B-PER", "O"]])
+    tagger.fit(X, Y)
+    path.write_text("Ana NP\n")
+    with pytest.raises(FormatError, match="expected 3 columns, one of them labels, found 2"):
+        tagger.read(path)
+    path.write_text("\nAna\n")
+    with pytest.raises(FormatError, match=r"f.conll:2: expected 2 columns as in training, or 3 with labels, found 1"):
+        tagger.read(path)
+    path.write_text("")
+    with pytest.raises(FormatError, match="found no tokens"):
+        tagger.read(path)
+    path.write_text("Ana\n")
+    with pytest.raises(FormatError, match="at least one more column"):
+        mm.ColumnTagger().read(path)
