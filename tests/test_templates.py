@@ -121,7 +121,9 @@ def test_the_cache_does_not_show(monkeypatch):
 
 def test_threads_share_a_cache():
     rng = np.random.default_rng(0)
-    sentences = [[("".join(rng.choice(list("aB1-"), 4)), f"c{rng.integers(40)}") for _ in range(20)] for _ in range(300)]
+    sentences = [
+        [("".join(rng.choice(list("aB1-"), 4)), f"c{rng.integers(40)}") for _ in range(20)] for _ in range(300)
+    ]
     alone = mm.TokenTemplates()
     shared = mm.TokenTemplates()
     with ThreadPoolExecutor(8) as pool:

@@ -32,8 +32,8 @@ def test_sentences_and_labels(file):
 def test_any_column_is_the_label(file, column):
     X, Y = read_conll(file("a b c\n"), label_column=column)
     columns = ["a", "b", "c"]
-    assert Y == [[columns.pop(column)]]
-    assert X == [[tuple(columns)]]
+    assert [[columns.pop(column)]] == Y
+    assert [[tuple(columns)]] == X
 
 
 def test_without_labels(file):

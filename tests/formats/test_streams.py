@@ -9,8 +9,7 @@ import types
 
 import pytest
 
-from maxmargin.formats import FormatError
-from maxmargin.formats import streams
+from maxmargin.formats import FormatError, streams
 from maxmargin.formats.streams import check_writable, first_bytes, line_blocks, read_bytes, write_text
 
 

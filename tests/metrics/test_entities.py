@@ -95,7 +95,23 @@ def test_scores_by_hand():
     assert (scores.types["L"].precision, scores.types["L"].recall) == (1.0, 0.5)
     assert scores.types["L"].f1 == pytest.approx(2 / 3)
     assert str(scores).splitlines()[1].split() == (
-        "L precision 100.00 % recall 50.00 % F1 66.67 (1 right, 1 predicted, 2 true)".split()
+        [
+            "L",
+            "precision",
+            "100.00",
+            "%",
+            "recall",
+            "50.00",
+            "%",
+            "F1",
+            "66.67",
+            "(1",
+            "right,",
+            "1",
+            "predicted,",
+            "2",
+            "true)",
+        ]
     )
     assert entity_f1_score(Y, Y) == 1.0
     assert entity_f1_score([["O"]], [["O"]]) == 0.0

@@ -1,0 +1,141 @@
+"""``maxmargin fit``: the model it writes is the one Python would fit with the same options."""
+
+import gzip
+
+import numpy as np
+import pytest
+
+import maxmargin as mm
+from maxmargin.cli import labels
+from maxmargin.formats import read_conll, read_svmhmm, read_svmlight
+
+
+def test_a_tagger_of_columns(run, files):
+    result = run("fit", "tagger", "train.conll", "-o", "m.mm", "-C", "0.5", "--tol", "1e-3", "--seed", "3")
+    assert result.code == 0, result.err
+    assert result.out == ""
+    assert "60 sequences" in result.err
+    assert "stopped: tol" in result.err
+    model = mm.load("m.mm")
+    X, Y = read_conll("train.conll")
+    expected = mm.ColumnTagger(C=0.5, tol=1e-3, random_state=3, constraints="bio").fit(X, Y)
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert model.get_params()["constraints"] == "bio"
+    assert model.verbose == 0
+
+
+def test_template_options(run, files):
+    arguments = ["--window", 1, "--affixes", 2, "--no-shape", "--no-pairs", "--words-only", "--jobs", 1]
+    assert run("fit", "tagger", "train.conll", "-o", "m.mm", "-q", *arguments).code == 0
+    assert mm.load("m.mm").templates == mm.TokenTemplates(1, 2, False, False, (), 0)
+    # The label first: columns are named as in the file, and counted without it in the model.
+    (files / "first.conll").write_text("".join(
+        " ".join([*line.split()[::-1], "extra"]) + "\n" if line else "\n"
+        for line in (files / "train.conll").read_text().splitlines()
+    ))  # fmt: skip
+    more = ["--label-column", 0, "--word-column", 2, "--column", -1, "--column", 1]
+    assert run("fit", "tagger", "first.conll", "-o", "m.mm", "-q", *more).code == 0
+    model = mm.load("m.mm")
+    assert model.templates == mm.TokenTemplates(columns=(2, 0), word=1)
+    assert model.label_column == 0
+    assert model.classes_.tolist() == ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
+
+
+def test_a_tagger_of_sequences(run, files):
+    assert run("fit", "tagger", "train.hmm", "-o", "m.mm", "-C", "1").code == 0
+    X, Y = read_svmhmm("train.hmm")
+    np.testing.assert_array_equal(mm.load("m.mm").coef_, mm.SequenceTagger(C=1.0).fit(X, Y).coef_)
+
+
+def test_multiclass(run, files):
+    options = ["-C", "2", "--loss", "1=3,2=0.5", "--no-intercept", "--bound", "slack", "--slack", "quadratic"]
+    result = run("fit", "multiclass", "train.svm", "-o", "m.mm", *options)
+    assert result.code == 0, result.err
+    assert "90 rows, 3 features, 3 labels" in result.err
+    X, y = read_svmlight("train.svm")
+    expected = mm.MulticlassSVM(
+        C=2.0, loss={1: 3.0, 2: 0.5}, fit_intercept=False, bound="slack", slack="quadratic"
+    ).fit(X, y)
+    np.testing.assert_array_equal(mm.load("m.mm").coef_, expected.coef_)
+
+
+def test_gzip_and_standard_input(run, files):
+    data = (files / "train.conll").read_bytes()
+    (files / "packed").write_bytes(gzip.compress(data))
+    for name, given in (("packed", None), ("-", data), ("-", gzip.compress(data))):
+        assert run("fit", "tagger", name, "-o", f"{len(given or b'')}.mm", "-q", input=given).code == 0
+    found = [mm.load(path).coef_ for path in sorted(files.glob("*.mm"))]
+    assert len(found) == 3
+    for other in found[1:]:
+        np.testing.assert_array_equal(other, found[0])
+
+
+@pytest.mark.parametrize(("what", "train", "dev"), [
+    ("tagger", "train.conll", "test.conll"), ("tagger", "train.hmm", "test.hmm"), ("multiclass", "train.svm", "test.svm"),
+])  # fmt: skip
+def test_the_best_C_on_development_data_is_taken(run, files, what, train, dev):
+    result = run("fit", what, train, "-o", "m.mm", "-C", "10,1e-7,0.1", "--dev", dev)
+    assert result.code == 0, result.err
+    lines = [line for line in result.err.splitlines() if "of labels right, gap" in line]
+    assert [line.split(":")[0] for line in lines] == ["C = 1e-07", "C = 0.1", "C = 10"]
+    assert ("F1" in result.err) == (train == "train.conll")
+    assert mm.load("m.mm").C != 1e-7
+    single = run("fit", what, train, "-o", "m.mm", "--dev", dev)
+    assert f"{dev}: " in single.err
+
+
+def test_a_tie_takes_the_smaller_C(run, files):
+    assert run("fit", "multiclass", "train.svm", "-o", "m.mm", "-C", "1,1.0000001", "--dev", "train.svm").code == 0
+    assert mm.load("m.mm").C == 1.0
+
+
+def test_checkpoint_and_resume(run, files):
+    common = ["fit", "tagger", "train.conll", "-o", "m.mm", "--checkpoint", "c.npz", "--resume"]
+    assert run(*common, "--tol", "0.3").code == 0
+    rough = mm.load("m.mm")
+    assert run(*common, "--tol", "1e-4").code == 0
+    fine = mm.load("m.mm")
+    assert run("fit", "tagger", "train.conll", "-o", "m.mm", "--tol", "1e-4").code == 0
+    np.testing.assert_array_equal(fine.coef_, mm.load("m.mm").coef_)
+    assert rough.n_iter_ < fine.n_iter_
+    other = run(*common, "-C", "7")
+    assert other.code == 1
+    assert "belongs to another run: its C is" in other.err
+
+
+def test_max_seconds_and_quiet(run, files):
+    result = run("fit", "tagger", "train.conll", "-o", "m.mm", "--tol", "1e-12", "--max-seconds", "0.05", "--quiet")
+    assert (result.code, result.out, result.err) == (0, "", "")
+    assert mm.load("m.mm").stop_reason_ == "max_seconds"
+
+
+BIO = [["B-P", "I-P", "O"]] * 20
+BIOES = [["B-P", "E-P", "O", "S-P"]]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "Y", "scheme", "note"),
+    [
+        ("auto", BIO, "bio", "constraints: bio"),
+        ("auto", [*BIO, ["I-P", "O", "O"]], "bio", "constraints: bio; 1 I- that continued nothing made B-"),
+        ("auto", [["I-P", "I-P", "B-P", "O", "I-P"]], None, ""),
+        ("bio", [["I-P", "O"]], "bio", "constraints: bio; 1 I-"),
+        ("auto", BIOES, "bioes", "constraints: bioes"),
+        ("auto", [*BIOES, ["I-P", "O"]], None, ""),
+        ("auto", [["N", "V"]], None, ""),
+        ("auto", [["B", "I", "O"]], None, ""),
+        ("auto", [[1, 2]], None, ""),
+        ("none", BIO, None, ""),
+    ],
+)
+def test_constraints(wanted, Y, scheme, note):
+    found, repaired, said = labels.constrain(wanted, Y)
+    assert found == scheme
+    assert said.startswith(note)
+    assert bool(said) == bool(note)
+    assert repaired == ([mm.repair_bio(y) for y in Y] if scheme == "bio" else Y)
+
+
+def test_chosen_constraints_reach_the_model(run, files):
+    assert run("fit", "tagger", "train.conll", "-o", "m.mm", "-q", "--constraints", "none").code == 0
+    assert mm.load("m.mm").constraints is None
