@@ -6,7 +6,6 @@ depends on the one before, so a tagger that knows about neighbours can do better
 
 from pathlib import Path
 
-import joblib
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.model_selection import train_test_split
@@ -56,15 +55,15 @@ def main():
     )
 
     OUTPUT.mkdir(exist_ok=True)
-    model = OUTPUT / "tagger.joblib"  # like any scikit-learn estimator; load only files you trust
-    joblib.dump(tagger, model)
-    same = joblib.load(model).predict(X_test) == tagger.predict(X_test)
+    model = OUTPUT / "tagger.mm"
+    tagger.save(model)
+    same = mm.load(model).predict(X_test) == tagger.predict(X_test)
 
     picture = OUTPUT / "convergence.png"
     mm.ConvergenceDisplay.from_estimator(tagger, x="iteration").figure_.savefig(picture, dpi=150)
 
     heading("Files")
-    print(f"{model}    the model; loaded again it predicts {'the same' if same else 'SOMETHING ELSE'}")
+    print(f"{model}        the model; loaded again it predicts {'the same' if same else 'SOMETHING ELSE'}")
     print(f"{picture}  objective, lower bound and gap, step by step")
     if not same:
         raise SystemExit("the loaded model does not predict what the saved one did")

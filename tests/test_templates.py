@@ -17,8 +17,14 @@ from maxmargin.templates import short_shape, word_shape
 
 @pytest.mark.parametrize(
     ("word", "shape", "short"),
-    [("Oslo", "Xxxx", "Xx"), ("McX-12,5", "XxX-dd,d", "XxX-d,d"), ("", "", ""), ("ÑandúßΣ", "XxxxxxX", "XxX"), ("٣", "d", "d")],
-)  # fmt: skip
+    [
+        ("Oslo", "Xxxx", "Xx"),
+        ("McX-12,5", "XxX-dd,d", "XxX-d,d"),
+        ("", "", ""),
+        ("ÑandúßΣ", "XxxxxxX", "XxX"),
+        ("٣", "d", "d"),
+    ],
+)
 def test_shapes(word, shape, short):
     assert word_shape(word) == shape
     assert short_shape(shape) == short

@@ -181,8 +181,8 @@ def test_a_real_process(files, tmp_path):
     def shell(command):
         program = f"{sys.executable} -W error -m maxmargin.cli"
         return subprocess.run(
-            f"maxmargin() {{ {program} \"$@\"; }}; {command}", shell=True, cwd=tmp_path, capture_output=True, check=False
-        )  # fmt: skip
+            f'maxmargin() {{ {program} "$@"; }}; {command}', shell=True, cwd=tmp_path, capture_output=True, check=False
+        )
 
     fit = shell("gzip -c train.conll | maxmargin fit tagger - -o m.mm")
     assert (fit.returncode, fit.stdout) == (0, b""), fit.stderr

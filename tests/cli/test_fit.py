@@ -8,6 +8,7 @@ import pytest
 import maxmargin as mm
 from maxmargin.cli import labels
 from maxmargin.formats import read_conll, read_svmhmm, read_svmlight
+from maxmargin.metrics import entity_f1_score, token_accuracy
 
 
 def test_a_tagger_of_columns(run, files):
@@ -70,18 +71,33 @@ def test_gzip_and_standard_input(run, files):
         np.testing.assert_array_equal(other, found[0])
 
 
-@pytest.mark.parametrize(("what", "train", "dev"), [
-    ("tagger", "train.conll", "test.conll"), ("tagger", "train.hmm", "test.hmm"), ("multiclass", "train.svm", "test.svm"),
-])  # fmt: skip
-def test_the_best_C_on_development_data_is_taken(run, files, what, train, dev):
-    result = run("fit", what, train, "-o", "m.mm", "-C", "10,1e-7,0.1", "--dev", dev)
+@pytest.mark.parametrize(("what", "kind"), [("tagger", "conll"), ("tagger", "hmm"), ("multiclass", "svm")])
+def test_the_best_C_on_development_data_is_taken(run, files, what, kind):
+    """Development data with wrong labels, so that the scores differ."""
+    train, dev, Cs = f"train.{kind}", f"dev.{kind}", [1e-4, 1e-2, 1.0]
+    read = {"conll": read_conll, "hmm": read_svmhmm, "svm": read_svmlight}[kind]
+    lines = (files / train).read_text(encoding="utf-8").splitlines()
+    swapped = {"conll": ("-PER", "-LOC"), "hmm": ("1 qid", "2 qid"), "svm": ("1 1:", "2 1:")}[kind]
+    noisy = [line.replace(*swapped) if i % 3 else line for i, line in enumerate(lines)]
+    (files / dev).write_text("\n".join(noisy) + "\n", encoding="utf-8")
+    result = run("fit", what, train, "-o", "m.mm", "-C", "1,1e-4,0.01", "--dev", dev)
     assert result.code == 0, result.err
-    lines = [line for line in result.err.splitlines() if "of labels right, gap" in line]
-    assert [line.split(":")[0] for line in lines] == ["C = 1e-07", "C = 0.1", "C = 10"]
-    assert ("F1" in result.err) == (train == "train.conll")
-    assert mm.load("m.mm").C != 1e-7
-    single = run("fit", what, train, "-o", "m.mm", "--dev", dev)
-    assert f"{dev}: " in single.err
+    said = [line for line in result.err.splitlines() if "of labels right, gap" in line]
+    assert [line.split(":")[0] for line in said] == ["C = 0.0001", "C = 0.01", "C = 1"]
+    assert ("F1" in result.err) == (kind == "conll")
+
+    estimators = {"conll": mm.ColumnTagger(constraints="bio"), "hmm": mm.SequenceTagger(), "svm": mm.MulticlassSVM()}
+    models = mm.regularization_path(estimators[kind], *read(train), Cs)
+    X, Y = read(dev)
+    score = {"conll": entity_f1_score, "hmm": token_accuracy, "svm": lambda y, z: float((y == z).mean())}[kind]
+    best = models[int(np.argmax([score(Y, model.predict(X)) for model in models]))]
+    chosen = mm.load("m.mm")
+    assert best.C == chosen.C
+    np.testing.assert_array_equal(best.coef_, chosen.coef_)
+
+
+def test_one_C_is_scored_on_development_data(run, files):
+    assert "test.svm: " in run("fit", "multiclass", "train.svm", "-o", "m.mm", "--dev", "test.svm").err
 
 
 def test_a_tie_takes_the_smaller_C(run, files):

@@ -47,7 +47,7 @@ def test_tabs_keep_blanks_and_empty_columns(file):
 
 
 def test_a_no_break_space_is_part_of_a_word(file):
-    X, Y = read_conll(file("1\xa0000 Z O\nOslo NP B-LOC\n"))
+    X, _ = read_conll(file("1\xa0000 Z O\nOslo NP B-LOC\n"))
     assert X == [[("1\xa0000", "Z"), ("Oslo", "NP")]]
 
 
@@ -55,7 +55,7 @@ def test_comments_and_documents(file):
     text = "# id 1\n-DOCSTART- O\n\n# text = # a\n#tag N\n# O\n\n-DOCSTART- -X- O O\nb O\n"
     X, _ = read_conll(file(text))
     assert X == [[("#tag",), ("#",)], [("b",)]]
-    X, Y = read_conll(file("# O\n-DOCSTART- O\n"), comments=False, documents=False)
+    X, _ = read_conll(file("# O\n-DOCSTART- O\n"), comments=False, documents=False)
     assert X == [[("#",), ("-DOCSTART-",)]]
 
 

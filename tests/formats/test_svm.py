@@ -1,4 +1,4 @@
-"""svmlight rows and SVM-hmm's sequences: the same numbers as scikit-learn reads, and lines named where it names none."""
+"""svmlight rows and SVM-hmm's sequences: the same numbers as scikit-learn reads, and lines named."""
 
 import gzip
 import io

@@ -1,5 +1,7 @@
 """TransitionDisplay shows the weights of a tagger and what is forbidden."""
 
+from itertools import pairwise
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
@@ -51,7 +53,7 @@ def test_many_labels_and_given_axes(close):
     own = mm.TransitionDisplay.from_estimator(model)
     own.figure_.canvas.draw()
     boxes = [tick.get_window_extent() for tick in own.ax_.get_yticklabels()]
-    assert not any(a.overlaps(b) for a, b in zip(boxes, boxes[1:], strict=False)), "labels are readable"
+    assert not any(a.overlaps(b) for a, b in pairwise(boxes)), "labels are readable"
 
 
 def test_all_weights_zero(close):
