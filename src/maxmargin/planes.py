@@ -28,6 +28,20 @@ def hash_step(key, symbol):
     return (key ^ np.int64(symbol + 1)) * HASH_PRIME
 
 
+_SHIFT_30, _SHIFT_27, _SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)
+_MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@inlined
+def mix_step(key, word):
+    """Mix 64 bits of any kind into a key (the finaliser of splitmix64): bits of floats are all at the upper end, where
+    multiplying alone would lose them."""
+    z = np.uint64(key) ^ np.uint64(word)
+    z = (z ^ (z >> _SHIFT_30)) * _MIX_1
+    z = (z ^ (z >> _SHIFT_27)) * _MIX_2
+    return np.int64(z ^ (z >> _SHIFT_31))
+
+
 @dataclass
 class Planes:
     """CSR rows a, one per example of a batch. An index may stand twice in a row: its entries add up."""

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, FloatArray, IntArray
-from maxmargin.planes import HASH_START, hash_step, spans
+from maxmargin.planes import HASH_START, mix_step, spans
 
 #: Rows that are fuller than this are multiplied by BLAS, others by a sparse kernel.
 DENSE_SHARE = 0.5
@@ -111,11 +111,11 @@ def sparse_scores(rows, indptr, indices, data, weights, out):
 
 @kernel
 def hash_rows(indptr, indices, bits, out):
-    """FNV-1a over the indices and the bits of the values of each row."""
+    """A hash over the indices and the bits of the values of each row."""
     for r in range(len(out)):
         key = HASH_START
         for q in range(indptr[r], indptr[r + 1]):
-            key = hash_step(hash_step(key, np.int64(indices[q])), bits[q])
+            key = mix_step(mix_step(key, np.int64(indices[q])), bits[q])
         out[r] = key
 
 

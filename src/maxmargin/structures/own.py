@@ -12,14 +12,11 @@ import scipy.sparse as sp
 
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.planes import HASH_PRIME, HASH_START, TRUTH, Answers, Planes, spans
+from maxmargin.planes import HASH_START, TRUTH, Answers, Planes, mix_step, spans
 from maxmargin.structures.base import Examples, Structure, StructureError
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
-
-#: Spreads an index over 64 bits, so that it and the bits of its value make one number to hash.
-_ODD = np.int64(-7046029254386353131)
 
 #: What a Python argmax is taken to cost, in nonzeros of planes: about 5 % of a fast one (70 µs), so that the solver's
 #: own passes stay a small part of the time. A count and not a clock, so that runs repeat.
@@ -324,10 +321,10 @@ def subtract_rows(
         rise, key = 0.0, HASH_START
         for q in range(first, p):
             rise -= out_value[q] * w[out_index[q]]
-            key = (key ^ (out_bits[q] + np.int64(out_index[q]) * _ODD)) * HASH_PRIME
+            key = mix_step(mix_step(key, np.int64(out_index[q])), out_bits[q])
         rises[r] = rise
         if p == first and loss_bits[r] == 0:
             keys[r] = 0
         else:
-            key = (key ^ loss_bits[r]) * HASH_PRIME
+            key = mix_step(key, loss_bits[r])
             keys[r] = key if key != 0 else 1
