@@ -31,4 +31,4 @@ def check_memory(planned: float, what: str) -> None:
     if planned > free:
         raise MemoryError(f"{sentence}; use fewer features (or labels), or sparse ones")
     if planned > TOLD_SHARE * free:
-        warnings.warn(sentence, ResourceWarning, stacklevel=3)
+        warnings.warn(sentence, UserWarning, stacklevel=3)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from maxmargin._types import FloatArray
@@ -79,8 +80,12 @@ class Run:
                 self.stop_reason = self.solver.run(
                     problem, state, self.limits, lambda s, c: self._after_step(problem, s, c, line)
                 )
-        if self.checkpoint is not None and self.stop_reason != "interrupted":
-            save_checkpoint(self.checkpoint, problem, self.solver, state)
+            if self.checkpoint is not None and self.stop_reason != "interrupted":
+                save_checkpoint(self.checkpoint, problem, self.solver, state)
+            if np.isinf(state.best_primal) and not problem.objective.hard:  # ended before the first certificate
+                problem.decode(state.w, problem.everyone)
+                state.offer(problem, state.w)
+                state.oracle_calls = problem.oracle_calls
         return state
 
     def _after_step(self, problem: Problem, state: State, certificate: Certificate, line: ProgressLine) -> bool:

@@ -133,7 +133,7 @@ def test_too_many_weights_are_refused_before_work(monkeypatch):
     mm.SequenceTagger().fit(X, Y)
     monkeypatch.undo()
     monkeypatch.setattr(memory, "available_bytes", lambda: 1.5 * planned[0])
-    with pytest.warns(ResourceWarning, match="GB of memory"):
+    with pytest.warns(UserWarning, match="GB of memory"):
         mm.SequenceTagger().fit(X, Y)
 
 

@@ -56,6 +56,14 @@ def test_limits(data):
     assert model.stop_reason_ == "max_seconds"
 
 
+def test_a_fit_cut_short_still_has_weights_and_a_certificate(data):
+    with pytest.warns(ConvergenceWarning):
+        model = mm.SequenceTagger(max_iter=1).fit(*data)
+    assert model.coef_.any()
+    assert np.isfinite(model.certificate_.primal)
+    assert model.score(*data) > 0.5
+
+
 def test_history_and_callbacks(data):
     steps = []
 
