@@ -308,12 +308,13 @@ def plane_masses(first, count, alpha):
 
 
 @kernel
-def held_hinges(first, count, value, start, stop, index, entry, w):
-    """max_j b_j − a_j·w over the planes of each example, at least 0."""
-    out = np.zeros(len(count))
-    for i in range(len(count)):
-        for s in range(first[i] + 1, first[i] + count[i]):
-            out[i] = max(out[i], value[s] - sparse_dot(index, entry, start[s], stop[s], w))
+def held_hinges(ids, first, count, value, start, stop, index, entry, w):
+    """max_j b_j − a_j·w over the planes held for each of ids, at least 0."""
+    out = np.zeros(len(ids))
+    for r in range(len(ids)):
+        base = first[ids[r]]
+        for s in range(base + 1, base + count[ids[r]]):
+            out[r] = max(out[r], value[s] - sparse_dot(index, entry, start[s], stop[s], w))
     return out
 
 

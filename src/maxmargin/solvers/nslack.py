@@ -19,9 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._compile import kernel
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.planes import sparse_dot
 from maxmargin.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver
@@ -58,11 +56,7 @@ class NSlackState(ComposedState):
 
     def slacks(self, ids: IntArray) -> FloatArray:
         """ξ_i over the working sets of ids, at the present weights."""
-        sets, out = self.sets, np.zeros(len(ids))
-        working_hinges(
-            ids, sets.first, sets.count, sets.value, sets.start, sets.stop, sets.index, sets.entry, self.w, out
-        )
-        return out
+        return self.sets.hinges(ids, self.w)
 
     def support(self, problem: Problem) -> dict[str, Any]:
         return self.sets.support()
@@ -201,12 +195,3 @@ class NSlack(Solver):
             state.sets.raise_hinges(problem, state.w)
             state.offer(problem, state.w)
         state.violated = np.flatnonzero(problem.hinges > state.slacks(problem.everyone) + self.epsilon)
-
-
-@kernel
-def working_hinges(ids, first, count, value, start, stop, index, entry, w, out):
-    """out[r] = max(0, max b − a·w) over the planes held for ids[r]."""
-    for r in range(len(ids)):
-        base = first[ids[r]]
-        for s in range(base + 1, base + count[ids[r]]):
-            out[r] = max(out[r], value[s] - sparse_dot(index, entry, start[s], stop[s], w))

@@ -109,10 +109,13 @@ class WorkingSets:
     def raise_hinges(self, problem: Problem, w: FloatArray) -> None:
         """Where argmaxes are searched for, a plane held may be more violated at w than the one just found."""
         if problem.searches:
-            held = kernels.held_hinges(
-                self.first, self.count, self.value, self.start, self.stop, self.index, self.entry, w
-            )
-            np.maximum(problem.hinges, held, out=problem.hinges)
+            np.maximum(problem.hinges, self.hinges(problem.everyone, w), out=problem.hinges)
+
+    def hinges(self, ids: IntArray, w: FloatArray) -> FloatArray:
+        """The greatest violation at w among the planes held for each of ids, at least 0."""
+        return kernels.held_hinges(
+            ids, self.first, self.count, self.value, self.start, self.stop, self.index, self.entry, w
+        )
 
     # ------------------------------------------------------------------ sums
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -132,12 +133,10 @@ class OwnExamples(Examples):
     def _rows(self, ids: IntArray, psis: list[Any]) -> Planes:
         """Joint features of any form as CSR rows."""
         if all(type(psi) is tuple and len(psi) == 2 for psi in psis):  # the fast way in
-            try:
+            with suppress(TypeError):  # what has no length is named below
                 lengths = [len(psi[0]) for psi in psis]
                 if lengths == [len(psi[1]) for psi in psis]:
                     return _stack(ids, psis, lengths)
-            except TypeError:
-                pass  # named below
         pairs = []
         for r, psi in enumerate(psis):
             if type(psi) is tuple and len(psi) == 2:
