@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.planes import Answers, Planes
+from maxmargin.planes import TRUTH, Answers, Planes
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
@@ -94,6 +94,7 @@ class Examples(ABC):
     parallel : whether decoding gains from threads.
     exact : whether the argmaxes are exact.
     holds_outputs : whether outputs are kept beside their codes, so that `forget` has something to do.
+    latent : whether outputs have parts that are not known of the truth, so that `complete` is offered.
     """
 
     n_examples: int
@@ -105,6 +106,7 @@ class Examples(ABC):
     parallel: bool = True
     exact: bool = True
     holds_outputs: bool = False
+    latent: bool = False
 
     @property
     def value_type(self) -> type:
@@ -126,6 +128,21 @@ class Examples(ABC):
     def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
         """The argmax of ``bound.violation``, exactly. Called only where `exact_for` says so."""
         raise TypeError(f"{type(self).__name__} offers no exact argmax for {bound}")
+
+    def complete(self, w: FloatArray, ids: IntArray, answers: Answers) -> None:
+        """Latent structures: the output of best score among those that agree with the truth in what is known of it.
+
+        The truth that `encode` took is one of them, and rises and planes are relative to it as ever; the loss of any
+        completion is 0.
+        """
+        raise TypeError(f"{type(self).__name__} has nothing to complete: it offers no latent variables")
+
+    def initial_completion(self, rng: np.random.Generator, answers: Answers) -> None:
+        """Latent structures: a completion of every example to begin with, as `decode` would leave it in `answers`.
+
+        By default it is the truth that `encode` took: key `TRUTH`, loss and rise 0.
+        """
+        answers.keys[:], answers.losses[:], answers.rises[:] = TRUTH, 0.0, 0.0
 
     @abstractmethod
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
