@@ -104,8 +104,8 @@ def measured(T: int, K: int, in_c: Any) -> dict[str, Any]:
 
     def numba() -> None:
         kernels.decode_chains(
-            ids, offsets, offsets, labels, scores, pairs, zeros, zeros, np.zeros((0, 0)), costs, units, scales,
-            codes, losses, rises, keys,
+            ids, offsets, offsets, labels, scores, pairs, zeros, zeros, np.zeros((0, 0)), costs, np.inf, units,
+            scales, codes, losses, rises, keys,
         )  # fmt: skip
 
     result = {"maxmargin": N / seconds(numba)}

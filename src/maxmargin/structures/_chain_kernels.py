@@ -3,8 +3,8 @@
 Arguments that recur: `ids` the examples of a batch, `spans` (len(ids) + 1) where their tokens lie in the batch's
 `scores` (tokens × labels), `offsets` where they lie in all tokens; `pairs` (K, K), `start`, `end` the transitions,
 minus infinity where forbidden; `edges` (tokens, K · K) scores of the transition into each token, or of length 0;
-`costs` (K, K) the loss of a token and `units` (per example) what it is multiplied by. A true label of −1 means that
-only the best sequence is asked for.
+`costs` (K, K) the loss of a token, `most_loss` the most that the tokens of an example add up to (1 for zero-one loss),
+and `units` (per example) what that is multiplied by. A true label of −1 means that only the best sequence is asked for.
 """
 
 from __future__ import annotations
@@ -81,8 +81,9 @@ def path_score(path, first, length, scores, at, pairs, start, end, edges):
 
 @inlined
 def finish(
-    i, first, length, at, labels, scores, pairs, start, end, edges, costs, unit, truth, codes, losses, rises, keys
-):
+    i, first, length, at, labels, scores, pairs, start, end, edges, costs, most_loss, unit, truth, codes, losses, rises,
+    keys,
+):  # fmt: skip
     """Loss, rise and key of the code just written for example i."""
     loss, key, known, same = 0.0, HASH_START, length > 0 and labels[first] >= 0, True
     for t in range(first, first + length):
@@ -90,7 +91,7 @@ def finish(
         if known:
             loss += costs[labels[t], codes[t]]
             same &= labels[t] == codes[t]
-    losses[i] = loss * unit
+    losses[i] = min(loss, most_loss) * unit
     rises[i] = path_score(codes, first, length, scores, at, pairs, start, end, edges) - truth
     keys[i] = key
     if length == 0 or (known and same):
@@ -99,8 +100,9 @@ def finish(
 
 @kernel
 def decode_chains(
-    ids, spans, offsets, labels, scores, pairs, start, end, edges, costs, units, scales, codes, losses, rises, keys
-):
+    ids, spans, offsets, labels, scores, pairs, start, end, edges, costs, most_loss, units, scales, codes, losses,
+    rises, keys,
+):  # fmt: skip
     """Loss-augmented Viterbi: the labels of greatest score + scale · loss."""
     size, longest = pairs.shape[0], 0
     for r in range(len(ids)):
@@ -150,21 +152,39 @@ def decode_chains(
                     state, value = j, v
             codes[first + t] = state
         finish(
-            i, first, length, at, labels, scores, pairs, start, end, edges, costs, units[i], truth, codes, losses,
-            rises, keys,
+            i, first, length, at, labels, scores, pairs, start, end, edges, costs, most_loss, units[i], truth, codes,
+            losses, rises, keys,
         )  # fmt: skip
+
+
+@inlined
+def backtrack(table, errors, state, first, length, at, labels, pairs, edges, codes):
+    """Write the labels that lead to table[length − 1, errors, state] of `decode_by_errors`."""
+    most = table.shape[1] - 1
+    codes[first + length - 1] = state
+    for t in range(length - 1, 0, -1):
+        wrong = state != labels[first + t]
+        value, previous, left = FORBIDDEN, 0, errors - wrong
+        for j in range(table.shape[2]):
+            step = transition(pairs, edges, at + t, j, state)
+            if errors - wrong >= 0 and table[t - 1, errors - wrong, j] + step > value:
+                value, previous, left = table[t - 1, errors - wrong, j] + step, j, errors - wrong
+            if wrong and errors == most and table[t - 1, most, j] + step > value:
+                value, previous, left = table[t - 1, most, j] + step, j, most
+        state, errors = previous, left
+        codes[first + t - 1] = state
 
 
 @kernel
 def decode_by_errors(
-    ids, spans, offsets, labels, scores, pairs, start, end, edges, units, zero_one, form, scales, codes, losses,
+    ids, spans, offsets, labels, scores, pairs, start, end, edges, costs, most_loss, units, form, scales, codes, losses,
     rises, keys,
 ):  # fmt: skip
     """The labels of greatest violation when the loss depends on the number of errors only, exactly.
 
     table[t, e, k] is the best score of the first t + 1 labels with e errors that end in k; e stops counting at
     `most` (1 for zero-one loss). Then every e gives one candidate: the best sequence with that many errors. The form
-    −1 asks for rise + scale · loss. Time O(T · most · K²).
+    −1 asks for rise + scale · loss. Time O(T · most · K²), memory O(T · most · K).
     """
     size = pairs.shape[0]
     for r in range(len(ids)):
@@ -174,7 +194,7 @@ def decode_by_errors(
             losses[i], rises[i], keys[i] = 0.0, 0.0, 0
             continue
         truth = path_score(labels, first, length, scores, at, pairs, start, end, edges)
-        most = 1 if zero_one else length
+        most = int(min(most_loss, length))
         table = np.full((length, most + 1, size), FORBIDDEN)
         for t in range(length):
             y = labels[first + t]
@@ -195,7 +215,7 @@ def decode_by_errors(
                     table[t, e, k] = best + scores[at + t, k]
         chosen, state, top = 0, 0, 0.0  # no errors: the truth
         for e in range(1, most + 1):
-            loss = units[i] if zero_one else e * units[i]
+            loss = e * units[i]
             for k in range(size):
                 rise = table[length - 1, e, k] + end[k] - truth
                 if rise > FORBIDDEN:
@@ -203,28 +223,13 @@ def decode_by_errors(
                     if v > top:
                         top, chosen, state = v, e, k
         if chosen == 0:
-            losses[i], rises[i], keys[i] = 0.0, 0.0, 0
-            for t in range(first, first + length):
-                codes[t] = labels[t]
-            continue
-        loss = units[i] if zero_one else chosen * units[i]
-        codes[first + length - 1] = state
-        for t in range(length - 1, 0, -1):
-            wrong = state != labels[first + t]
-            value, previous, left = FORBIDDEN, 0, chosen - wrong
-            for j in range(size):
-                step = transition(pairs, edges, at + t, j, state)
-                if chosen - wrong >= 0 and table[t - 1, chosen - wrong, j] + step > value:
-                    value, previous, left = table[t - 1, chosen - wrong, j] + step, j, chosen - wrong
-                if wrong and chosen == most and table[t - 1, most, j] + step > value:
-                    value, previous, left = table[t - 1, most, j] + step, j, most
-            state, chosen = previous, left
-            codes[first + t - 1] = state
-        key = HASH_START
-        for t in range(first, first + length):
-            key = hash_step(key, codes[t])
-        losses[i], keys[i] = loss, key
-        rises[i] = path_score(codes, first, length, scores, at, pairs, start, end, edges) - truth
+            codes[first : first + length] = labels[first : first + length]
+        else:
+            backtrack(table, chosen, state, first, length, at, labels, pairs, edges, codes)
+        finish(
+            i, first, length, at, labels, scores, pairs, start, end, edges, costs, most_loss, units[i], truth, codes,
+            losses, rises, keys,
+        )  # fmt: skip
 
 
 @kernel

@@ -299,6 +299,7 @@ class ChainExamples(Examples):
         self.dim = int(structure.size or 0)
         named = structure.cost if isinstance(structure.cost, str) else "matrix"
         self.counts_errors, self.zero_one = named != "matrix", named == "zero-one"
+        self.most_loss = 1.0 if self.zero_one else np.inf
         self.units = 1.0 / np.maximum(lengths, 1) if named == "hamming-share" else np.ones(self.n_examples)
         work = len(rows.indices) + n_tokens * self.n_labels
         entries = rows.counts()
@@ -328,10 +329,8 @@ class ChainExamples(Examples):
             return
         kernels.decode_chains(
             ids, self._spans(ids), self.code_offsets, self.labels, *self.tables(w, ids), self.structure.costs_,
-            self.units, scales, answers.codes, answers.losses, answers.rises, answers.keys,
+            self.most_loss, self.units, scales, answers.codes, answers.losses, answers.rises, answers.keys,
         )  # fmt: skip
-        if self.zero_one:  # the kernel has counted errors
-            answers.losses[ids] = np.minimum(answers.losses[ids], 1.0)
 
     def exact_for(self, bound: Bound) -> bool:
         """Losses that only count errors allow the recursion over their number."""
@@ -342,8 +341,8 @@ class ChainExamples(Examples):
 
     def _decode_by_errors(self, w: FloatArray, ids: IntArray, scales: FloatArray, form: int, answers: Answers) -> None:
         kernels.decode_by_errors(
-            ids, self._spans(ids), self.code_offsets, self.labels, *self.tables(w, ids), self.units, self.zero_one,
-            form, scales, answers.codes, answers.losses, answers.rises, answers.keys,
+            ids, self._spans(ids), self.code_offsets, self.labels, *self.tables(w, ids), self.structure.costs_,
+            self.most_loss, self.units, form, scales, answers.codes, answers.losses, answers.rises, answers.keys,
         )  # fmt: skip
 
     def _spans(self, ids: IntArray) -> IntArray:
