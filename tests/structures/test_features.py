@@ -85,6 +85,24 @@ def test_names_never_seen_are_left_out_at_prediction(as_dicts):
     assert matrix.toarray().tolist() == [[1, 1], [0, 1], [0, 0], [0, 0], [2, 0]]
 
 
+@pytest.mark.parametrize("bad", [None, ["c"]])
+def test_a_token_that_cannot_be_read_leaves_the_vocabulary_as_it_was(bad):
+    vocabulary = Vocabulary()
+    vocabulary.encode([["a"]], learn=True)
+    with pytest.raises(TypeError):
+        vocabulary.encode([["b", bad]], learn=True)
+    assert vocabulary.columns == {"a": 0}
+
+
+def test_names_kept_are_strings_of_their_own():
+    names = [np.str_("a"), "".join(["é", "𝔸"]), "", "\ud800"]
+    vocabulary = Vocabulary()
+    vocabulary.encode([names], learn=True)
+    assert list(vocabulary.columns.items()) == [(name, f) for f, name in enumerate(names)]
+    assert {type(name) for name in vocabulary.columns} == {str}
+    assert vocabulary.encode([[*names, "b"]], learn=False).toarray().tolist() == [[1, 1, 1, 1]]
+
+
 @pytest.mark.parametrize(
     ("token", "message"),
     [
@@ -96,6 +114,9 @@ def test_names_never_seen_are_left_out_at_prediction(as_dicts):
         ("word", "expected a dict or a list of strings, found str"),
         ([1.0, 2.0], "expected names of features (strings), found float 1.0"),
         (["a", None], "expected names of features (strings), found NoneType None"),
+        ({"a", 3}, "expected names of features (strings), found int 3"),
+        (["a", ["b"]], "expected names of features (strings), found list ['b']"),
+        (["a", {"b": 1.0}], "expected names of features (strings), found dict {'b': 1.0}"),
     ],
 )
 def test_tokens_that_cannot_be_read(token, message):

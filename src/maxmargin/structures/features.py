@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, pairwise, repeat
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._compile import kernel
-from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.planes import HASH_START, mix_step, spans
 
 #: Rows that are fuller than this are multiplied by BLAS, others by a sparse kernel.
@@ -129,36 +129,47 @@ class Vocabulary:
     """
 
     def __init__(self) -> None:
-        self.columns: dict[str, int] = {}
+        self.columns: dict[str, int] = _KnownColumns()
 
     def __len__(self) -> int:
         return len(self.columns)
 
     def encode(self, tokens: list[Any], learn: bool) -> sp.csr_array:
-        """CSR rows of these tokens; names never seen before are learnt or left out."""
-        if all(isinstance(token, list | tuple | set | frozenset) for token in tokens):
-            names, values = list(chain.from_iterable(map(_in_order, tokens))), None
-            if not set(map(type, names)) <= {str}:
-                _check_names(names)
-            lengths = np.fromiter(map(len, tokens), np.int64, len(tokens))
-        else:
-            pairs = [_flatten(token) for token in tokens]
-            names = [name for row in pairs for name, _ in row]
-            values = np.array([value for row in pairs for _, value in row], float)
-            lengths = np.fromiter(map(len, pairs), np.int64, len(pairs))
+        """CSR rows of these tokens; names never seen before are learnt or left out.
+
+        Where nothing is learnt, a column may stand twice in a row and in any order: its entries add up.
+        """
+        names, lengths, values = _named_values(tokens)
         indptr = np.concatenate([[0], np.cumsum(lengths)])
-        if learn:
-            for name in dict.fromkeys(names):
-                self.columns.setdefault(name, len(self.columns))
-        indices = np.fromiter(map(self.columns.get, names, repeat(-1)), np.int64, len(names))
-        values = np.ones(len(names)) if values is None else values
+        try:
+            indices = (self._learn if learn else self._look_up)(names, int(indptr[-1]))
+        except TypeError:
+            _check_names(_named_values(tokens)[0])  # says it better where a name cannot even be looked up
+            raise
+        values = np.ones(len(indices)) if values is None else values
         known = indices >= 0
         if not known.all():
             indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
             indices, values = indices[known], values[known]
         matrix = sp.csr_array((values, indices, indptr), shape=(len(tokens), len(self.columns)))
-        matrix.sum_duplicates()
+        if learn:
+            matrix.sum_duplicates()
         return matrix
+
+    def _look_up(self, names: Iterable[str], total: int) -> CodeArray:
+        """The column of each name, −1 for those that are not known."""
+        return np.fromiter(map(self.columns.__getitem__, names), np.int32, total)
+
+    def _learn(self, names: Iterable[str], total: int) -> CodeArray:
+        """The column of each name, new ones included.
+
+        The names kept are copies that lie close together: those of the training data are scattered among millions of
+        others, which makes them slower to find and would hold on to the memory of all.
+        """
+        growing = _GrowingColumns(self.columns)
+        indices = np.fromiter(map(growing.__getitem__, names), np.int32, total)
+        self.columns = _numbered("".join(growing), np.fromiter(map(len, growing), np.int64, len(growing)))
+        return indices
 
     def get_state(self) -> dict[str, AnyArray]:
         """All names one behind the other in UTF-8, and how many characters each has."""
@@ -173,12 +184,50 @@ class Vocabulary:
         if content.dtype != np.uint8 or lengths.dtype != np.uint32 or content.ndim != 1 or lengths.ndim != 1:
             raise ValueError("names of features must be bytes of UTF-8 and their lengths")
         text = content.tobytes().decode("utf-8", "surrogatepass")
-        ends = np.cumsum(lengths, dtype=np.int64).tolist()
         vocabulary = cls()
-        vocabulary.columns = {text[a:b]: f for f, (a, b) in enumerate(pairwise([0, *ends]))}
-        if len(vocabulary) != len(lengths) or (ends or [0])[-1] != len(text):
+        vocabulary.columns = _numbered(text, lengths)
+        if len(vocabulary) != len(lengths) or lengths.sum(dtype=np.int64) != len(text):
             raise ValueError("names of features must be distinct, and their lengths must add up")
         return vocabulary
+
+
+class _KnownColumns(dict[str, int]):
+    """Columns of names, −1 for any other name."""
+
+    def __missing__(self, name: Any) -> int:
+        _check_names([name])
+        return -1
+
+
+class _GrowingColumns(dict[str, int]):
+    """Columns of names, the next one for a new name."""
+
+    def __missing__(self, name: Any) -> int:
+        _check_names([name])
+        column = self[name] = len(self)
+        return column
+
+
+def _numbered(text: str, lengths: AnyArray) -> _KnownColumns:
+    """Columns for the names that lie one behind the other in a text."""
+    ends = np.cumsum(lengths, dtype=np.int64).tolist()
+    return _KnownColumns((text[a:b], f) for f, (a, b) in enumerate(pairwise([0, *ends])))
+
+
+def _named_values(tokens: list[Any]) -> tuple[Iterable[str], IntArray, FloatArray | None]:
+    """The names of all tokens one behind the other, how many each has, and their values; None where all are 1."""
+    kinds = set(map(type, tokens))
+    if kinds <= {list, tuple}:
+        return chain.from_iterable(tokens), _lengths(tokens), None
+    if all(issubclass(kind, list | tuple | set | frozenset) for kind in kinds):
+        return chain.from_iterable(map(_in_order, tokens)), _lengths(tokens), None
+    pairs = [_flatten(token) for token in tokens]
+    values = np.array([value for row in pairs for _, value in row], float)
+    return [name for row in pairs for name, _ in row], _lengths(pairs), values
+
+
+def _lengths(rows: list[Any]) -> IntArray:
+    return np.array(list(map(len, rows)), np.int64)
 
 
 def _flatten(token: Any, prefix: str = "") -> list[tuple[str, float]]:
