@@ -342,10 +342,10 @@ def test_weights_have_names_in_their_order():
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("k", [0, -1])
+@pytest.mark.parametrize("k", [0, -1, 2.5, "two", True])
 def test_topk_needs_at_least_one(k):
     chain = Chain().fit([np.ones((2, 1))], [["a", "b"]])
-    with pytest.raises(ValueError, match=f"k must be at least 1, found {k}"):
+    with pytest.raises(ValueError, match=f"k must be a whole number ≥ 1, found {k!r}"):
         chain.topk(np.zeros(chain.size), np.ones((2, 1)), k)
 
 

@@ -185,3 +185,17 @@ def test_what_constraints_may_be_given_as():
         resolve_constraints("iob", labels)
     with pytest.raises(ValueError, match=r"constraints name labels that are no classes: \['Z'\]"):
         Constraints((("O", "Z"),)).tables(labels)
+
+
+@pytest.mark.parametrize(
+    ("constraints", "sentence"),
+    [
+        ([0, 1], r"constraints\[0\]: expected a pair \(label, next label\), found 0"),
+        ([("a", "b"), ("a",)], r"constraints\[1\]: expected a pair \(label, next label\), found \('a',\)"),
+        (["ab"], r"constraints\[0\]: expected a pair \(label, next label\), found 'ab'"),
+        (7, "constraints must be 'bio', 'bioes', Constraints or pairs, found 7"),
+    ],
+)
+def test_what_constraints_may_not_be_given_as(constraints, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        resolve_constraints(constraints, Labels(["a", "b"]))

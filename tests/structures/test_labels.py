@@ -110,3 +110,18 @@ def test_labels_that_cannot_be_looked_up():
             ValueError, match=r"labels must be hashable \(strings, numbers, tuples\), found list \['a'\]"
         ):
             structure.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("structure", "X", "Y", "sentence"),
+    [
+        (Chain(), [np.ones((2, 1))] * 2, [["a", "b"], ["a", ["b"]]], r"Y\[1\], position 1: labels must be hashable"),
+        (Chain(), [np.ones((2, 1))] * 2, [["a", "b"], 3], r"Y\[1\]: expected a sequence of labels, found int 3"),
+        (Chain(), [np.ones((2, 1))] * 2, [[0.0, 1.0], [np.nan, 1.0]], r"Y\[1\], position 0: expected a label, found n"),
+        (Multiclass(), np.eye(3), ["a", ["b"], "c"], r"Y\[1\]: labels must be hashable"),
+        (Multiclass(), np.eye(3), [0.0, 1.0, float("nan")], r"Y\[2\]: expected a label, found nan"),
+    ],
+)
+def test_what_can_be_no_label_is_named_with_its_place(structure, X, Y, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        structure.fit(X, Y)

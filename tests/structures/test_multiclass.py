@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from maxmargin.bounds import Bound
 from maxmargin.planes import Answers
+from maxmargin.structures.features import Rows
 from maxmargin.structures.multiclass import Multiclass
 
 CASES = settings(derandomize=True, deadline=None, max_examples=120)
@@ -176,7 +177,36 @@ def test_bad_input_to_encode():
     structure = Multiclass().fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"])
     with pytest.raises(ValueError, match="X has 3 features, expected 2"):
         structure.encode([[1.0, 2.0, 3.0]])
-    with pytest.raises(ValueError, match="X has 2 rows but y has 1 labels"):
+    with pytest.raises(ValueError, match="X has 2 rows but Y has 1 labels"):
         structure.encode(np.eye(2), ["a"])
-    with pytest.raises(ValueError, match=r"y, position 1: unknown label 'c'; the classes are 'a', 'b'"):
+    with pytest.raises(ValueError, match=r"Y\[1\]: unknown label 'c'; the classes are 'a', 'b'"):
         structure.encode(np.eye(2), ["a", "c"])
+
+
+def test_topk_needs_a_whole_number():
+    structure = Multiclass().fit(np.eye(2), ["a", "b"])
+    for k in (0, -1, 2.5):
+        with pytest.raises(ValueError, match=f"k must be a whole number ≥ 1, found {k}"):
+            structure.topk(np.zeros(6), np.ones(2), k)
+
+
+@pytest.mark.parametrize("collision", [False, True])
+def test_only_equal_rows_are_merged_whatever_their_hashes(monkeypatch, collision):
+    rng = np.random.default_rng(0)
+    X, Y = rng.integers(0, 2, (60, 3)).astype(float), rng.integers(0, 2, 60)
+    X[X == 0.0] = rng.choice([0.0, -0.0], (X == 0.0).sum())
+    weights = rng.random(60)
+    if collision:
+        monkeypatch.setattr(Rows, "hashes", lambda self: np.arange(len(self.indptr) - 1) % 1)
+    merged, totals, first = Multiclass().fit(X, Y).encode(X, Y).merged(weights)
+    expected = {}
+    for x, y, weight in zip(X.tolist(), Y.tolist(), weights, strict=True):
+        expected[*x, y] = expected.get((*x, y), 0.0) + weight
+    found = {(*X[i].tolist(), int(Y[i])): total for i, total in zip(first, totals, strict=True)}
+    assert found == pytest.approx(expected)
+    np.testing.assert_array_equal(merged.labels, Y[first])
+    order = rng.permutation(60)
+    again, shuffled, _ = Multiclass().fit(X, Y).encode(X[order], Y[order]).merged(weights[order])
+    np.testing.assert_array_equal(again.labels, merged.labels)
+    np.testing.assert_array_equal(again.rows.indices, merged.rows.indices)
+    np.testing.assert_allclose(shuffled, totals)

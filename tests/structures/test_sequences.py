@@ -126,3 +126,23 @@ def test_sequences_unlike_those_of_training_are_named(known, X, message):
 def test_the_place_can_be_called_otherwise():
     with pytest.raises(ValueError, match=r"X\[0\]\[1\], token 0: features must be finite, found nan"):
         SequenceEncoder("X[{i}][1]").fit([np.array([[np.nan]])])
+
+
+def test_data_frames_are_their_values():
+    pandas = pytest.importorskip("pandas")
+    arrays = [np.arange(6.0).reshape(3, 2), np.ones((1, 2))]
+    frames = [pandas.DataFrame(x, columns=["a", "b"], index=range(5, 5 + len(x))) for x in arrays]
+    matrix, offsets = SequenceEncoder().fit(frames)
+    np.testing.assert_array_equal(matrix, np.concatenate(arrays))
+    np.testing.assert_array_equal(offsets, [0, 3, 4])
+    named = SequenceEncoder()
+    named.fit([pandas.Series([{"a": 1.0}, {"b": 1.0}], index=[7, 8])])
+    assert named.column_names() == ["a", "b"]
+
+
+@pytest.mark.parametrize(("X", "width"), [([np.zeros((0, 2)), np.zeros((0, 2))], 2), ([[], []], 0)])
+def test_only_empty_sequences_where_that_is_fine(X, width):
+    encoder = SequenceEncoder(may_be_empty=True)
+    matrix, offsets = encoder.fit(X)
+    assert matrix.shape == (0, encoder.width) == (0, width)
+    np.testing.assert_array_equal(offsets, [0, 0, 0])

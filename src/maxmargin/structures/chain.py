@@ -17,11 +17,11 @@ import scipy.sparse as sp
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.planes import Answers, Planes, spans
 from maxmargin.structures import _chain_kernels as kernels
-from maxmargin.structures.base import Compiled, Examples
+from maxmargin.structures.base import Compiled, Examples, whole_number
 from maxmargin.structures.constraints import feasible_lengths, resolve_constraints
 from maxmargin.structures.costs import cost_matrix
 from maxmargin.structures.features import Rows
-from maxmargin.structures.labels import Labels
+from maxmargin.structures.labels import Labels, distinct_labels
 from maxmargin.structures.sequences import SequenceEncoder
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Chain(Compiled):
             raise ValueError(
                 f"cost must be 'hamming', 'hamming-share', 'zero-one', a matrix or a dict, found {self.cost!r}"
             )
-        values = (label for y in Y for label in _sequence(y)) if self.classes is None else self.classes
+        values = _distinct(Y) if self.classes is None else self.classes
         self._set_labels(Labels(values, given=self.classes is not None))
         tokens, edges = self._split(X)
         matrix, offsets = self.tokens_.fit(tokens)
@@ -90,7 +90,7 @@ class Chain(Compiled):
         tables = resolve_constraints(self.constraints, labels).tables(labels)
         self.allowed_, self.start_allowed_, self.end_allowed_ = tables
         self.tokens_ = SequenceEncoder()
-        self.edges_ = SequenceEncoder("X[{i}][1]") if self.transition_features else None
+        self.edges_ = SequenceEncoder("X[{i}][1]", may_be_empty=True) if self.transition_features else None
 
     def _set_sizes(self) -> None:
         """Everything that follows from the labels and what the encoders learnt."""
@@ -142,7 +142,7 @@ class Chain(Compiled):
             raise ValueError(f"X has {len(offsets) - 1} sequences but Y has {len(Y)}")
         parts = []
         for i, y in enumerate(Y):
-            rows, codes = int(offsets[i + 1] - offsets[i]), self.labels_.encode(_sequence(y), f"Y[{i}]")
+            rows, codes = int(offsets[i + 1] - offsets[i]), self.labels_.encode(label_sequence(y, f"Y[{i}]"), f"Y[{i}]")
             if len(codes) != rows:
                 raise ValueError(f"X[{i}]: {rows} rows of features but {len(codes)} labels")
             self._check_allowed(i, codes)
@@ -180,7 +180,7 @@ class Chain(Compiled):
     # ------------------------------------------------------------------ one example
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        true, found = self.labels_.encode(_sequence(y), "y"), self.labels_.encode(_sequence(y_hat), "y_hat")
+        true, found = (self.labels_.encode(label_sequence(v, name), name) for v, name in ((y, "y"), (y_hat, "y_hat")))
         if len(true) != len(found):
             raise ValueError(f"y has {len(true)} labels but y_hat has {len(found)}")
         if isinstance(self.cost, str) and self.cost == "zero-one":
@@ -202,8 +202,7 @@ class Chain(Compiled):
 
     def topk(self, w: FloatArray, x: Any, k: int) -> list[tuple[list[Any], float]]:
         """The k best label sequences with their scores, best first; fewer where there are fewer."""
-        if k < 1:
-            raise ValueError(f"k must be at least 1, found {k}")
+        k = whole_number(k, "k")
         examples = self.encode([x])
         if examples.code_offsets[-1] == 0:
             return [([], 0.0)]
@@ -279,10 +278,17 @@ class Chain(Compiled):
         return np.concatenate([part.ravel() for part in parts.values()])
 
 
-def _sequence(y: Any) -> list[Any]:
-    if isinstance(y, str) or not hasattr(y, "__len__"):
-        raise ValueError(f"expected a sequence of labels, found {type(y).__name__} {y!r}")
+def label_sequence(y: Any, where: str) -> list[Any]:
+    """The labels of one output; `where` it stands is named when it is no sequence."""
+    if isinstance(y, str) or not hasattr(y, "__len__") or (isinstance(y, np.ndarray) and y.ndim == 0):
+        raise ValueError(f"{where}: expected a sequence of labels, found {type(y).__name__} {y!r}")
     return y.tolist() if isinstance(y, np.ndarray) else list(y)
+
+
+def _distinct(Y: Sequence[Any]) -> Iterator[Any]:
+    """The labels of each output, each once."""
+    for i, y in enumerate(Y):
+        yield from distinct_labels(label_sequence(y, f"Y[{i}]"), lambda t, i=i: f"Y[{i}], position {t}")  # type: ignore[misc]
 
 
 class ChainExamples(Examples):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,7 +117,18 @@ def resolve_constraints(constraints: Any, labels: Labels) -> Constraints:
         if constraints not in builders:
             raise ValueError(f"constraints must be 'bio', 'bioes', Constraints or pairs, found {constraints!r}")
         return builders[constraints](labels.values)
-    return Constraints(tuple((a, b) for a, b in constraints))
+    return Constraints(tuple(_pairs(constraints)))
+
+
+def _pairs(constraints: Any) -> Iterator[tuple[Any, Any]]:
+    """The forbidden pairs, or a sentence that names the first that is none."""
+    if not isinstance(constraints, Iterable):
+        raise ValueError(f"constraints must be 'bio', 'bioes', Constraints or pairs, found {constraints!r}")
+    for i, pair in enumerate(constraints):
+        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+            raise ValueError(f"constraints[{i}]: expected a pair (label, next label), found {pair!r}")
+        before, after = pair
+        yield before, after
 
 
 def feasible_lengths(allowed: BoolArray, start: BoolArray, end: BoolArray, longest: int) -> BoolArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -29,8 +29,8 @@ class Labels:
     def __len__(self) -> int:
         return len(self.values)
 
-    def encode(self, labels: Iterable[Any], where: str) -> CodeArray:
-        """Codes of labels; an unknown one is named together with its place."""
+    def encode(self, labels: Iterable[Any], where: str | Callable[[int], str]) -> CodeArray:
+        """Codes of labels; an unknown one is named together with its place: `where` they all stand, or each of them."""
         flat = labels.tolist() if isinstance(labels, np.ndarray) else labels
         try:
             return np.fromiter((self.codes[v] for v in flat), np.int32)
@@ -42,8 +42,9 @@ class Labels:
                 codes.append(self.codes[_plain(label)])
             except (KeyError, TypeError):
                 shown = ", ".join(map(repr, self.values[:10])) + (", …" if len(self) > 10 else "")
+                place = f"{where}, position {position}" if isinstance(where, str) else where(position)
                 raise ValueError(
-                    f"{where}, position {position}: unknown label {label!r}; the classes are {shown}. "
+                    f"{place}: unknown label {label!r}; the classes are {shown}. "
                     f"Give classes= to name labels that the training data lack"
                 ) from None
         return np.array(codes, np.int32)
@@ -76,6 +77,33 @@ class Labels:
             for code, value in enumerate(self.values):
                 array[code] = value
         return array
+
+
+def distinct_labels(labels: Iterable[Any], where: Callable[[int], str]) -> list[Any]:
+    """Each label once, in the order in which they come; the place of the first that can be none is named."""
+    labels = list(labels)
+    try:
+        found = list(dict.fromkeys(labels))
+        if not any(_missing(label) for label in found):
+            return found
+    except TypeError:
+        pass
+    for position, label in enumerate(labels):
+        try:
+            _hashable(label)
+        except ValueError as error:
+            raise ValueError(f"{where(position)}: {error}") from None
+        if _missing(label):
+            raise ValueError(f"{where(position)}: expected a label, found {label!r}")
+    raise AssertionError("one of the labels is none")
+
+
+def _missing(label: Any) -> bool:
+    """Whether it is NaN, or like it, which no label could be compared with."""
+    try:
+        return bool(label != label)
+    except (TypeError, ValueError):
+        return True
 
 
 def _hashable(value: Any) -> Any:

@@ -13,10 +13,10 @@ from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.rescaling import violation
 from maxmargin.planes import HASH_PRIME, HASH_START, Answers, Planes, hash_step
-from maxmargin.structures.base import Compiled, Examples
+from maxmargin.structures.base import Compiled, Examples, whole_number
 from maxmargin.structures.costs import cost_matrix
 from maxmargin.structures.features import Rows
-from maxmargin.structures.labels import Labels
+from maxmargin.structures.labels import Labels, distinct_labels
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
@@ -43,7 +43,8 @@ class Multiclass(Compiled):
         rows = self._rows(X)
         if isinstance(self.cost, str) and self.cost != "zero-one":
             raise ValueError(f"cost must be 'zero-one', a matrix or a dict, found {self.cost!r}")
-        labels = Labels(_labels(Y) if self.classes is None else self.classes, given=self.classes is not None)
+        values = distinct_labels(_labels(Y), _place) if self.classes is None else self.classes
+        labels = Labels(values, given=self.classes is not None)
         self._set_sizes(labels, rows.shape[1])
         return self
 
@@ -64,13 +65,13 @@ class Multiclass(Compiled):
         rows = self._rows(X)
         if rows.shape[1] != self.n_features_:
             raise ValueError(f"X has {rows.shape[1]} features, expected {self.n_features_}")
-        labels = None if Y is None else self.labels_.encode(_labels(Y), "y")
+        labels = None if Y is None else self.labels_.encode(_labels(Y), _place)
         if labels is not None and len(labels) != rows.shape[0]:
-            raise ValueError(f"X has {rows.shape[0]} rows but y has {len(labels)} labels")
+            raise ValueError(f"X has {rows.shape[0]} rows but Y has {len(labels)} labels")
         return MulticlassExamples(self, Rows(rows, self.fit_intercept), labels)
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        true, found = self.labels_.encode([y, y_hat], "label")
+        true, found = self.labels_.encode([y, y_hat], ["y", "y_hat"].__getitem__)
         return float(self.costs_[true, found])
 
     def enumerate(self, x: Any) -> list[Any]:
@@ -79,6 +80,7 @@ class Multiclass(Compiled):
 
     def topk(self, w: FloatArray, x: Any, k: int) -> list[tuple[Any, float]]:
         """The k best labels with their scores."""
+        k = whole_number(k, "k")
         scores = self.encode([x]).scores(np.asarray(w, float), np.zeros(1, np.int64))[0]
         order = np.argsort(-scores, kind="stable")[:k]
         return [(self.labels_.values[c], float(scores[c])) for c in order]
@@ -104,6 +106,10 @@ class Multiclass(Compiled):
         table = np.zeros((examples.rows.n_columns, examples.n_labels))
         np.add.at(table, (examples.rows.indices, examples.labels[0]), examples.rows.data)
         return table.ravel()
+
+
+def _place(i: int) -> str:
+    return f"Y[{i}]"
 
 
 def _labels(Y: Any) -> list[Any]:
@@ -134,12 +140,27 @@ class MulticlassExamples(Examples):
         What is learnt then depends neither on the order of the rows nor on whether one stands there twice or has
         twice the weight. Returns the examples, their weights, and the position at which each first stood.
         """
-        keys = hash_pairs(self.rows.hashes(), self.labels)
-        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+        first, group = self._equal_rows()
         part = object.__new__(MulticlassExamples)
         part._set(self.costs, self.label_values, self.rows.take(first), self.labels[first])
         total: FloatArray = np.bincount(group, weights, len(first)).astype(float)
         return part, total, first.astype(np.int64)
+
+    def _equal_rows(self) -> tuple[IntArray, IntArray]:
+        """Where each distinct row with its label first stands, by their hashes, and which of them each row is."""
+        keys = hash_pairs(self.rows.hashes(), self.labels)
+        _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+        if same_rows(first[group], *self.rows.arrays(), self.labels):
+            return first, group
+        contents = [(int(keys[i]), *self._content(i)) for i in range(self.n_examples)]  # different rows, equal hashes
+        number = {content: g for g, content in enumerate(sorted(set(contents)))}
+        group = np.fromiter(map(number.__getitem__, contents), np.int64, len(contents))
+        return np.unique(group, return_index=True)[1], group
+
+    def _content(self, i: int) -> tuple[int, bytes, bytes]:
+        """A row with its label, to be compared as a whole."""
+        span = slice(self.rows.indptr[i], self.rows.indptr[i + 1])
+        return int(self.labels[i]), self.rows.indices[span].tobytes(), (self.rows.data[span] + 0.0).tobytes()
 
     def scores(self, w: FloatArray, ids: IntArray) -> FloatArray:
         """Score of every label for each of ids."""
@@ -185,6 +206,20 @@ def hash_pairs(hashes: IntArray, labels: CodeArray) -> IntArray:
     """The label mixed into the hash of its row."""
     with np.errstate(over="ignore"):
         return (hashes ^ (labels.astype(np.int64) + 1)) * HASH_PRIME
+
+
+@kernel
+def same_rows(other, indptr, indices, data, labels):
+    """Whether every row i is the row other[i] with the same label, entry by entry."""
+    for i in range(len(other)):
+        p, j = indptr[i], other[i]
+        if labels[i] != labels[j] or indptr[i + 1] - p != indptr[j + 1] - indptr[j]:
+            return False
+        for q in range(indptr[j], indptr[j + 1]):
+            if indices[p] != indices[q] or data[p] != data[q]:
+                return False
+            p += 1
+    return True
 
 
 @kernel

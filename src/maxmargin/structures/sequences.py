@@ -21,15 +21,22 @@ class SequenceEncoder:
     ----------
     vocabulary : of named features; None where tokens are rows of numbers.
     width : number of feature columns.
+
+    Parameters
+    ----------
+    what : the name of the i-th sequence in messages.
+    may_be_empty : whether all sequences may be empty when it learns, as transitions are where no sequence has two
+        tokens.
     """
 
-    def __init__(self, what: str = "X[{i}]") -> None:
-        self.what = what
+    def __init__(self, what: str = "X[{i}]", may_be_empty: bool = False) -> None:
+        self.what, self.may_be_empty = what, may_be_empty
         self.vocabulary: Vocabulary | None = None
         self.width = 0
 
     def fit(self, X: Sequence[Any]) -> tuple[Any, IntArray]:
         """Learn from these sequences; their token matrix and offsets."""
+        X = [_plain(x) for x in X]
         for i, x in enumerate(X):
             if not sp.issparse(x) and not isinstance(x, np.ndarray):
                 tokens = self._tokens(i, x)
@@ -40,7 +47,7 @@ class SequenceEncoder:
 
     def encode(self, X: Sequence[Any]) -> tuple[Any, IntArray]:
         """Token matrix and offsets; named features never seen in training are left out."""
-        return self._encode(X, learn=False)
+        return self._encode([_plain(x) for x in X], learn=False)
 
     def get_state(self) -> dict[str, Any]:
         """What was learnt: a vocabulary, or a width."""
@@ -96,9 +103,9 @@ class SequenceEncoder:
         parts = [self._part(i, x) for i, x in enumerate(X)]
         filled = [part for part in parts if part.shape[0] > 0]
         if learn:
-            if not filled:
+            if not filled and not self.may_be_empty:
                 raise ValueError("every sequence is empty: there is nothing to learn from")
-            self.width = filled[0].shape[1]
+            self.width = filled[0].shape[1] if filled else max((part.shape[1] for part in parts), default=0)
         for i, part in enumerate(parts):
             if part.shape[0] > 0 and part.shape[1] != self.width:
                 raise ValueError(f"{self._name(i)}: {part.shape[1]} features per token, expected {self.width}")
@@ -143,6 +150,14 @@ class SequenceEncoder:
     def _row_name(self, row: int, offsets: IntArray) -> str:
         i = int(np.searchsorted(offsets, row, "right")) - 1
         return f"{self._name(i)}, token {row - int(offsets[i])}"
+
+
+def _plain(x: Any) -> Any:
+    """The values of a data frame or a series (a row or a token each); anything else as it is."""
+    if not hasattr(x, "to_numpy"):
+        return x
+    values = x.to_numpy()
+    return values.tolist() if values.ndim == 1 else values
 
 
 def _shown(x: Any) -> str:
