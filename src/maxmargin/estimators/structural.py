@@ -17,6 +17,7 @@ from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds import Bound
 from maxmargin.engines import Local
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
+from maxmargin.estimators._html import CertificateInNotebooks
 from maxmargin.estimators.explain import Decision, Support, explain, weights_frame
 from maxmargin.memory import check_memory
 from maxmargin.objective import Objective
@@ -29,7 +30,7 @@ from maxmargin.structures.own import OwnExamples
 from maxmargin.training import Run
 
 
-class MaxMarginEstimator(CallbackSupportMixin, BaseEstimator):
+class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstimator):
     """Common to all estimators: parameters of the fit, the fit itself, prediction, and ways to look inside.
 
     A subclass gives `_make_structure`.
