@@ -1,0 +1,340 @@
+"""Forests against all forests, by brute force."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from maxmargin.planes import Answers
+from maxmargin.structures.forest import Forest
+
+CASES = settings(derandomize=True, deadline=None, max_examples=400)
+
+
+def trees(n, links):
+    """The component of each item, numbered by first items; None where the links have a cycle."""
+    tree = list(range(n))
+    for i, j in links:
+        if tree[i] == tree[j]:
+            return None
+        tree = [tree[i] if t == tree[j] else t for t in tree]
+    first = {t: k for k, t in enumerate(dict.fromkeys(tree))}
+    return [first[t] for t in tree]
+
+
+@cache
+def all_forests(n):
+    """(links, partition) of every forest over n items."""
+    pairs = list(combinations(range(n), 2))
+    subsets = (links for size in range(max(n, 1)) for links in combinations(pairs, size))
+    return [(links, parts) for links in subsets if (parts := trees(n, links)) is not None]
+
+
+def kruskal(n, worth, least):
+    """Links (i, j) taken greedily, best first, of equals the first."""
+    taken = []
+    for link in sorted(worth, key=lambda link: (-worth[link], link)):
+        if worth[link] > least and trees(n, [*taken, link]) is not None:
+            taken.append(link)
+    return tuple(sorted(taken))
+
+
+class Instance:
+    """Random documents, with scores, losses and joint features computed here by hand."""
+
+    def __init__(self, seed, r, intercept, form, whole):
+        rng = self.rng = np.random.default_rng(seed)
+        self.width, self.r, self.intercept = int(rng.integers(1, 4)), r, intercept
+        self.sizes = [2, *rng.integers(0, 6, 3).tolist()]
+        draw = (lambda size: rng.integers(-2, 3, size).astype(float)) if whole else (lambda size: rng.normal(size=size))
+        self.square = [draw((n, n, self.width)) for n in self.sizes]
+        self.square[0][0, 1, 0] = 1.0  # all zeros there would look like the wrong half
+        self.Y = [[f"c{k}" for k in rng.integers(0, max(n, 1), n)] for n in self.sizes]
+        self.X = [self.formed(x, form) for x in self.square]
+        self.structure = Forest(r=r, fit_intercept=intercept)
+        self.examples = self.structure.fit_encode(self.X, self.Y)
+        self.w = draw(self.examples.dim)
+        self.n = len(self.sizes)
+        self.answers = Answers.empty(self.n, int(self.examples.code_offsets[-1]))
+
+    def formed(self, x, form):
+        condensed = x[np.triu_indices(len(x), 1)]
+        kind = form if form != "mixed" else self.rng.choice(["square", "condensed", "csr"])
+        return {"square": x, "condensed": condensed, "csr": sp.csr_array(condensed)}[str(kind)]
+
+    def psi(self, i, links):
+        total = sum((self.square[i][a, b] for a, b in links), np.zeros(self.width))
+        return np.append(total, len(links)) if self.intercept else total
+
+    def loss(self, i, links):
+        y = self.Y[i]
+        return len(y) - len(set(y)) - sum(1 if y[a] == y[b] else -self.r for a, b in links)
+
+    def chain(self, i):
+        y = self.Y[i]
+        return tuple((a, b) for a, b in combinations(range(len(y)), 2) if y[a] == y[b] and y[a] not in y[a + 1 : b])
+
+    def links(self, i):
+        """The forest of the present answer."""
+        a, b = self.examples.code_offsets[i : i + 2]
+        pairs = list(combinations(range(self.sizes[i]), 2))
+        code = [c for c in self.answers.codes[a:b].tolist() if c >= 0]
+        assert code == sorted(set(code))
+        assert self.answers.codes[a : a + len(code)].tolist() == code
+        return tuple(pairs[c] for c in code)
+
+    def rise(self, i, links):
+        return float(self.w @ (self.psi(i, links) - self.psi(i, self.chain(i))))
+
+    def check_told_truly(self, ids):
+        """Rises, losses, keys, outputs and planes are those of the coded forests."""
+        answers = self.answers
+        for i in ids:
+            links = self.links(i)
+            assert answers.rises[i] == pytest.approx(self.rise(i, links), abs=1e-9)
+            assert answers.losses[i] == pytest.approx(self.loss(i, links), abs=1e-12)
+            assert answers.losses[i] >= 0
+            assert (answers.keys[i] == 0) == (links == self.chain(i))
+            code = answers.codes[slice(*self.examples.code_offsets[i : i + 2])]
+            assert self.examples.output(i, int(answers.keys[i]), code) == trees(self.sizes[i], links)
+        planes = self.examples.planes(np.asarray(ids), answers)
+        assert (np.diff(planes.indptr) <= self.examples.plane_entries[ids]).all()
+        expected = np.array([self.psi(i, self.chain(i)) - self.psi(i, self.links(i)) for i in ids])
+        found = planes.matrix(self.examples.dim).toarray()
+        np.testing.assert_allclose(found, expected.reshape(found.shape), atol=1e-9)
+        np.testing.assert_allclose(planes.dot(self.w), -answers.rises[ids], atol=1e-9)
+
+    def worth(self, i, scale):
+        y, w = self.Y[i], self.w
+        pairs = combinations(range(self.sizes[i]), 2)
+        scores = {(a, b): float(w @ self.psi(i, [(a, b)])) for a, b in pairs}
+        return {(a, b): s - scale * (1 if y[a] == y[b] else -self.r) for (a, b), s in scores.items()}
+
+
+instances = st.builds(
+    Instance,
+    seed=st.integers(0, 2**32 - 1),
+    r=st.sampled_from([0.0, 0.01, 0.5, 1.0, 2.5]),
+    intercept=st.booleans(),
+    form=st.sampled_from(["square", "condensed", "csr", "mixed"]),
+    whole=st.booleans(),
+)
+
+
+@CASES
+@given(instances)
+def test_decode_is_the_best_of_all_forests(case):
+    for ids in (np.arange(case.n), case.rng.permutation(case.n), case.rng.permutation(case.n)[:2]):
+        scales = case.rng.choice([0.0, 0.5, 1.0, 3.0, 10.0], len(ids))
+        case.examples.decode(case.w, ids, scales, case.answers)
+        case.check_told_truly(ids)
+        for scale, i in zip(scales, ids, strict=True):
+            best = max(case.rise(i, h) + scale * case.loss(i, h) for h, _ in all_forests(case.sizes[i]))
+            assert case.answers.rises[i] + scale * case.answers.losses[i] == pytest.approx(best, abs=1e-9)
+
+
+@CASES
+@given(instances)
+def test_completion_is_the_best_forest_of_the_true_clusters(case):
+    ids = case.rng.permutation(case.n)
+    case.examples.complete(case.w, ids, case.answers)
+    case.check_told_truly(ids)
+    assert (case.answers.losses == 0).all()
+    for i in ids:
+        true = trees(case.sizes[i], case.chain(i))
+        assert trees(case.sizes[i], case.links(i)) == true
+        best = max(case.rise(i, h) for h, parts in all_forests(case.sizes[i]) if parts == true)
+        assert case.answers.rises[i] == pytest.approx(best, abs=1e-9)
+
+
+@settings(CASES, max_examples=150)
+@given(instances)
+def test_the_forest_is_that_of_kruskal_ties_and_all(case):
+    scale, ids = float(case.rng.choice([0.0, 0.5, 1.0])), np.arange(case.n)
+    whole = all((x == np.rint(x)).all() for x in case.square)  # sums are exact then, and ties are ties
+    case.examples.decode(case.w, ids, np.full(case.n, scale), case.answers)
+    if not (whole and case.r in (0.0, 0.5, 1.0, 2.5)):
+        return
+    for i in ids:
+        assert case.links(i) == kruskal(case.sizes[i], case.worth(i, scale), 0.0)
+    case.examples.complete(case.w, ids, case.answers)
+    for i in ids:
+        inside = {(a, b): v for (a, b), v in case.worth(i, 0.0).items() if case.Y[i][a] == case.Y[i][b]}
+        assert case.links(i) == kruskal(case.sizes[i], inside, -np.inf)
+
+
+@settings(CASES, max_examples=100)
+@given(instances)
+def test_single_examples_and_predictions_agree_with_the_batch(case):
+    s, w, ids = case.structure, case.w, np.arange(case.n)
+    unknown = s.encode(case.square)
+    unknown.decode(w, ids, np.ones(case.n), case.answers)
+    predicted = unknown.outputs(case.answers)
+    assert (case.answers.losses == 0).all()
+    case.examples.decode(w, ids, np.full(case.n, 0.7), case.answers)
+    augmented = case.examples.outputs(case.answers)
+    for i, x in enumerate(case.square):
+        y = case.Y[i]
+        np.testing.assert_allclose(s.joint_feature(x, y), case.psi(i, case.chain(i)), atol=1e-12)
+        assert s.argmax(w, x) == predicted[i]
+        assert s.loss_augmented_argmax(w, x, y, 0.7) == augmented[i]
+        for y_hat in s.enumerate(x):
+            least = min(case.loss(i, h) for h, parts in all_forests(case.sizes[i]) if parts == y_hat)
+            assert s.loss(y, y_hat) == pytest.approx(least, abs=1e-12)
+        links = s.links(w, x)
+        assert trees(case.sizes[i], [(a, b) for a, b, _ in links]) == predicted[i]
+        assert all(score > 0 for *_, score in links)
+        assert [score for *_, score in links] == sorted((score for *_, score in links), reverse=True)
+
+
+def test_partitions_are_enumerated_once_each():
+    structure = Forest().fit([np.ones((1, 1))], [[0, 1]])
+    counts = [len({tuple(y) for y in structure.enumerate(np.ones((n, n, 1)))}) for n in range(6)]
+    assert counts == [1, 1, 2, 5, 15, 52]  # Bell numbers
+    assert counts == [len(list(structure.enumerate(np.ones((n, n, 1))))) for n in range(6)]
+    assert counts == [len({tuple(parts) for _, parts in all_forests(n)}) for n in range(6)]
+
+
+def test_equal_codes_exactly_for_equal_forests():
+    rng = np.random.default_rng(0)
+    examples = Forest(fit_intercept=False).fit_encode([np.eye(10)], [list(range(5))])
+    answers, codes = Answers.empty(1, 4), {}
+    for _ in range(3000):
+        examples.decode(rng.normal(size=10), np.zeros(1, np.int64), np.zeros(1), answers)
+        codes.setdefault(tuple(answers.codes.tolist()), set()).add(int(answers.keys[0]))
+    assert all(len(keys) == 1 for keys in codes.values())
+    assert len(set.union(*codes.values())) == len(codes) > 250
+
+
+def test_the_first_completion_is_a_chain_in_reading_order():
+    examples = Forest().fit_encode([np.ones((5, 5, 1))], [["a", "b", "a", "b", "a"]])
+    answers = Answers.empty(1, 4)
+    examples.initial_completion(np.random.default_rng(0), answers)
+    assert answers.codes.tolist() == [1, 5, 8, -1]  # (0, 2), (1, 3), (2, 4)
+    assert (answers.keys[0], answers.losses[0], answers.rises[0]) == (0, 0.0, 0.0)
+    assert examples.outputs(answers) == [[0, 1, 0, 1, 0]]
+    assert examples.latent
+
+
+def test_links_worth_nothing_are_not_predicted():
+    structure = Forest(fit_intercept=False).fit([np.zeros((3, 3, 1))], [[0, 0, 1]])
+    assert structure.argmax(np.ones(1), np.zeros((3, 3, 1))) == [0, 1, 2]
+    assert structure.argmax(np.full(1, 1e-9), np.ones((3, 3, 1))) == [0, 0, 0]
+
+
+def test_of_equal_links_the_first_are_taken():
+    structure = Forest(fit_intercept=False).fit([np.ones((4, 4, 1))], [[0, 0, 1, 1]])
+    assert structure.links(np.ones(1), np.ones((4, 4, 1))) == [(0, 1, 1.0), (0, 2, 1.0), (0, 3, 1.0)]
+
+
+def test_documents_of_one_item_and_of_none():
+    structure = Forest().fit([np.ones((2, 2, 3)), np.zeros((0, 0, 3)), np.zeros((1, 1, 3))], [[0, 1], [], ["x"]])
+    w = np.ones(4)
+    assert structure.argmax(w, np.zeros((0, 0, 3))) == []
+    assert structure.argmax(w, np.zeros((1, 1, 3))) == [0]
+    assert structure.argmax(w, np.zeros((0, 3))) == [0]
+    assert structure.argmax(w, sp.csr_array((0, 3))) == [0]
+    assert structure.loss_augmented_argmax(w, np.zeros((0, 3)), []) == []
+    assert structure.loss_augmented_argmax(w, np.zeros((0, 3)), ["x"]) == [0]
+    assert structure.argmax(w, []) == [0]
+    np.testing.assert_array_equal(structure.joint_feature(np.zeros((0, 3)), ["x"]), np.zeros(4))
+    assert structure.encode([]).outputs(Answers.empty(0, 0)) == []
+
+
+def test_plane_values_are_float32_only_where_sums_are_exact():
+    def kind(x):
+        return Forest().fit_encode([np.full((3, 3, 1), x)], [[0, 0, 1]]).value_type
+
+    assert (kind(1.0), kind(-7.0)) == (np.float32, np.float32)
+    assert (kind(0.5), kind(2.0**23)) == (np.float64, np.float64)
+    assert Forest().fit_encode([sp.csr_array(np.ones((3, 1), np.int8))], [[0, 0, 1]]).value_type is np.float32
+
+
+def test_sparse_entries_that_stand_twice_add_up():
+    twice = sp.csr_array((np.array([1.0, 2.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 2))
+    structure = Forest().fit([twice], [[0, 0]])
+    np.testing.assert_array_equal(structure.joint_feature(twice, [0, 0]), [3, 0, 1])
+    assert structure.links(np.array([1.0, 5.0, 0.5]), twice) == [(0, 1, 3.5)]
+
+
+def test_labels_of_any_kind_and_what_survives_saving():
+    X = [np.ones((2, 2, 2)), np.ones((3, 3, 2))]
+    structure = Forest(r=0.25).fit(X, [[("a", 1), "b"], np.array([2.5, 2.5, 1.0])])
+    assert clone(structure).get_params() == {"r": 0.25, "fit_intercept": True}
+    again = Forest.from_state(structure.get_state())
+    assert (again.size, again.n_features_, again.r) == (3, 2, 0.25)
+    assert structure.feature_names().tolist() == ["x0", "x1", "intercept"]
+    assert structure.feature_names(["a", "b"]).tolist() == ["a", "b", "intercept"]
+    outputs = [[0, 1], [], [0, 0, 1]]
+    assert structure.unpack_outputs(structure.pack_outputs(outputs)) == outputs
+    with pytest.raises(ValueError, match="outputs of 3 items in all, found 2 cluster numbers"):
+        structure.unpack_outputs({"clusters": np.array([0, 1]), "lengths": np.array([3])})
+
+
+def test_data_are_known_by_their_digest():
+    X, Y = [np.ones((3, 3, 1))], [[0, 0, 1]]
+    digest = Forest().fit_encode(X, Y).digest()
+    assert digest == Forest().fit_encode([np.ones((3, 1))], [["x", "x", "y"]]).digest()
+    others = Forest(r=0.5).fit_encode(X, Y), Forest().fit_encode(X, [[0, 1, 1]]), Forest().fit_encode([2 * X[0]], Y)
+    assert digest not in {examples.digest() for examples in others}
+
+
+def test_sparse_features_keep_small_numbers_small():
+    ones = sp.csr_array(np.ones((3, 2), np.float32))
+    pairs = Forest().fit_encode([ones, ones], [[0, 0, 1], [0, 0, 1]]).pairs
+    assert (pairs.data.dtype, pairs.indices.dtype) == (np.float32, np.uint32)
+    assert Forest().fit_encode([sp.csr_array(np.ones((3, 2)))], [[0, 0, 1]]).pairs.data.dtype == np.float64
+
+
+SQUARE = np.ones((3, 3, 2))
+LOWER = np.tril(np.ones((3, 3)), -1)[:, :, None]
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "message"),
+    [
+        ([SQUARE, SQUARE], [[0, 1, 1], [0, 1]], "X[1]: features for the pairs of 3 items, but Y[1] gives"),
+        ([SQUARE], [[0, 1, 1, 2]], "X[0]: features for the pairs of 3 items, but Y[0] gives the clusters of 4"),
+        ([np.zeros((0, 2)), SQUARE], [[0, 0], [0, 0, 1]], "X[0]: features for the pairs of 1 items, but Y[0] gives"),
+        ([SQUARE], [[0, 1, 1], [0]], "X has 1 examples but Y has 2"),
+        ([SQUARE, np.ones((3, 3, 4))], [[0, 1, 1]] * 2, "X[1]: 4 features per pair, expected 2"),
+        ([np.ones((4, 2))], [[0, 1, 1]], "X[0]: 4 rows of features, but 3 items have 3 pairs and 4 items 6; expected"),
+        ([np.ones((3, 2, 2))], [[0, 1, 1]], "found an array of shape (3, 2, 2)"),
+        ([np.ones(3)], [[0, 1, 1]], "X[0]: expected an array (n, n, d)"),
+        ([["a", "b"]], [[0, 1, 1]], "found list that is no array of numbers"),
+        ([np.where(np.arange(3)[:, None] == 1, np.nan, SQUARE[0])], [[0, 1, 1]], "X[0], pair (0, 2): features must be"),
+        ([SQUARE[0], sp.csr_array(SQUARE[0] * np.inf)], [[0, 1, 1]] * 2, "X[1], pair (0, 1): features must be finite"),
+        ([SQUARE], [[0, None, 1]], "Y[0], item 1: expected a cluster, found None"),
+        ([SQUARE], [[0, 1, float("nan")]], "Y[0], item 2: expected a cluster, found nan"),
+        ([SQUARE], [[0, [1], 1]], "Y[0], item 1: a cluster must be a string, a number or the like, found list [1]"),
+        ([SQUARE], ["aab"], "Y[0]: expected the cluster of each item, found str 'aab'"),
+        ([SQUARE], [7], "Y[0]: expected the cluster of each item, found int 7"),
+        ([LOWER], [[0, 1, 1]], "X[0]: the features of all pairs i < j are 0 and those of the pairs i > j are not"),
+        ([np.zeros((1, 1, 2))], [[0]], "no example has two items: there is nothing to learn from"),
+    ],
+)  # fmt: skip
+def test_bad_input(X, Y, message):
+    with pytest.raises(ValueError) as error:
+        Forest().fit(X, Y)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("r", [-0.1, np.inf, np.nan, "1", None])
+def test_bad_price_of_a_link(r):
+    with pytest.raises(ValueError, match="r must be a finite number ≥ 0, found"):
+        Forest(r=r).fit([SQUARE], [[0, 0, 1]])
+
+
+def test_other_features_than_learnt():
+    structure = Forest().fit([SQUARE], [[0, 0, 1]])
+    with pytest.raises(ValueError, match=r"X\[0\]: 5 features per pair, expected 2"):
+        structure.encode([np.ones((3, 5))])
+    with pytest.raises(ValueError, match="y has 2 items but y_hat has 3"):
+        structure.loss([0, 1], [0, 1, 1])
