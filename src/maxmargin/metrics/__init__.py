@@ -1,5 +1,6 @@
-"""How good predictions are: entities of BIO labels, tokens."""
+"""How good predictions are: entities of BIO labels, tokens, clusters."""
 
+from maxmargin.metrics.clusters import ClusterScores, b_cubed, ceaf, mitre_loss, muc, pair_loss
 from maxmargin.metrics.entities import (
     EntityScores,
     TypeScores,
@@ -11,11 +12,17 @@ from maxmargin.metrics.entities import (
 from maxmargin.metrics.tokens import token_accuracy
 
 __all__ = [
+    "ClusterScores",
     "EntityScores",
     "TypeScores",
+    "b_cubed",
+    "ceaf",
     "entity_f1",
     "entity_f1_score",
     "entity_spans",
     "is_entity_scheme",
+    "mitre_loss",
+    "muc",
+    "pair_loss",
     "token_accuracy",
 ]
