@@ -1,6 +1,16 @@
 """Data to try things on: generated ones, always there, and loaders of real ones that are not part of the package."""
 
 from maxmargin.datasets.generate import make_chains, make_multiclass
+from maxmargin.datasets.ohsumed import load_ohsumed, ohsumed_fold
 from maxmargin.datasets.real import load_conll2002, load_ocr_letters
+from maxmargin.datasets.yeast_ars import load_yeast_ars
 
-__all__ = ["load_conll2002", "load_ocr_letters", "make_chains", "make_multiclass"]
+__all__ = [
+    "load_conll2002",
+    "load_ocr_letters",
+    "load_ohsumed",
+    "load_yeast_ars",
+    "make_chains",
+    "make_multiclass",
+    "ohsumed_fold",
+]

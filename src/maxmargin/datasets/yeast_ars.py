@@ -1,0 +1,75 @@
+"""Yeast replication origins, for motif finding (paper 5, section 5.1, on public annotation)."""
+
+from __future__ import annotations
+
+import gzip
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin._types import IntArray
+from maxmargin.datasets.real import data_folder
+
+
+class ConsensusSite(NamedTuple):
+    """An annotated ARS consensus sequence: ``sequence[start:stop]`` on the strand ``"+"`` or ``"-"``."""
+
+    start: int
+    stop: int
+    strand: str
+
+
+@dataclass(frozen=True)
+class YeastARS:
+    """Sequences that start replication, and as many of the same lengths that are presumed not to.
+
+    Attributes
+    ----------
+    names : of the sequences.
+    sequences : strings of A, C, G and T, forward strand; the motif may stand on either.
+    labels : +1 where the sequence is an annotated origin, −1 for windows of intergenic regions (not tested).
+    folds : 0 to 9, stratified by label.
+    consensus : the annotated consensus sites of each sequence: one or more for about half of the positives.
+    background : intergenic sequences away from origins; the negatives are windows of some of them.
+    """
+
+    names: list[str]
+    sequences: list[str]
+    labels: IntArray
+    folds: IntArray
+    consensus: list[list[ConsensusSite]]
+    background: list[str]
+
+
+def load_yeast_ars() -> YeastARS:
+    """Origins of S. cerevisiae (SGD), length-matched negatives, and the intergenic background."""
+    folder = data_folder("motif_yeast_ars")
+    rows = _rows(folder / "ars.tsv.gz")
+    return YeastARS(
+        names=[row["name"] for row in rows],
+        sequences=[row["sequence"] for row in rows],
+        labels=np.array([int(row["label"]) for row in rows]),
+        folds=np.array([int(row["fold"]) for row in rows]),
+        consensus=[_sites(row["acs_1based"]) for row in rows],
+        background=[row["sequence"] for row in _rows(folder / "intergenic_background.tsv.gz")],
+    )
+
+
+def _rows(path: Path) -> list[dict[str, str]]:
+    """Lines of a tab-separated file, by the names in its first line."""
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        names, *lines = (line.rstrip("\n").split("\t") for line in file)
+    names[0] = names[0].removeprefix("#")
+    return [dict(zip(names, line, strict=True)) for line in lines]
+
+
+def _sites(text: str) -> list[ConsensusSite]:
+    """``from-to:strand,...``, counted from 1, both ends included; ``-`` for none."""
+    sites = []
+    for part in [] if text == "-" else text.split(","):
+        span, _, strand = part.partition(":")
+        start, _, stop = span.partition("-")
+        sites.append(ConsensusSite(int(start) - 1, int(stop), strand))
+    return sites
