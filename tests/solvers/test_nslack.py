@@ -79,6 +79,18 @@ def test_it_ends_when_nothing_is_violated_by_more_than_epsilon(slack, epsilon):
     assert case.primal(state.w) - case.optimum() <= raised + epsilon * masses + 2e-6 * case.optimum()
 
 
+@pytest.mark.parametrize(("slack", "tiny", "C"), [("linear", 1e-6, 2e-6), ("quadratic", 1e-12, 2.0)])
+def test_tiny_losses_are_learnt_as_well(slack, tiny, C):
+    """The same problem in other units: the weights are 1e-6 times as large, whatever ε is."""
+    X, y = clusters(1.5)
+    reference, _ = solved(NSlack(), made(X, y, COSTS / 3, slack=slack), tol=1e-9)
+    problem = made(X, y, tiny * COSTS / 3, slack=slack, C=C)
+    state, reason = solved(NSlack(), problem, tol=1e-9)
+    assert reason == "converged"
+    assert state.certificate(problem).gap < 0.01
+    assert state.best_w * 1e6 == pytest.approx(reference.best_w, abs=2e-2)
+
+
 def test_a_larger_epsilon_takes_fewer_constraints():
     counts = [solved(NSlack(epsilon=e), Case("csr", C=2.0).problem())[0].n_constraints for e in (1.0, 0.3, 1e-4)]
     assert counts[0] < counts[1] < counts[2]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
+from maxmargin._checked import finite_number, whole_number
 from maxmargin._types import AnyArray, FloatArray
 from maxmargin.certificate import Certificate
 from maxmargin.problem import Problem
@@ -107,11 +108,33 @@ class Solver(ABC):
     certifies: ClassVar[bool] = True
     #: Steps taken when the user sets no limit.
     default_max_iter: ClassVar[int] = 1000
+    #: The lowest value of a hyper-parameter, where it is not 1 for a whole number and 0 for another one.
+    lowest: ClassVar[Mapping[str, int | float]] = {}
+    #: What to do where its own rule ends a fit above ``tol``.
+    stricter: ClassVar[str] = "make the solver's own rule stricter"
+
+    def check_parameters(self) -> None:
+        """One sentence, before data are looked at, when a hyper-parameter can be of no use."""
+        for field in fields(self):
+            name, value = f"{type(self).__name__}: {field.name}", getattr(self, field.name)
+            if isinstance(field.default, bool):
+                continue
+            if isinstance(field.default, int):
+                whole_number(value, name, int(self.lowest.get(field.name, 1)))
+            elif isinstance(field.default, float):
+                finite_number(value, name, self.lowest.get(field.name, 0.0))
+            elif isinstance(field.default, tuple):
+                _check_interval(value, name)
+
+    def check_trade_off(self, C: float) -> None:
+        """One sentence, before data are looked at, when this solver does not know such a C."""
+        if np.isinf(C) and not self.hard_margin:
+            raise ValueError(f"solver={self.name!r} needs a finite C; C=inf (hard margin) is for 'auto' and 'nslack'")
 
     def check(self, problem: Problem) -> None:
         """One sentence, before any work, when this solver cannot solve the problem."""
-        if problem.objective.hard and not self.hard_margin:
-            raise ValueError(f"solver={self.name!r} needs a finite C; C=inf (hard margin) is for 'auto' and 'nslack'")
+        self.check_parameters()
+        self.check_trade_off(problem.objective.C)
 
     @abstractmethod
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> State:
@@ -171,3 +194,11 @@ class Solver(ABC):
             state.seconds = before + time.perf_counter() - began
             state.oracle_calls = problem.oracle_calls
             return "interrupted"
+
+
+def _check_interval(value: Any, name: str) -> None:
+    """Two numbers in ascending order."""
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise ValueError(f"{name} must be a pair of numbers, found {value!r}")
+    low = finite_number(value[0], f"{name}[0]")
+    finite_number(value[1], f"{name}[1]", low)

@@ -38,16 +38,17 @@ class NSlackState(ComposedState):
     violated : the examples with an output violated by more than ε, at the last check.
     restricted_gap : what the optimum over S may still gain.
     first_budget : hard margin: where the growing budgets began.
+    largest : the largest value b of a plane found so far.
     """
 
     _parts: ClassVar[tuple[str, ...]] = ("sets",)
     _saved: ClassVar[tuple[str, ...]] = ("violated",)
-    _counters: ClassVar[tuple[str, ...]] = ("clock", "restricted_gap", "first_budget")
+    _counters: ClassVar[tuple[str, ...]] = ("clock", "restricted_gap", "first_budget", "largest")
 
     def __init__(self, problem: Problem, seed: int, start: FloatArray | None) -> None:
         super().__init__(problem, seed, start)
         self.sets, self.violated = WorkingSets(problem, NO_LIMIT), problem.everyone
-        self.clock, self.restricted_gap, self.first_budget = 0, 0.0, 0.0
+        self.clock, self.restricted_gap, self.first_budget, self.largest = 0, 0.0, 0.0, 0.0
 
     @property
     def n_constraints(self) -> int:
@@ -57,6 +58,11 @@ class NSlackState(ComposedState):
     def slacks(self, ids: IntArray) -> FloatArray:
         """ξ_i over the working sets of ids, at the present weights."""
         return self.sets.hinges(ids, self.w)
+
+    def decode(self, problem: Problem, ids: IntArray) -> None:
+        """The most violated outputs of ids at the present weights."""
+        problem.decode(self.w, ids)
+        self.largest = max(self.largest, float(problem.values[ids].max(initial=0.0)))
 
     def support(self, problem: Problem) -> dict[str, Any]:
         return self.sets.support()
@@ -71,7 +77,8 @@ class NSlack(Solver):
 
     Parameters
     ----------
-    epsilon : violation that is tolerated, in units of the loss (as published: absolute).
+    epsilon : violation that is tolerated, in units of the loss, or of the largest loss where that is below 1. As
+        published it is absolute, which for tiny losses would tolerate w = 0.
     batch : examples whose argmaxes are taken at the same weights. They are still added one by one, each only if it is
         violated when its turn comes; 1 is the published order, at the cost of one call per example.
     full_every : additions after which all of S is optimised; as published it would be 1.
@@ -82,6 +89,7 @@ class NSlack(Solver):
 
     name: ClassVar[str] = "nslack"
     hard_margin: ClassVar[bool] = True
+    stricter: ClassVar[str] = "lower epsilon, as in solver=NSlack(epsilon=1e-5)"
 
     epsilon: float = 1e-3
     batch: int = 8
@@ -113,7 +121,7 @@ class NSlack(Solver):
 
     def _begin_from_weights(self, problem: Problem, state: NSlackState) -> None:
         """Warm start: the outputs that are most violated at the given weights come first. Without α, w is 0."""
-        problem.decode(state.w, problem.everyone)
+        state.decode(problem, problem.everyone)
         state.w = np.zeros(problem.dim)
         self._insert(problem, state, np.flatnonzero(problem.keys))
 
@@ -122,9 +130,9 @@ class NSlack(Solver):
         added = 0
         for k in range(0, len(state.violated), self.batch):
             ids = state.violated[k : k + self.batch]
-            problem.decode(state.w, ids)
+            state.decode(problem, ids)
             before = state.n_constraints
-            self._insert(problem, state, ids[problem.hinges[ids] > state.slacks(ids) + self.epsilon])
+            self._insert(problem, state, ids[problem.hinges[ids] > state.slacks(ids) + self._tolerated(state)])
             added += state.n_constraints - before
             if added >= self.full_every:
                 self._optimise(problem, state, self.quick_passes)
@@ -173,9 +181,13 @@ class NSlack(Solver):
             state.w *= factor
         return grown
 
+    def _tolerated(self, state: NSlackState) -> float:
+        """ε, in the units of tiny losses where all losses are."""
+        return self.epsilon * min(1.0, state.largest)
+
     def _worth(self, state: NSlackState) -> float:
         """What ε in every margin is worth: ε Σ α."""
-        return self.epsilon * float(state.sets.masses().sum())
+        return self._tolerated(state) * float(state.sets.masses().sum())
 
     def _needed(self, state: NSlackState) -> float:
         if len(state.violated) == 0:
@@ -187,11 +199,11 @@ class NSlack(Solver):
         """One sweep at fixed weights: the certificate, and who is violated."""
         objective, sets = problem.objective, state.sets
         state.w = sets.combination()
-        problem.decode(state.w, problem.everyone)
+        state.decode(problem, problem.everyone)
         state.raise_dual(objective.dual(sets.gain(), float(state.w @ state.w), sets.masses()))
         if objective.hard:
             feasible_scale(problem, state)
         else:
             state.sets.raise_hinges(problem, state.w)
             state.offer(problem, state.w)
-        state.violated = np.flatnonzero(problem.hinges > state.slacks(problem.everyone) + self.epsilon)
+        state.violated = np.flatnonzero(problem.hinges > state.slacks(problem.everyone) + self._tolerated(state))

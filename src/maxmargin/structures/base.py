@@ -21,13 +21,6 @@ class StructureError(ValueError):
     """A structure failed or answered what it must not, for the example named in the message."""
 
 
-def whole_number(value: Any, name: str, lowest: int = 1) -> int:
-    """The value as an int, or a sentence that it is none, or too small."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < lowest:
-        raise ValueError(f"{name} must be a whole number ≥ {lowest}, found {value!r}")
-    return int(value)
-
-
 class Structure(ABC):
     """An output space with joint features Ψ, a loss Δ and two argmaxes. Subclass it for a problem of your own.
 

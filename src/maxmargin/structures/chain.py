@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin._checked import whole_number
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.planes import Answers, Planes, spans
 from maxmargin.structures import _chain_kernels as kernels
-from maxmargin.structures.base import Compiled, Examples, whole_number
+from maxmargin.structures.base import Compiled, Examples
 from maxmargin.structures.constraints import feasible_lengths, resolve_constraints
 from maxmargin.structures.costs import cost_matrix
 from maxmargin.structures.features import Rows

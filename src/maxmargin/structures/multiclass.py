@@ -9,11 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
+from maxmargin._checked import whole_number
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.rescaling import violation
 from maxmargin.planes import HASH_PRIME, HASH_START, Answers, Planes, hash_step
-from maxmargin.structures.base import Compiled, Examples, whole_number
+from maxmargin.structures.base import Compiled, Examples
 from maxmargin.structures.costs import cost_matrix
 from maxmargin.structures.features import Rows
 from maxmargin.structures.labels import Labels, distinct_labels

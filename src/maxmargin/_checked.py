@@ -1,0 +1,28 @@
+"""Numbers that people give, or a sentence that names the parameter, what was expected and what was found."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+
+def whole_number(value: Any, name: str, lowest: int = 1) -> int:
+    """The value as an int ≥ lowest."""
+    if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < lowest:
+        raise ValueError(f"{name} must be a whole number ≥ {lowest}, found {value!r}")
+    return int(value)
+
+
+def finite_number(value: Any, name: str, lowest: float = 0.0) -> float:
+    """The value as a finite float ≥ lowest."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not lowest <= value < math.inf:
+        raise ValueError(f"{name} must be a number ≥ {lowest:g}, found {value!r}")
+    return float(value)
+
+
+def positive_number(value: Any, name: str) -> float:
+    """The value as a float > 0, infinity included."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not value > 0:
+        raise ValueError(f"{name} must be a number > 0, found {value!r}")
+    return float(value)
