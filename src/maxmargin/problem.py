@@ -11,6 +11,9 @@ from maxmargin.objective import Objective
 from maxmargin.planes import TRUTH, Answers, Planes
 from maxmargin.structures.base import Examples, StructureError
 
+#: Examples whose planes are held at once while they are summed.
+CHUNK = 4096
+
 
 class Problem:
     """Examples under a bound and an objective.
@@ -112,6 +115,15 @@ class Problem:
         if self.bound.rescaling == "slack":
             planes = planes.scaled(self.bound.factor(self.answers.losses[ids]))
         return planes
+
+    def aggregate(self, slopes: FloatArray) -> FloatArray:
+        """Σ slopes[i] a of the planes found last, one per example; they are not kept."""
+        ids, out = np.flatnonzero(slopes), np.zeros(self.dim)
+        for k in range(0, len(ids), CHUNK):
+            some = ids[k : k + CHUNK]
+            self.planes(some).weighted_sum(slopes[some], out)
+            self.examples.forget(())
+        return out
 
     def primal(self, w: FloatArray) -> tuple[float, float]:
         """P(w) by the hinges found for all examples at w, and a proven upper bound of it."""

@@ -308,14 +308,36 @@ def plane_masses(first, count, alpha):
 
 
 @kernel
-def held_hinges(ids, first, count, value, start, stop, index, entry, w):
-    """max_j b_j − a_j·w over the planes held for each of ids, at least 0."""
-    out = np.zeros(len(ids))
+def best_slots(ids, first, count, value, start, stop, index, entry, w):
+    """max_j b_j − a_j·w over the planes held for each of ids, at least 0; its slot (0: the truth); operations."""
+    hinges, slots, operations = np.zeros(len(ids)), np.zeros(len(ids), np.int32), 0
     for r in range(len(ids)):
         base = first[ids[r]]
-        for s in range(base + 1, base + count[ids[r]]):
-            out[r] = max(out[r], value[s] - sparse_dot(index, entry, start[s], stop[s], w))
-    return out
+        for j in range(1, count[ids[r]]):
+            s = base + j
+            score = value[s] - sparse_dot(index, entry, start[s], stop[s], w)
+            operations += stop[s] - start[s]
+            if score > hinges[r]:
+                hinges[r], slots[r] = score, j
+    return hinges, slots, operations
+
+
+@kernel
+def sum_slots(slots, coefficients, first, start, stop, index, entry, out):
+    """out += Σ_i coefficients[i] a of slots[i]; the truth adds nothing."""
+    for i in range(len(slots)):
+        if slots[i] > 0:
+            s = first[i] + slots[i]
+            for q in range(start[s], stop[s]):
+                out[index[q]] += coefficients[i] * entry[q]
+
+
+@kernel
+def add_mass(slots, masses, first, alpha):
+    """α += masses[i] on slots[i]; the truth's share is settled by `scale_alpha`."""
+    for i in range(len(slots)):
+        if slots[i] > 0:
+            alpha[first[i] + slots[i]] += masses[i]
 
 
 @kernel

@@ -23,25 +23,14 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._compile import kernel
-from maxmargin._types import AnyArray, FloatArray, IntArray
-from maxmargin.problem import Problem
+from maxmargin._types import AnyArray, FloatArray
 
-#: Examples whose planes are held at once while they are summed.
-CHUNK = 4096
 #: Relative to the diagonal: damps the Newton step where planes depend on each other.
 _DAMPING = 1e-13
 #: Relative to the terms of the gradient: what is lost in rounding.
 _ROUNDING = 1e-15
 #: A vertex is let in when the gradient is even on the support, up to this share of the gap.
 _SETTLED = 0.1
-
-
-def sum_planes(problem: Problem, ids: IntArray, coefficients: FloatArray, out: FloatArray) -> FloatArray:
-    """out += Σ coefficients[r] a of ids[r], over the planes found last; they are not kept."""
-    for k in range(0, len(ids), CHUNK):
-        problem.planes(ids[k : k + CHUNK]).weighted_sum(coefficients[k : k + CHUNK], out)
-        problem.examples.forget(())
-    return out
 
 
 class AggregateModel:

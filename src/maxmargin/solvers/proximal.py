@@ -26,7 +26,12 @@ from maxmargin.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver, State
 from maxmargin.solvers.hard_margin import feasible_scale, grow_budgets
+from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import WorkingSets
+
+
+#: ρ where weights are given and the centre follows from them.
+LEAST_RHO = 1.0 + 1e-3
 
 
 class ProximalState(ComposedState):
@@ -36,7 +41,7 @@ class ProximalState(ComposedState):
     _parts: ClassVar[tuple[str, ...]] = ("sets",)
     _counters: ClassVar[tuple[str, ...]] = (
         "rho", "clock", "spent", "decoded", "first_left", "first_budget",
-        "effort", "marked_gap", "marked_at", "passes",
+        "effort", "marked_gap", "marked_at", "passes", "centre_primal",
     )  # fmt: skip
 
     def __init__(
@@ -50,6 +55,7 @@ class ProximalState(ComposedState):
         self.first_left = first_sweeps if start is None else 0  # sweeps in mini-batches still to come
         self.passes = 0  # over cached planes since the centre moved
         self.effort, self.marked_gap, self.marked_at = 1.0, np.inf, 0  # see ProximalWorkingSets.patience
+        self.centre_primal = 0.0  # objective at the centre, once all examples are worked on together
         self.first_budget = 0.0  # hard margin: where the growing budgets began
 
     @property
@@ -78,6 +84,11 @@ class ProximalState(ComposedState):
         self.rho = rho
         self.w = ((rho - 1.0) * self.z + u) / rho
 
+    def place(self, w: FloatArray, rho: float) -> None:
+        """These weights, with the centre at which (*) holds for them."""
+        self.rho = max(rho, LEAST_RHO)
+        self.w, self.z = w, (self.rho * w - self.sets.combination()) / (self.rho - 1.0)
+
     def support(self, problem: Problem) -> dict[str, Any]:
         return self.sets.support()
 
@@ -102,8 +113,11 @@ class ProximalWorkingSets(Solver):
     passes_per_move : the centre moves after so many passes, times the effort.
     patience, progress : when so many rounds have not brought the gap below that share of what it was, the effort
         doubles, up to `most_effort`: the centre moves half as often, inner problems are solved √2 times as well, and
-        the balance favours smaller ρ. In the limit (no centre, exact inner solutions) this is the cutting-plane
-        method, which cannot stall; measured, the first signs of it are enough.
+        the balance favours smaller ρ.
+    together_effort : from this effort on, the planes held are worked on for all examples together (`together`), around
+        the best weights so far. Slower by the step, but examples that undo each other's steps no longer matter.
+    together_gap, most_cuts : how well and how long. `together_balance` takes the place of `balance`, with steps of at
+        most `together_step`.
     skip_share : blocks with less than this share of the mean gap wait for every fifth pass.
     """
 
@@ -129,6 +143,11 @@ class ProximalWorkingSets(Solver):
     patience: int = 8
     progress: float = 0.7
     most_effort: float = 4096.0
+    together_effort: float = 4.0
+    together_gap: float = 0.05
+    most_cuts: int = 100
+    together_balance: tuple[float, float] = (1.0, 3.0)
+    together_step: float = 1.6
     vector_speed: float = 4.0  # multiply-adds of a decoder that take as long as one nonzero of a plane
     round_operations: float = 2e5  # what a round and …
     pass_operations: float = 3e4  # … a pass cost beside their nonzeros, which matters for small problems
@@ -186,15 +205,52 @@ class ProximalWorkingSets(Solver):
 
     def _improve(self, problem: Problem, state: ProximalState) -> None:
         """Insert the planes found last, move the centre, work on what is cached."""
+        if state.effort >= self.together_effort and not problem.objective.hard:
+            self._improve_together(problem, state)
+            return
         rho = self._balanced(problem, state)
         self._insert(problem, state, state.rng.permutation(problem.n_examples), self.moves)
-        if state.clock % 8 == 0:
-            state.sets.compact()
-            state.sets.release_outputs(problem)
+        self._clean_up(problem, state)
         state.move_centre(rho, state.passes >= self.passes_per_move * state.effort)
         self._cheap_passes(problem, state)
         if problem.objective.hard:
             grow_budgets(problem, state, state.sets, state.first_budget)
+
+    @staticmethod
+    def _clean_up(problem: Problem, state: ProximalState) -> None:
+        if state.clock % 8 == 0:
+            state.sets.compact()
+            state.sets.release_outputs(problem)
+
+    def _improve_together(self, problem: Problem, state: ProximalState) -> None:
+        """Insert the planes found last and solve for all examples together, around the best weights so far."""
+        rho = self._first_rho(problem, state) if state.centre_primal == 0.0 else self._balanced_together(problem, state)
+        state.centre_primal = state.best_primal
+        self._insert(problem, state, problem.everyone, 0)
+        self._clean_up(problem, state)
+        w, operations = solve_together(
+            problem, state.sets, state.w, state.best_w, rho, self.together_gap / state.thoroughness, self.most_cuts
+        )
+        state.sets.touch(state.clock)
+        state.spent += operations
+        state.place(w, rho)
+
+    @staticmethod
+    def _first_rho(problem: Problem, state: ProximalState) -> float:
+        """ρ of a step to about where the planes found last say that the objective is 0."""
+        away = problem.aggregate(problem.objective.slopes(problem.hinges)) - state.w
+        return max(LEAST_RHO, 0.5 * float(away @ away) / problem.primal(state.w)[0])
+
+    def _balanced_together(self, problem: Problem, state: ProximalState) -> float:
+        """The next ρ; it falls only after steps that made the objective fall."""
+        proximal_gap, block_gap = self._gaps(problem, state)
+        low, high = self.together_balance
+        ratio = max(proximal_gap, 1e-300) / max(block_gap, 1e-300)
+        if ratio < low:
+            return state.rho * min(np.sqrt(low / ratio), self.together_step)
+        if ratio > high and state.best_primal < state.centre_primal:
+            return max(LEAST_RHO, state.rho / min(np.sqrt(ratio / high), self.together_step))
+        return state.rho
 
     def _decode(self, problem: Problem, state: ProximalState, ids: IntArray) -> None:
         problem.decode(state.w, ids)
@@ -215,10 +271,7 @@ class ProximalWorkingSets(Solver):
         self._decode(problem, state, sample)
         self._insert(problem, state, sample, 0)
         self._lower_rho(problem, state, sample, by_alpha=False)
-        if np.isinf(state.rho):
-            state.rho = 1.0
-        state.rho = max(state.rho, 1.0 + 1e-3)
-        state.w, state.z = start, start * (state.rho / (state.rho - 1.0))
+        state.place(start, 1.0 if np.isinf(state.rho) else state.rho)
 
     def _batched_sweep(self, problem: Problem, state: ProximalState) -> None:
         """Decode and insert in mini-batches; the first sweep finds ρ on the way, from its first batch on."""
@@ -282,6 +335,15 @@ class ProximalWorkingSets(Solver):
 
     def _balanced(self, problem: Problem, state: ProximalState) -> float:
         """The next ρ, from the two parts of the gap at present."""
+        proximal_gap, block_gap = self._gaps(problem, state)
+        low, high = (bound / state.thoroughness for bound in self.balance)
+        if proximal_gap > high * block_gap:
+            return max(1.0, state.rho / self.balance_step)
+        return state.rho * self.balance_step if proximal_gap < low * block_gap else state.rho
+
+    @staticmethod
+    def _gaps(problem: Problem, state: ProximalState) -> tuple[float, float]:
+        """½‖u − w‖², and what the blocks lack."""
         objective, w, u, masses = problem.objective, state.w, state.dual_sum(), state.sets.masses()
         proximal_gap = 0.5 * float((u - w) @ (u - w))
         price = 0.5 * float((objective.ridges * masses**2).sum())
@@ -289,11 +351,7 @@ class ProximalWorkingSets(Solver):
             penalties = float((state.sets.budget * problem.hinges).sum())
         else:
             penalties = float(objective.penalties(problem.hinges).sum())
-        block_gap = penalties + price - state.sets.gain() + float(u @ w)
-        low, high = (bound / state.thoroughness for bound in self.balance)
-        if proximal_gap > high * block_gap:
-            return max(1.0, state.rho / self.balance_step)
-        return state.rho * self.balance_step if proximal_gap < low * block_gap else state.rho
+        return proximal_gap, penalties + price - state.sets.gain() + float(u @ w)
 
     # ------------------------------------------------------------------ cached planes
 

@@ -29,7 +29,6 @@ import numpy as np
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.problem import Problem
 from maxmargin.solvers._points import GAIN, SHARE, PointState, empty_point, lower_bound
-from maxmargin.solvers.aggregate import sum_planes
 from maxmargin.solvers.base import Solver
 
 
@@ -72,10 +71,10 @@ class Subgradient(Solver):
     expand: float = 1.2
     contract: float = 0.95
 
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
+    def check_parameters(self) -> None:
+        super().check_parameters()
         if self.step_rule not in ("pegasos", "polyak"):
-            raise ValueError(f"step_rule must be 'pegasos' or 'polyak', found {self.step_rule!r}")
+            raise ValueError(f"Subgradient: step_rule must be 'pegasos' or 'polyak', found {self.step_rule!r}")
 
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> SubgradientState:
         return SubgradientState(problem, seed, start)
@@ -150,8 +149,7 @@ class Subgradient(Solver):
     def _subgradient_point(problem: Problem) -> FloatArray:
         """The dual point Σ_i slope_i a_i at the planes found last."""
         point, slopes = empty_point(problem), problem.objective.slopes(problem.hinges)
-        ids = np.flatnonzero(slopes)
-        sum_planes(problem, ids, slopes[ids], point[: problem.dim])
+        point[: problem.dim] = problem.aggregate(slopes)
         point[problem.dim : GAIN] = slopes
         point[GAIN] = float(slopes @ problem.values)
         return point

@@ -15,6 +15,7 @@ before ``start``. Memory is O(entries of the planes kept + Σ room²).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,10 @@ class WorkingSets:
         return self.first, self.count, self.alpha, self.value, self.start, self.stop, self.age
 
     @property
+    def _masses(self) -> tuple[AnyArray, ...]:
+        return self.first, self.count, self.alpha, self.budget
+
+    @property
     def _blocks(self) -> tuple[AnyArray, ...]:
         return (*self._slots, self.room, self.gram_first, self.gram, self.gap, self.ridge, self.budget)
 
@@ -113,9 +118,20 @@ class WorkingSets:
 
     def hinges(self, ids: IntArray, w: FloatArray) -> FloatArray:
         """The greatest violation at w among the planes held for each of ids, at least 0."""
-        return kernels.held_hinges(
+        return self.best_held(ids, w)[0]
+
+    def best_held(self, ids: IntArray, w: FloatArray) -> tuple[FloatArray, IntArray, int]:
+        """`hinges`, the slots at which they are reached (0 for the truth), and the operations spent."""
+        return kernels.best_slots(
             ids, self.first, self.count, self.value, self.start, self.stop, self.index, self.entry, w
         )
+
+    def replace_alpha(self, kept: float, choices: Iterable[tuple[IntArray, FloatArray]]) -> None:
+        """α := kept · α + Σ of the masses that each of `choices` puts on one slot of every example."""
+        kernels.scale_alpha(np.full(len(self.count), kept), *self._masses, UNLIMITED)
+        for slots, masses in choices:
+            kernels.add_mass(slots, masses, self.first, self.alpha)
+        self.scale_alpha(1.0)
 
     # ------------------------------------------------------------------ sums
 
@@ -132,6 +148,16 @@ class WorkingSets:
         out = np.zeros(self.dim)
         kernels.add_planes(self.first, self.count, self.alpha, self.start, self.stop, self.index, self.entry, out)
         return out
+
+    def sum_of(self, slots: IntArray, coefficients: FloatArray) -> FloatArray:
+        """Σ_i coefficients[i] a of the plane in slots[i]."""
+        out = np.zeros(self.dim)
+        kernels.sum_slots(slots, coefficients, self.first, self.start, self.stop, self.index, self.entry, out)
+        return out
+
+    def touch(self, clock: int) -> None:
+        """Planes with mass were active now."""
+        self.age[self.alpha > 0.0] = clock
 
     def norm_per_value(self, ids: IntArray, by_alpha: bool) -> float:
         """Σ g ‖a‖² / Σ g b over the planes of ids, with g = α or 1."""
@@ -153,7 +179,7 @@ class WorkingSets:
     def scale_alpha(self, factors: FloatArray | float) -> None:
         """α := factor α on planes; the truth takes the rest of the budget."""
         factors = np.broadcast_to(np.asarray(factors, float), (len(self.count),))
-        kernels.scale_alpha(factors, self.first, self.count, self.alpha, self.budget, UNLIMITED)
+        kernels.scale_alpha(factors, *self._masses, UNLIMITED)
 
     def make_room(self, ids: IntArray) -> None:
         """Double the slots of the ids that are full, up to `most_slots`."""

@@ -1,0 +1,84 @@
+"""The dual over all planes held, solved for all examples together.
+
+Steps on one example at a time are cheap, but examples that pull at the same few weights (unscaled features, long
+sequences) undo each other's steps for thousands of passes. Here the problem over the planes held is solved as a whole:
+it is a problem like any other, whose argmax is the best plane held, so the proximal bundle solves it, in a number of
+steps that does not depend on how the examples hang together. Every aggregate plane is a choice of one slot for each
+example, so the weights β of the aggregates are dual values of the planes: α = Σ_k β_k s_k on the slots chosen.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.problem import Problem
+from maxmargin.solvers.bundle import ProximalBundle
+from maxmargin.solvers.working_sets import WorkingSets
+
+
+class HeldProblem:
+    """The objective over the planes held, around a centre: what `ProximalBundle` needs of a `Problem`.
+
+    ½‖w‖² + ½(ρ − 1)‖w − z‖² + R(w) is, but for a constant, ½‖v‖² + R(c + v/√ρ) with c = (1 − 1/ρ) z: the problem in v.
+    """
+
+    searches, exact = False, True
+
+    def __init__(self, problem: Problem, sets: WorkingSets, centre: FloatArray, rho: float) -> None:
+        self.objective, self.dim, self.n_examples = problem.objective, problem.dim, problem.n_examples
+        self.everyone, self.sets = problem.everyone, sets
+        self.centre, self.root = (1.0 - 1.0 / rho) * centre, float(np.sqrt(rho))
+        self.hinges: FloatArray = np.zeros(self.n_examples)
+        self.slots: IntArray = np.zeros(self.n_examples, np.int32)
+        self.choices: list[tuple[IntArray, FloatArray]] = []
+        self.oracle_calls, self.operations = 0, 0
+
+    def weights(self, v: FloatArray) -> FloatArray:
+        return self.centre + v / self.root
+
+    def decode(self, v: FloatArray, ids: IntArray) -> None:
+        """The most violated plane held, at v."""
+        self.hinges, self.slots, operations = self.sets.best_held(ids, self.weights(v))
+        self.operations += operations
+
+    def aggregate(self, slopes: FloatArray) -> FloatArray:
+        """Σ slopes a over the planes chosen last; the choice is kept."""
+        self.choices.append((self.slots, slopes))
+        return self.sets.sum_of(self.slots, slopes) / self.root
+
+    def primal(self, v: FloatArray) -> tuple[float, float]:
+        value = self.objective.primal(v, self.hinges)
+        return value, value
+
+    def present(self) -> tuple[FloatArray, float]:
+        """The dual values there are, as one aggregate plane."""
+        u, sets = self.sets.combination(), self.sets
+        gain = sets.gain() - 0.5 * float((sets.ridge * sets.masses() ** 2).sum())
+        return u / self.root, gain - float(u @ self.centre)
+
+
+def solve_together(
+    problem: Problem, sets: WorkingSets, start: FloatArray, centre: FloatArray, rho: float, share: float, most_cuts: int
+) -> tuple[FloatArray, int]:
+    """Dual values of the planes held that solve the problem around the centre; its weights, and the operations.
+
+    Begins from the dual values and weights there are; ends when the gap of the problem is this share of what it was, or
+    after so many passes.
+    """
+    held = HeldProblem(problem, sets, centre, rho)
+    bundle = ProximalBundle(most_planes=most_cuts + 3, keep_rounds=most_cuts)
+    state = bundle.init(held, 0, held.root * (start - held.centre))  # type: ignore[arg-type]
+    state.model.insert(*held.present())
+    first = np.inf
+    for _ in range(most_cuts):
+        bundle.step(held, state)  # type: ignore[arg-type]
+        gap = state.best_primal - state.best_dual
+        first = min(first, gap) if np.isinf(first) else first
+        if gap <= share * first:
+            break
+    weight = state.model.weight
+    held.sets.replace_alpha(
+        float(weight[1]), [(slots, beta * slopes) for (slots, slopes), beta in zip(held.choices, weight[2:], strict=False)]
+    )
+    return held.weights(state.best_w), held.operations
