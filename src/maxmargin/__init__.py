@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from maxmargin.structures.constraints import bio_constraints as bio_constraints
     from maxmargin.structures.constraints import bioes_constraints as bioes_constraints
     from maxmargin.structures.constraints import repair_bio as repair_bio
+    from maxmargin.structures.motif import Motif as Motif
+    from maxmargin.structures.motif import MotifSite as MotifSite
     from maxmargin.structures.multiclass import Multiclass as Multiclass
+    from maxmargin.structures.precision_at_k import TopK as TopK
     from maxmargin.templates import TokenTemplates as TokenTemplates
     from maxmargin.training import Step as Step
 
@@ -46,6 +49,8 @@ _HOMES = {
     "ColumnTagger": "estimators.column_tagger",
     "Constraints": "structures.constraints",
     "ConvergenceDisplay": "plots.convergence",
+    "Motif": "structures.motif",
+    "MotifSite": "structures.motif",
     "Multiclass": "structures.multiclass",
     "MulticlassSVM": "estimators.multiclass",
     "SequenceTagger": "estimators.tagger",
@@ -54,6 +59,7 @@ _HOMES = {
     "Structure": "structures.base",
     "StructureError": "structures.base",
     "TokenTemplates": "templates",
+    "TopK": "structures.precision_at_k",
     "TransitionDisplay": "plots.transitions",
     "bio_constraints": "structures.constraints",
     "bioes_constraints": "structures.constraints",
