@@ -29,6 +29,7 @@ from maxmargin.templates import TokenTemplates
 #: Where the library's own structures live, by the name that files give them.
 STRUCTURES = {
     "Chain": "maxmargin.structures.chain",
+    "Forest": "maxmargin.structures.forest",
     "Motif": "maxmargin.structures.motif",
     "Multiclass": "maxmargin.structures.multiclass",
     "TopK": "maxmargin.structures.precision_at_k",
