@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from maxmargin.structures.motif import Motif as Motif
     from maxmargin.structures.motif import MotifSite as MotifSite
     from maxmargin.structures.multiclass import Multiclass as Multiclass
+    from maxmargin.structures.precision_at_k import TopDocuments as TopDocuments
     from maxmargin.structures.precision_at_k import TopK as TopK
     from maxmargin.templates import TokenTemplates as TokenTemplates
     from maxmargin.training import Step as Step
@@ -63,6 +64,7 @@ _HOMES = {
     "Structure": "structures.base",
     "StructureError": "structures.base",
     "TokenTemplates": "templates",
+    "TopDocuments": "structures.precision_at_k",
     "TopK": "structures.precision_at_k",
     "TransitionDisplay": "plots.transitions",
     "bio_constraints": "structures.constraints",

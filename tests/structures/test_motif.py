@@ -287,3 +287,9 @@ def test_rna_pairs_with_u_and_a_motif_as_long_as_the_sequence_fits():
     other = structure.joint_feature("ACUU", MotifSite(1, 0, "+"))
     np.testing.assert_array_equal(site[:16], other[:16])
     assert len(structure.enumerate("ACGU")) == 3
+
+
+def test_check_structure_finds_no_fault():
+    structure = Motif(length=4, background_order=1, both_strands=True)
+    report = mm.check_structure(structure, ["ACGTACGTA", "TTTTTACGT", "GGGGCCAAA"], [1, MotifSite(1, 2), 0])
+    assert report.ok, str(report)

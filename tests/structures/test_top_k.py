@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import maxmargin as mm
 from maxmargin.bounds import Bound
 from maxmargin.planes import TRUTH, Answers
-from maxmargin.structures.precision_at_k import TopK
+from maxmargin.structures.precision_at_k import TopDocuments, TopK
 
 CASES = settings(derandomize=True, deadline=None, max_examples=250)
 BOUNDS = [Bound(rescaling, slack) for rescaling in ("margin", "slack") for slack in ("linear", "quadratic")]
@@ -150,6 +150,8 @@ def test_single_examples_agree_with_the_batch(case):
     for i, (x, y) in enumerate(zip(case.X, case.Y, strict=True)):
         choices = list(s.enumerate(x))
         assert choices == case.choices(i)
+        np.testing.assert_allclose(s.joint_feature(x, y), case.psi(i, case.truths[i]), atol=1e-12)
+        assert s.loss(y, y) == 0.0
         for h in choices:
             np.testing.assert_allclose(s.joint_feature(x, h), case.psi(i, h), atol=1e-12)
             assert s.loss(y, h) == pytest.approx(case.loss(i, h), abs=1e-12)
@@ -211,6 +213,19 @@ def test_bad_input(k, X, Y, message):
 def test_documents_that_are_no_output(documents):
     structure = TopK(k=2).fit([np.eye(3)], [[1, 0, 0]])
     with pytest.raises(ValueError, match="expected 2 different documents between 0 and 2"):
-        structure.joint_feature(np.eye(3), documents)
+        structure.joint_feature(np.eye(3), TopDocuments(documents))
     with pytest.raises(ValueError, match="expected 2 different documents between 0 and 2"):
-        structure.loss([1, 0, 0], documents)
+        structure.loss([1, 0, 0], TopDocuments(documents))
+
+
+def test_losses_are_those_of_documents():
+    structure = TopK(k=2).fit([np.eye(3)], [[1, 0, 0]])
+    assert structure.loss([1, 0, 0], TopDocuments((1, 2))) == 0.5
+    with pytest.raises(ValueError, match="expected TopDocuments"):
+        structure.loss([1, 0, 0], [0, 1, 0])
+
+
+def test_check_structure_finds_no_fault():
+    rng = np.random.default_rng(0)
+    report = mm.check_structure(TopK(k=2), [rng.normal(size=(5, 3)) for _ in range(3)], [[1, 0, 0, 1, 0]] * 3)
+    assert report.ok, str(report)
