@@ -8,6 +8,7 @@ and swing: `bundle` needs far fewer sweeps at large C.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -38,10 +39,12 @@ class CuttingPlanes(Solver):
 
     Parameters
     ----------
-    most_planes : aggregate planes kept, each as many numbers as there are weights.
+    most_planes : aggregate planes kept, at least 3, each as many numbers as there are weights.
     keep_rounds : sweeps after which an inactive plane may be dropped.
     inner_gap : the quadratic program over the planes is solved to this share of the present gap.
     """
+
+    lowest: ClassVar[Mapping[str, int | float]] = {"most_planes": 3, "keep_rounds": 0}
 
     most_planes: int = 200
     keep_rounds: int = 50

@@ -72,10 +72,10 @@ class Subgradient(Solver):
     expand: float = 1.2
     contract: float = 0.95
 
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
+    def check_parameters(self) -> None:
+        super().check_parameters()
         if self.step_rule not in ("pegasos", "polyak"):
-            raise ValueError(f"step_rule must be 'pegasos' or 'polyak', found {self.step_rule!r}")
+            raise ValueError(f"Subgradient: step_rule must be 'pegasos' or 'polyak', found {self.step_rule!r}")
 
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> SubgradientState:
         return SubgradientState(problem, seed, start)
