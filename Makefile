@@ -4,6 +4,7 @@
 
 BIN := .venv/bin
 STAMP := .venv/.installed
+PEERS := .venv/.peers
 
 # The first interpreter that starts (a shim on PATH may not), is new enough and can make environments.
 usable = $(shell $(1) -c 'import sys, ensurepip, venv; sys.version_info >= (3, 11) and print(sys.executable)' 2>/dev/null)
@@ -31,7 +32,7 @@ lint: $(STAMP) ## check style, format and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(STAMP) ## measure side by side with peers
+bench: $(PEERS) ## measure side by side with peers
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean: ## remove all that make, tests and builds have written, .venv too
@@ -43,6 +44,10 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -c '' 2>/dev/null || { rm -rf .venv && uv venv --quiet --python '$(or $(PYTHON),>=3.11)' .venv; }
 	uv pip install --quiet --python $(BIN)/python --editable '.[all]' --group dev
 	@touch $@
+
+$(PEERS): $(STAMP)
+	uv pip install --quiet --python $(BIN)/python --group bench
+	@touch $@
 else
 # Dependency groups need pip 25.1.
 $(STAMP): pyproject.toml
@@ -50,5 +55,9 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || { rm -rf .venv && '$(PYTHON)' -m venv .venv; }
 	$(BIN)/python -m pip install --quiet 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	@touch $@
+
+$(PEERS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --group bench
 	@touch $@
 endif

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from maxmargin.estimators.tagger import SequenceTagger as SequenceTagger
     from maxmargin.model_files import load as load
     from maxmargin.plots.convergence import ConvergenceDisplay as ConvergenceDisplay
+    from maxmargin.plots.motif import MotifDisplay as MotifDisplay
     from maxmargin.plots.transitions import TransitionDisplay as TransitionDisplay
     from maxmargin.structures.base import Structure as Structure
     from maxmargin.structures.base import StructureError as StructureError
@@ -32,7 +33,12 @@ if TYPE_CHECKING:
     from maxmargin.structures.constraints import bio_constraints as bio_constraints
     from maxmargin.structures.constraints import bioes_constraints as bioes_constraints
     from maxmargin.structures.constraints import repair_bio as repair_bio
+    from maxmargin.structures.forest import Forest as Forest
+    from maxmargin.structures.motif import Motif as Motif
+    from maxmargin.structures.motif import MotifSite as MotifSite
     from maxmargin.structures.multiclass import Multiclass as Multiclass
+    from maxmargin.structures.precision_at_k import TopDocuments as TopDocuments
+    from maxmargin.structures.precision_at_k import TopK as TopK
     from maxmargin.templates import TokenTemplates as TokenTemplates
     from maxmargin.training import Step as Step
 
@@ -46,6 +52,10 @@ _HOMES = {
     "ColumnTagger": "estimators.column_tagger",
     "Constraints": "structures.constraints",
     "ConvergenceDisplay": "plots.convergence",
+    "Forest": "structures.forest",
+    "Motif": "structures.motif",
+    "MotifDisplay": "plots.motif",
+    "MotifSite": "structures.motif",
     "Multiclass": "structures.multiclass",
     "MulticlassSVM": "estimators.multiclass",
     "SequenceTagger": "estimators.tagger",
@@ -54,6 +64,8 @@ _HOMES = {
     "Structure": "structures.base",
     "StructureError": "structures.base",
     "TokenTemplates": "templates",
+    "TopDocuments": "structures.precision_at_k",
+    "TopK": "structures.precision_at_k",
     "TransitionDisplay": "plots.transitions",
     "bio_constraints": "structures.constraints",
     "bioes_constraints": "structures.constraints",

@@ -185,6 +185,7 @@ def test_single_examples_and_predictions_agree_with_the_batch(case):
         np.testing.assert_allclose(s.joint_feature(x, y), case.psi(i, case.chain(i)), atol=1e-12)
         assert s.argmax(w, x) == predicted[i]
         assert s.loss_augmented_argmax(w, x, y, 0.7) == augmented[i]
+        assert s.complete(w, x, y) == trees(case.sizes[i], case.chain(i))
         for y_hat in s.enumerate(x):
             least = min(case.loss(i, h) for h, parts in all_forests(case.sizes[i]) if parts == y_hat)
             assert s.loss(y, y_hat) == pytest.approx(least, abs=1e-12)
@@ -221,6 +222,24 @@ def test_the_first_completion_is_a_chain_in_reading_order():
     assert (answers.keys[0], answers.losses[0], answers.rises[0]) == (0, 0.0, 0.0)
     assert examples.outputs(answers) == [[0, 1, 0, 1, 0]]
     assert examples.latent
+
+
+def test_many_documents_are_decoded_in_blocks_as_one_by_one():
+    rng = np.random.default_rng(0)
+    sizes = [400, 3, 350, 1, 500, 2, 600]
+    X = [rng.normal(size=(n * (n - 1) // 2, 2)) for n in sizes]
+    Y = [rng.integers(0, n, n) for n in sizes]
+    examples, w = Forest(r=0.3).fit_encode(X, Y), rng.normal(size=3)
+    ids, code_size = np.array([6, 0, 3, 1, 2, 5, 4]), int(examples.code_offsets[-1])
+    assert len(examples._blocks(ids)) > 2
+    together, single = Answers.empty(len(X), code_size), Answers.empty(len(X), code_size)
+    scales = rng.random(len(X))
+    examples.decode(w, ids, scales, together)
+    for r in range(len(ids)):
+        examples.decode(w, ids[r : r + 1], scales[r : r + 1], single)
+    for name in ("codes", "losses", "rises", "keys"):
+        np.testing.assert_array_equal(getattr(together, name), getattr(single, name))
+    examples.decode(w, ids[:0], scales[:0], together)
 
 
 def test_links_worth_nothing_are_not_predicted():

@@ -27,7 +27,13 @@ from maxmargin.structures.constraints import Constraints
 from maxmargin.templates import TokenTemplates
 
 #: Where the library's own structures live, by the name that files give them.
-STRUCTURES = {"Chain": "maxmargin.structures.chain", "Multiclass": "maxmargin.structures.multiclass"}
+STRUCTURES = {
+    "Chain": "maxmargin.structures.chain",
+    "Forest": "maxmargin.structures.forest",
+    "Motif": "maxmargin.structures.motif",
+    "Multiclass": "maxmargin.structures.multiclass",
+    "TopK": "maxmargin.structures.precision_at_k",
+}
 
 #: Frozen dataclasses, saved by their fields.
 RECORDS: dict[str, type] = {

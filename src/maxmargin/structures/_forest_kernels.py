@@ -10,6 +10,7 @@ import numpy as np
 
 from maxmargin._compile import inlined, kernel
 from maxmargin.planes import HASH_START, hash_step, sparse_dot
+from maxmargin.structures._entries import add_entry, write_entries
 
 
 @inlined
@@ -177,30 +178,20 @@ def changed_links(ids, code_offsets, truths, codes, pair_offsets, ptr, rows, sig
 
 
 @kernel
-def sum_sparse_rows(ptr, rows, signs, indptr, indices, data, intercept, total, out_ptr, out_index, out_value):
-    """Σ signs · x over each group of rows, zeros left out; `total` is a vector of zeros, and is so again at the end."""
-    touched = np.empty(len(total), np.int64)
-    seen = np.zeros(len(total), np.bool_)
+def sum_sparse_rows(ptr, rows, signs, indptr, indices, data, touched, intercept, total, out_ptr, out_index, out_value):
+    """Σ signs · x over each group of rows, zeros left out.
+
+    `total` is a vector of zeros, and `touched` has room for all entries of a group.
+    """
     used = 0
     for q in range(len(ptr) - 1):
-        n_touched = 0
+        count = 0
         for k in range(ptr[q], ptr[q + 1]):
             for p in range(indptr[rows[k]], indptr[rows[k] + 1]):
-                f = np.int64(indices[p])
-                if not seen[f]:
-                    seen[f], touched[n_touched] = True, f
-                    n_touched += 1
-                total[f] += signs[k] * data[p]
-        if intercept and ptr[q] < ptr[q + 1]:
-            touched[n_touched] = len(total) - 1
-            total[-1] = signs[ptr[q] : ptr[q + 1]].sum()
-            n_touched += 1
-        for k in range(n_touched):
-            f = touched[k]
-            if total[f] != 0.0:
-                out_index[used], out_value[used] = f, total[f]
-                used += 1
-            seen[f], total[f] = False, 0.0
+                count = add_entry(np.int64(indices[p]), signs[k] * data[p], total, touched, count)
+            if intercept:
+                count = add_entry(len(total) - 1, signs[k], total, touched, count)
+        used = write_entries(total, touched, count, 1.0, out_index, out_value, used)
         out_ptr[q + 1] = used
 
 

@@ -16,14 +16,17 @@ import numpy as np
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.planes import Answers, Planes
 from maxmargin.structures import _forest_kernels as kernels
-from maxmargin.structures.base import Compiled, Examples
+from maxmargin.structures.base import Examples
+from maxmargin.structures.latent import LatentCompiled
 from maxmargin.structures.pairs import Pairs, pair_numbers
 
 #: Whole numbers up to this size are exact as float32.
 _FLOAT32_WHOLE = 2.0**24
+#: Pairs that are scored before forests are sought among them.
+_BLOCK = 1 << 17
 
 
-class Forest(Compiled):
+class Forest(LatentCompiled):
     """A partition of n items, scored by the links of a spanning forest that nobody knows.
 
     Each x holds a row of features for every pair of items: an array (n, n, d), of which only x[i, j] with i < j is
@@ -188,7 +191,8 @@ class ForestExamples(Examples):
                 self.truths[self.code_offsets[i] : self.code_offsets[i] + len(chain)] = chain
         self.operations = float(pairs.n_entries + 4 * pairs.offsets[-1])
         links = 2 * np.maximum(sizes - 1, 0)  # at most, in both forests together
-        self.plane_entries = np.minimum(links * pairs.most_entries() + intercept * (links > 0), self.dim)
+        self.link_entries = links * (pairs.most_entries() + intercept)
+        self.plane_entries = np.minimum(self.link_entries, self.dim)
         self.float32_exact = pairs.largest_whole() * max(links.max(initial=0), 1) < _FLOAT32_WHOLE
 
     def scores(self, w: FloatArray, ids: IntArray) -> tuple[FloatArray, IntArray]:
@@ -207,11 +211,20 @@ class ForestExamples(Examples):
         answers.codes[:] = self.truths
 
     def _decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, complete: bool, answers: Answers) -> None:
-        scores, starts = self.scores(w, ids)
-        kernels.decode_forests(
-            ids, starts, scores, self.items, self.clusters, self.known, self.code_offsets, self.truths, self.r, scales,
-            complete, answers.codes, answers.losses, answers.rises, answers.keys,
-        )  # fmt: skip
+        into = answers.codes, answers.losses, answers.rises, answers.keys
+        for block in self._blocks(ids):
+            some = ids[block]
+            scores, starts = self.scores(w, some)
+            kernels.decode_forests(
+                some, starts, scores, self.items, self.clusters, self.known, self.code_offsets, self.truths, self.r,
+                scales[block], complete, *into,
+            )  # fmt: skip
+
+    def _blocks(self, ids: IntArray) -> list[slice]:
+        """Runs of ids with few enough pairs in all that their scores stay in the cache."""
+        ends = np.cumsum(self.pairs.offsets[ids + 1] - self.pairs.offsets[ids])
+        cuts = np.flatnonzero(np.diff(ends // _BLOCK)) + 1
+        return [slice(a, b) for a, b in pairwise([0, *cuts.tolist(), len(ids)])]
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
         ptr, rows, signs = self._changes(ids, answers)
@@ -220,7 +233,8 @@ class ForestExamples(Examples):
         into = self.intercept, np.zeros(self.dim), planes.indptr, planes.indices, planes.values
         pairs = self.pairs
         if pairs.sparse:
-            kernels.sum_sparse_rows(ptr, rows, signs, pairs.indptr, pairs.indices, pairs.data, *into)
+            touched = np.empty(self.link_entries[ids].max(initial=0), np.int64)
+            kernels.sum_sparse_rows(ptr, rows, signs, pairs.indptr, pairs.indices, pairs.data, touched, *into)
         else:
             kernels.sum_dense_rows(ptr, rows, signs, pairs.dense, *into)
         used = planes.indptr[-1]

@@ -1,0 +1,195 @@
+"""What a motif looks like, as a sequence logo, and where it stands in sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from maxmargin._types import AnyArray, FloatArray
+from maxmargin.plots._matplotlib import BLUE, GREEN, GREY, ORANGE, pyplot
+
+_YELLOW, _PINK, _SKY = "#E69F00", "#CC79A7", "#56B4E9"
+_NUCLEOTIDES = {"A": GREEN, "C": BLUE, "G": _YELLOW, "T": ORANGE, "U": ORANGE}
+_COLOURS = (GREEN, BLUE, _YELLOW, ORANGE, _PINK, _SKY, GREY)
+_LARGEST_FACTOR = 1e6
+
+
+class MotifDisplay:
+    """The logo of a motif (left) and, where sequences are given, its places in them (right).
+
+    The weights M of `Motif.motif` are read as log odds over the shares q of the characters: position j of the motif
+    draws character a with probability p_j(a) ∝ q(a) exp(β M[j, a]). The stack at j is as high as its information
+    Σ_a p_j(a) log₂(p_j(a) / q(a)), and shared out by p_j. Weights have no unit of their own (they grow with C), so β is
+    chosen to give `bits`.
+
+    Use `from_estimator`. The axes are in `axes_`, the figure in `figure_`.
+
+    Parameters
+    ----------
+    motif : log odds (l, A).
+    alphabet : the A characters.
+    shares : q, summing to 1; by default all the same.
+    sites : the site found in each sequence, as `MotifSite`.
+    lengths : of these sequences.
+    known : for each sequence the sites known from elsewhere as (start, stop, …), drawn for comparison.
+    bits : information of a position on average; None takes β = 1.
+    """
+
+    def __init__(
+        self,
+        motif: FloatArray,
+        alphabet: str,
+        shares: FloatArray | None = None,
+        *,
+        sites: Sequence[Any] = (),
+        lengths: Sequence[int] = (),
+        known: Sequence[Sequence[Any]] | None = None,
+        bits: float | None = 1.0,
+    ) -> None:
+        self.motif, self.alphabet = np.asarray(motif, float), alphabet
+        if self.motif.ndim != 2 or self.motif.shape[1] != len(alphabet):
+            raise ValueError(f"motif must have a column for each of {alphabet!r}, found shape {self.motif.shape}")
+        self.shares = np.full(len(alphabet), 1 / len(alphabet)) if shares is None else np.asarray(shares, float)
+        for name, given in (("lengths", lengths), ("known sites", known)):
+            if given is not None and len(given) != len(sites):
+                raise ValueError(f"{len(sites)} sequences have sites but {len(given)} have {name}")
+        self.sites, self.lengths, self.known, self.bits = list(sites), np.asarray(lengths, int), known, bits
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Sequence[str] = (),
+        *,
+        known: Sequence[Sequence[Any]] | None = None,
+        bits: float | None = 1.0,
+        axes: Any = None,
+    ) -> MotifDisplay:
+        """Plot a fitted motif finder, and where it finds the motif in the sequences X."""
+        structure: Any = getattr(estimator, "structure_", None)
+        if not hasattr(structure, "motif"):
+            raise ValueError(f"{type(estimator).__name__} has no motif to plot: it is not fitted, or no motif finder")
+        weights = np.asarray(estimator.coef_, float).ravel()
+        sites = [structure.argmax(weights, x) for x in X]
+        shares, lengths = structure.symbol_shares(), [len(x) for x in X]
+        display = cls(
+            structure.motif(weights), structure.alphabet, shares, sites=sites, lengths=lengths, known=known, bits=bits
+        )
+        return display.plot(axes=axes)
+
+    # ------------------------------------------------------------------ numbers
+
+    def probabilities(self, factor: float) -> FloatArray:
+        """p_j(a) ∝ q(a) exp(factor · M[j, a])."""
+        exponents = factor * (self.motif - self.motif.max(axis=1, keepdims=True))
+        p: FloatArray = self.shares * np.exp(exponents)
+        return p / p.sum(axis=1, keepdims=True)
+
+    def information(self, p: FloatArray) -> FloatArray:
+        """Bits of each position: how far p_j is from the shares of the characters."""
+        ratio = np.divide(p, self.shares, out=np.ones_like(p), where=(p > 0) & (self.shares > 0))
+        return (p * np.log2(ratio)).sum(axis=1)
+
+    def heights(self) -> FloatArray:
+        """How high each character is drawn (l, A), in bits."""
+        p = self.probabilities(1.0 if self.bits is None else self._factor(self.bits))
+        return p * self.information(p)[:, None]
+
+    def _factor(self, bits: float) -> float:
+        """The β that gives so much information on average, which grows with β; the largest where none does."""
+        low, high = 0.0, 1.0
+        while self.information(self.probabilities(high)).mean() < bits and high < _LARGEST_FACTOR:
+            low, high = high, 2.0 * high
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            enough = self.information(self.probabilities(middle)).mean() >= bits
+            low, high = (low, middle) if enough else (middle, high)
+        return high
+
+    # ------------------------------------------------------------------ drawing
+
+    def plot(self, *, axes: Any = None) -> MotifDisplay:
+        """Draw on axes (one, or two where there are sequences), or on a new figure."""
+        panels = 2 if self.sites else 1
+        if axes is None:
+            logo = float(np.clip(0.42 * len(self.motif) + 1.0, 3.0, 12.0))
+            widths = [logo, 5.0][:panels]
+            _, axes = pyplot().subplots(
+                1, panels, figsize=(sum(widths), 3.4), width_ratios=widths, squeeze=False, layout="constrained"
+            )
+        self.axes_: AnyArray = np.atleast_1d(axes).ravel()
+        if len(self.axes_) != panels:
+            raise ValueError(f"expected {panels} axes, found {len(self.axes_)}")
+        self.figure_ = self.axes_[0].figure
+        self._logo(self.axes_[0])
+        if self.sites:
+            self._places(self.axes_[1])
+        for ax in self.axes_:
+            ax.spines[["top", "right"]].set_visible(False)
+        return self
+
+    def _logo(self, ax: Any) -> None:
+        heights = self.heights()
+        for j, row in enumerate(heights):
+            bottom = 0.0
+            for a in np.argsort(row, kind="stable"):
+                _draw_letter(ax, self.alphabet[a], j + 1, bottom, row[a], self._colour(int(a)))
+                bottom += row[a]
+        ax.set_xlim(0.4, len(heights) + 0.6)
+        ax.set_ylim(0.0, 1.05 * max(float(heights.sum(axis=1).max()), 1e-12))
+        every = 1 if len(heights) <= 25 else 5
+        ax.set_xticks(range(1, len(heights) + 1, every))
+        ax.set_xlabel("position in the motif")
+        ax.set_ylabel("bits")
+
+    def _colour(self, a: int) -> str:
+        if set(self.alphabet.upper()) <= set(_NUCLEOTIDES):
+            return _NUCLEOTIDES[self.alphabet[a].upper()]
+        return _COLOURS[a % len(_COLOURS)]
+
+    def _places(self, ax: Any) -> None:
+        """Sequences from long to short, with the sites in them."""
+        rows = np.argsort(np.argsort(-self.lengths, kind="stable"), kind="stable")
+        thick = float(np.clip(150 / len(rows), 0.8, 6.0))
+        ax.hlines(rows, 0, self.lengths, color="#dddddd", linewidth=thick)
+        if self.known is not None:
+            spans = [(row, site[0], site[1]) for row, sites in zip(rows, self.known, strict=True) for site in sites]
+            self._bars(ax, spans, "black", 1.7 * thick, "known")
+        for strand, colour in (("+", BLUE), ("-", ORANGE)):
+            spans = [
+                (row, site.position, site.position + len(self.motif))
+                for row, site in zip(rows, self.sites, strict=True)
+                if site.position is not None and site.strand == strand
+            ]
+            self._bars(ax, spans, colour, thick, "found" if strand == "+" else "found, other strand")
+        ax.set_xlim(0, 1.02 * self.lengths.max())
+        ax.set_ylim(len(rows), -1)
+        ax.set_xlabel("position in the sequence")
+        ax.set_ylabel("sequence")
+        if ax.get_legend_handles_labels()[0]:
+            ax.legend(frameon=False, loc="lower right")
+
+    @staticmethod
+    def _bars(ax: Any, spans: list[tuple[int, int, int]], colour: str, thick: float, label: str) -> None:
+        if spans:
+            rows, starts, stops = zip(*spans, strict=True)
+            ax.hlines(rows, starts, stops, color=colour, linewidth=thick, label=label)
+
+
+def _draw_letter(ax: Any, letter: str, centre: float, bottom: float, height: float, colour: str) -> None:
+    """A letter stretched to fill its place."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.patches import PathPatch
+    from matplotlib.textpath import TextPath
+    from matplotlib.transforms import Affine2D
+
+    outline = TextPath((0, 0), letter, size=1, prop=FontProperties(family="DejaVu Sans", weight="bold"))
+    box = outline.get_extents()
+    if height <= 0.0 or box.width == 0.0 or box.height == 0.0:
+        return
+    width = 0.9 if box.width > 0.4 * box.height else 0.35  # narrow letters stay narrow
+    stretch = Affine2D().translate(-(box.x0 + box.x1) / 2, -box.y0).scale(width / box.width, height / box.height)
+    path = stretch.translate(centre, bottom).transform_path(outline)
+    ax.add_patch(PathPatch(path, facecolor=colour, linewidth=0))

@@ -1,0 +1,94 @@
+"""Strings over an alphabet as flat arrays of symbols, and the words of k symbols in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from maxmargin._types import AnyArray, IntArray
+
+_UNKNOWN = 255
+_PAIRS = {"A": "T", "C": "G", "G": "C", "T": "A"}
+
+
+class Alphabet:
+    """Characters in order; the symbol of a character is its position.
+
+    Lower-case letters stand for upper-case ones where the alphabet has no lower-case letter of their own.
+    """
+
+    def __init__(self, characters: Any) -> None:
+        if not isinstance(characters, str) or not 2 <= len(set(characters)) == len(characters) < _UNKNOWN:
+            raise ValueError(f"alphabet must be a string of 2 to 254 different characters, found {characters!r}")
+        self.characters = characters
+        symbol_of = {c.lower(): s for s, c in enumerate(characters) if len(c.lower()) == 1}
+        symbol_of.update((c, s) for s, c in enumerate(characters))
+        self._symbols = np.full(max(map(ord, symbol_of)) + 2, _UNKNOWN, np.uint8)
+        self._symbols[[ord(c) for c in symbol_of]] = list(symbol_of.values())
+
+    def __len__(self) -> int:
+        return len(self.characters)
+
+    def encode(self, X: Any) -> tuple[AnyArray, IntArray]:
+        """Symbols (uint8) of all strings, one behind the other, and where each begins."""
+        check_strings(X)
+        points = np.frombuffer("".join(X).encode("utf-32-le", "surrogatepass"), np.uint32)
+        symbols = self._symbols[np.minimum(points, len(self._symbols) - 1)]
+        offsets = np.concatenate([[0], np.cumsum([len(x) for x in X], dtype=np.int64)])
+        if (symbols == _UNKNOWN).any():
+            at = int(np.flatnonzero(symbols == _UNKNOWN)[0])
+            i = int(np.searchsorted(offsets, at, "right")) - 1
+            raise ValueError(
+                f"X[{i}], position {at - offsets[i]}: character {chr(points[at])!r} is not in the alphabet "
+                f"{self.characters!r}"
+            )
+        return symbols, offsets
+
+    def complements(self) -> AnyArray:
+        """The symbol that each symbol pairs with on the other strand of DNA or RNA."""
+        letters = self.characters.upper().replace("U", "T")
+        if sorted(letters) != sorted(_PAIRS):
+            raise ValueError(f"both_strands needs an alphabet of A, C, G and T or U, found {self.characters!r}")
+        return np.array([letters.index(_PAIRS[c]) for c in letters], np.uint8)
+
+    def words(self, length: int) -> list[str]:
+        """All words of so many characters, in the order of their indices in `word_indices`."""
+        words = [""]
+        for _ in range(length):
+            words = [word + c for word in words for c in self.characters]
+        return words
+
+
+def check_strings(X: Any) -> None:
+    """A sentence unless X is a sequence of strings."""
+    if isinstance(X, str | bytes) or not isinstance(X, Sequence | np.ndarray):
+        raise ValueError(f"X must be a sequence of strings, found {type(X).__name__}")
+    for i, x in enumerate(X):
+        if not isinstance(x, str):
+            raise ValueError(f"X[{i}]: expected a string, found {type(x).__name__}")
+
+
+def word_indices(symbols: AnyArray, n_symbols: int, length: int) -> AnyArray:
+    """The word of `length` symbols that begins at each position, as a number in base n_symbols; symbols behind the
+    end count as 0."""
+    padded = np.concatenate([symbols, np.zeros(length, np.uint8)])
+    kind: Any = np.uint16 if n_symbols**length <= 2**16 else np.int32
+    indices: AnyArray = np.zeros(len(symbols), kind)
+    for j in range(length):
+        indices *= kind(n_symbols)
+        indices += padded[j : j + len(symbols)]
+    return indices
+
+
+def context_indices(symbols: AnyArray, offsets: IntArray, n_symbols: int, order: int) -> AnyArray:
+    """The word of order + 1 symbols that ends at each position; n_symbols^(order + 1) where the string begins too late
+    for one."""
+    indices = np.full(len(symbols), n_symbols ** (order + 1), np.int32)
+    if len(symbols) > order:
+        indices[order:] = word_indices(symbols, n_symbols, order + 1)[: len(symbols) - order]
+    for j in range(order):
+        early = offsets[:-1] + j
+        indices[early[early < offsets[1:]]] = n_symbols ** (order + 1)
+    return indices

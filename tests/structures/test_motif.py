@@ -1,0 +1,295 @@
+"""Motif against plain enumeration of all labels and sites."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import maxmargin as mm
+from maxmargin.bounds import Bound
+from maxmargin.planes import TRUTH, Answers
+from maxmargin.structures.alphabet import Alphabet
+from maxmargin.structures.motif import Motif, MotifSite
+
+CASES = settings(derandomize=True, deadline=None, max_examples=250)
+BOUNDS = [Bound(rescaling, slack) for rescaling in ("margin", "slack") for slack in ("linear", "quadratic")]
+COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A"}
+
+
+class Instance:
+    """Random strings, labels and weights, with joint features counted here by hand."""
+
+    def __init__(self, seed, length, order, alphabet, both, whole):
+        rng = np.random.default_rng(seed)
+        self.both, self.length, self.order = both and set(alphabet) == set(COMPLEMENT), length, order
+        self.alphabet, self.n = alphabet, int(rng.integers(2, 8))
+        sizes = length + rng.integers(0, 12, self.n)
+        self.X = ["".join(rng.choice(list(alphabet), size)) for size in sizes]
+        self.Y = [-1, 1, *rng.choice([-1, 1], self.n - 2).tolist()]
+        self.structure = Motif(length=length, background_order=order, alphabet=alphabet, both_strands=self.both)
+        self.examples = self.structure.fit_encode(self.X, self.Y)
+        self.truths = [MotifSite(1, 0, "+") if y == 1 else MotifSite(-1) for y in self.Y]
+        dim = self.examples.dim
+        self.w = rng.integers(-2, 3, dim).astype(float) if whole else rng.normal(size=dim)
+        self.rng = rng
+
+    def sites(self, i):
+        """All outputs, in the order of their codes."""
+        windows = range(len(self.X[i]) - self.length + 1)
+        return [MotifSite(-1), *(MotifSite(1, h, s) for h in windows for s in ("+-" if self.both else "+"))]
+
+    def psi(self, i, site):
+        x, size = self.X[i], len(self.alphabet)
+        out = np.zeros(self.length * size + size ** (self.order + 1))
+        window = range(0)
+        if site.position is not None:
+            window = range(site.position, site.position + self.length)
+            text = x[window.start : window.stop]
+            if site.strand == "-":
+                text = "".join(COMPLEMENT[c] for c in reversed(text))
+            for j, c in enumerate(text):
+                out[j * size + self.alphabet.index(c)] += 1
+        for p in range(self.order, len(x)):
+            if p not in window:
+                context = 0
+                for c in x[p - self.order : p + 1]:
+                    context = context * size + self.alphabet.index(c)
+                out[self.length * size + context] += 1
+        return out
+
+    def rise(self, i, site):
+        return float(self.w @ (self.psi(i, site) - self.psi(i, self.truths[i])))
+
+    def answers(self):
+        return Answers.empty(self.n, self.n)
+
+    def check(self, answers, ids, worth, allowed=lambda i, site: True):
+        """Each answer attains the greatest worth(rise, loss, r) of all allowed outputs, and is told truly."""
+        for r, i in enumerate(ids):
+            site, outputs = self.examples.output(i, 0, answers.codes[i : i + 1]), self.sites(i)
+            loss = float(site.label != self.Y[i])
+            assert answers.rises[i] == pytest.approx(self.rise(i, site), abs=1e-9)
+            assert answers.losses[i] == loss
+            assert (answers.keys[i] == TRUTH) == (site == self.truths[i])
+            values = [
+                worth(self.rise(i, other), float(other.label != self.Y[i]), r) for other in outputs if allowed(i, other)
+            ]
+            assert allowed(i, site)
+            assert worth(self.rise(i, site), loss, r) == pytest.approx(max(values), abs=1e-9)
+        self.check_planes(answers, ids)
+
+    def check_planes(self, answers, ids):
+        rows = self.examples.planes(ids, answers)
+        found = [self.examples.output(i, 0, answers.codes[i : i + 1]) for i in ids]
+        expected = np.array([self.psi(i, self.truths[i]) - self.psi(i, s) for i, s in zip(ids, found, strict=True)])
+        np.testing.assert_array_equal(rows.matrix(self.examples.dim).toarray(), expected)
+        np.testing.assert_array_equal(np.diff(rows.indptr), (expected != 0).sum(axis=1))
+        assert (np.diff(rows.indptr) <= self.examples.plane_entries[ids]).all()
+
+
+instances = st.builds(
+    Instance,
+    seed=st.integers(0, 2**32 - 1),
+    length=st.integers(1, 13),
+    order=st.integers(0, 3),
+    alphabet=st.sampled_from(["ACGT", "TGCA", "01", "ACDEFGHIKLMN"]),
+    both=st.booleans(),
+    whole=st.booleans(),
+)
+
+
+@CASES
+@given(instances)
+def test_decode_is_the_best_of_all_outputs(case):
+    answers = case.answers()
+    for ids in (np.arange(case.n), case.rng.permutation(case.n), case.rng.permutation(case.n)[: case.n // 2 + 1]):
+        scales = case.rng.choice([0.0, 0.5, 1.0, 3.0, 10.0], len(ids))
+        case.examples.decode(case.w, ids, scales, answers)
+        case.check(answers, ids, lambda rise, loss, r: rise + scales[r] * loss)  # noqa: B023
+
+
+@CASES
+@given(instances)
+def test_every_bound_is_exact(case):
+    answers, ids = case.answers(), case.rng.permutation(case.n)
+    for bound in BOUNDS:
+        assert case.examples.exact_for(bound)
+        case.examples.decode_bound(case.w, ids, bound, answers)
+        case.check(answers, ids, lambda rise, loss, _: float(bound.violation(rise, loss)))  # noqa: B023
+
+
+@CASES
+@given(instances)
+def test_complete_is_the_best_site_of_the_known_label(case):
+    answers, ids = case.answers(), case.rng.permutation(case.n)
+    assert case.examples.latent
+    case.examples.complete(case.w, ids, answers)
+    case.check(answers, ids, lambda rise, loss, _: rise, allowed=lambda i, site: site.label == case.Y[i])
+    for i in ids:
+        site = case.examples.output(i, 0, answers.codes[i : i + 1])
+        assert case.structure.complete(case.w, case.X[i], case.Y[i]) == site
+
+
+@CASES
+@given(instances)
+def test_initial_completions_are_sites_of_the_known_label(case):
+    answers = case.answers()
+    case.examples.initial_completion(np.random.default_rng(0), answers)
+    for i, site in enumerate(case.examples.outputs(answers)):
+        assert site in case.sites(i)
+        assert site.label == case.Y[i]
+        assert (answers.keys[i] == TRUTH) == (site == case.truths[i])
+    assert not answers.losses.any()
+    assert len(set(answers.keys[answers.codes >= 0])) <= len(set(answers.codes)) + 1
+    case.check_planes(answers, np.arange(case.n))
+
+
+@CASES
+@given(instances)
+def test_single_examples_agree_with_the_batch(case):
+    s, w = case.structure, case.w
+    answers = case.answers()
+    case.examples.decode(w, np.arange(case.n), np.full(case.n, 0.7), answers)
+    for i, (x, y) in enumerate(zip(case.X, case.Y, strict=True)):
+        outputs = s.enumerate(x)
+        assert outputs == case.sites(i)
+        for site in outputs:
+            np.testing.assert_array_equal(s.joint_feature(x, site), case.psi(i, site))
+            assert s.loss(y, site) == s.loss(case.truths[i], site) == float(site.label != y)
+        scores = {site: float(w @ case.psi(i, site)) for site in outputs}
+        best = max(scores.values())
+        assert scores[s.argmax(w, x)] == pytest.approx(best, abs=1e-9)
+        found = s.loss_augmented_argmax(w, x, y, 0.7)
+        value = scores[found] - scores[case.truths[i]] + 0.7 * s.loss(y, found)
+        assert value == pytest.approx(answers.rises[i] + 0.7 * answers.losses[i], abs=1e-9)
+        ranked = s.topk(w, x, 4)
+        np.testing.assert_allclose([v for _, v in ranked], sorted(scores.values(), reverse=True)[:4], atol=1e-9)
+        np.testing.assert_allclose([scores[site] for site, _ in ranked], [v for _, v in ranked], atol=1e-9)
+    assert s.unpack_outputs(s.pack_outputs(case.sites(0))) == case.sites(0)
+
+
+def test_of_equals_no_motif_and_then_the_first_site_wins():
+    structure = Motif(length=2, background_order=0, both_strands=True).fit(["ACGT", "TTTT"], ["no", "yes"])
+    assert structure.argmax(np.zeros(structure.size), "ACGT") == MotifSite("no")
+    w = np.zeros(structure.size)
+    w[:8] = 1.0
+    assert structure.argmax(w, "ACGT") == MotifSite("yes", 0, "+")
+
+
+def test_a_motif_on_the_other_strand_is_found():
+    structure = Motif(length=5, background_order=1, both_strands=True).fit(["AAAAA", "CCCCC"], [0, 1])
+    w = structure.joint_feature("GATTC", MotifSite(1, 0, "+"))
+    assert structure.argmax(w, "CCCCGATTCCCC") == MotifSite(1, 4, "+")
+    assert structure.argmax(w, "CCCCGAATCCCC") == MotifSite(1, 4, "-")
+
+
+def test_lower_case_is_upper_case_where_the_alphabet_has_none():
+    structure = Motif(length=2, background_order=1).fit(["acgt", "ACGT"], [0, 1])
+    np.testing.assert_array_equal(structure.joint_feature("acGT", 1), structure.joint_feature("ACGT", 1))
+    mixed, _ = Alphabet("aAb").encode(["aAbB"[:3]])
+    assert mixed.tolist() == [0, 1, 2]
+
+
+def test_given_sites_are_where_training_begins():
+    structure, X = Motif(length=3, background_order=0), ["ACGTACGT"] * 400
+    Y = [MotifSite("yes", 4), "yes", "no", MotifSite("no")] * 100
+    examples = structure.fit_encode(X, Y)
+    answers = Answers.empty(400, 400)
+    examples.initial_completion(np.random.default_rng(3), answers)
+    sites = examples.outputs(answers)
+    assert set(sites[::4]) == {MotifSite("yes", 4, "+")}
+    assert not answers.keys[::4].any(), "the given site is the truth"
+    assert {site.position for site in sites[1::4]} == set(range(6))
+    assert set(sites[2::4] + sites[3::4]) == {MotifSite("no")}
+
+
+def test_motif_takes_the_background_away():
+    X, Y = ["AACAAC", "CCCCCC"], [1, 0]
+    structure = Motif(length=2, background_order=1, alphabet="AC").fit(X, Y)
+    w = np.array([1.0, 2.0, 3.0, 4.0, 10.0, 20.0, 30.0, 40.0])  # motif, then A→A, A→C, C→A, C→C
+    a = (2 * 10 + 1 * 30) / 3  # AA twice and CA once
+    c = (2 * 20 + 5 * 40) / 7
+    np.testing.assert_allclose(structure.motif(w), [[1 - a, 2 - c], [3 - a, 4 - c]])
+    np.testing.assert_allclose(structure.symbol_shares(), [4 / 12, 8 / 12])
+    assert list(structure.feature_names()) == [
+        "motif 1: A", "motif 1: C", "motif 2: A", "motif 2: C", "background: A→A", "background: A→C",
+        "background: C→A", "background: C→C",
+    ]  # fmt: skip
+
+
+def test_saved_and_loaded():
+    structure = Motif(length=2, background_order=1, both_strands=True).fit(["ACGT", "TTTT"], ["no", "yes"])
+    again = Motif.from_state(structure.get_state())
+    w = np.random.default_rng(0).normal(size=structure.size)
+    np.testing.assert_array_equal(again.motif(w), structure.motif(w))
+    assert again.argmax(w, "GATTACA") == structure.argmax(w, "GATTACA")
+    assert again.labels_.values == ["no", "yes"]
+    state = structure.get_state()
+    state["learnt"] = {**state["learnt"], "background_counts": np.zeros(3, np.int64)}
+    with pytest.raises(ValueError, match="expected 16 counts of the background"):
+        Motif.from_state(state)
+
+
+@pytest.mark.parametrize(
+    ("positions", "reverse"),
+    [([-2], [False]), ([1.5], [False]), ([1], [0]), ([1, 2], [False]), ([1], [True])],
+)
+def test_damaged_outputs_are_refused(positions, reverse):
+    structure = Motif(length=2).fit(["ACGT", "TTTT"], [0, 1])
+    with pytest.raises(ValueError, match="sites must"):
+        structure.unpack_outputs({"positions": np.array(positions), "reverse": np.array(reverse)})
+
+
+def test_model_file(tmp_path):
+    X, Y = ["AAGATTC", "AAAAAAA", "GATTCCC", "CCCCCCC"], ["yes", "no", "yes", "no"]
+    model = mm.StructuralSVM(mm.Motif(length=5, background_order=0)).fit(X, Y)
+    model.save(tmp_path / "model")
+    assert mm.load(tmp_path / "model").predict(X) == model.predict(X)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "X", "Y", "message"),
+    [
+        ({}, ["ACGT" * 4, "ACGTAC"], [0, 1], "X[1]: a sequence of 6 characters has no room for a motif of 11"),
+        ({"length": 1}, ["ACGT", "ACNT"], [0, 1], "X[1], position 2: character 'N' is not in the alphabet 'ACGT'"),
+        ({"length": 1}, ["ACGT", "Aé😀T"], [0, 1], "X[1], position 1: character 'é' is not in the alphabet"),
+        ({"length": 1}, ["ACGT", b"ACGT"], [0, 1], "X[1]: expected a string, found bytes"),
+        ({"length": 1}, [["A", "C"], ["G"]], [0, 1], "X[0]: expected a string, found list"),
+        ({"length": 1}, "ACGT", [0, 1], "X must be a sequence of strings, found str"),
+        ({"length": 1}, 3, [0, 1], "X must be a sequence of strings, found int"),
+        ({"length": 1}, ["ACGT", "TTTT"], [1, 1], "a motif is there or not: expected two classes, found 1: [1]"),
+        ({"length": 1}, ["A", "C", "G"], [1, 2, 3], "expected two classes, found 3: [1, 2, 3]"),
+        ({"length": 1}, ["A", "C", "G"], [1, 2], "X has 3 sequences but y has 2 labels"),
+        ({"length": 0}, ["A", "C"], [0, 1], "length must be a whole number ≥ 1, found 0"),
+        ({"length": 1.5}, ["A", "C"], [0, 1], "length must be a whole number ≥ 1, found 1.5"),
+        ({"background_order": -1}, ["A", "C"], [0, 1], "background_order must be a whole number ≥ 0, found"),
+        ({"background_order": 16}, ["A", "C"], [0, 1], "makes 17179869184 weights"),
+        ({"alphabet": "AA"}, ["A", "C"], [0, 1], "alphabet must be a string of 2 to 254 different characters"),
+        ({"alphabet": ["A", "C"]}, ["A", "C"], [0, 1], "alphabet must be a string of 2 to 254 different characters"),
+        ({"alphabet": "ABCD", "both_strands": True}, ["A"], [0, 1], "both_strands needs an alphabet of A, C, G and T"),
+        ({"length": 1, "classes": [0, 1]}, ["A", "C"], [0, 2], "y, position 1: unknown label 2"),
+        ({"length": 2}, ["ACG", "AC"], [MotifSite(1, 2), 0], "Y[0]: a motif of 2 at position 2 does not fit"),
+        ({"length": 2}, ["ACG", "AC"], [1, MotifSite(0, 0)], "Y[1]: 0 is the negative label"),
+        ({"length": 2}, ["ACG", "AC"], [MotifSite(1, 0, "-"), 0], "Y[0]: strand '-' is not among +"),
+    ],
+)
+def test_bad_input(parameters, X, Y, message):
+    with pytest.raises(ValueError) as error:
+        Motif(**parameters).fit(X, Y)
+    assert message in str(error.value)
+
+
+def test_rna_pairs_with_u_and_a_motif_as_long_as_the_sequence_fits():
+    structure = Motif(length=4, alphabet="ACGU", both_strands=True).fit(["ACGU", "UUUU"], [0, 1])
+    site = structure.joint_feature("AAGU", MotifSite(1, 0, "-"))
+    other = structure.joint_feature("ACUU", MotifSite(1, 0, "+"))
+    np.testing.assert_array_equal(site[:16], other[:16])
+    assert len(structure.enumerate("ACGU")) == 3
+
+
+def test_check_structure_finds_no_fault():
+    structure = Motif(length=4, background_order=1, both_strands=True)
+    report = mm.check_structure(structure, ["ACGTACGTA", "TTTTTACGT", "GGGGCCAAA"], [1, MotifSite(1, 2), 0])
+    assert report.ok, str(report)
