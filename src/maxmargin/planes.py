@@ -65,6 +65,25 @@ class Planes:
         """Row r times factors[r]."""
         return Planes(self.indptr, self.indices, self.values * np.repeat(factors, np.diff(self.indptr)))
 
+    def minus(self, other: Planes, rows: IntArray, other_rows: IntArray, scratch: FloatArray) -> Planes:
+        """Row r: rows[r] of these less other_rows[r] of the others, cancelled entries left out; −1 is an empty row.
+
+        `scratch` is an array of zeros, one for each weight, and is left so.
+        """
+        room = int(_lengths(self.indptr, rows).sum() + _lengths(other.indptr, other_rows).sum())
+        out = Planes(np.zeros(len(rows) + 1, np.int64), np.empty(room, np.uint32), np.empty(room))
+        subtract_rows(
+            rows, self.indptr, self.indices, self.values, other_rows, other.indptr, other.indices, other.values,
+            scratch, out.indptr, out.indices, out.values,
+        )  # fmt: skip
+        return out
+
+    def dot_of(self, rows: IntArray, w: FloatArray) -> FloatArray:
+        """a·w of these rows."""
+        out = np.empty(len(rows))
+        some_dots(rows, self.indptr, self.indices, self.values, w, out)
+        return out
+
     def dot(self, w: FloatArray) -> FloatArray:
         """a·w of each row."""
         out = np.empty(len(self))
@@ -122,6 +141,45 @@ def sparse_dot(index, entry, p, stop, w):
         s0 += entry[p] * w[index[p]]
         p += 1
     return (s0 + s1) + (s2 + s3)
+
+
+def _lengths(indptr: IntArray, rows: IntArray) -> IntArray:
+    """Entries of each of these rows; 0 for −1."""
+    return np.where(rows < 0, 0, indptr[rows + 1] - indptr[rows])
+
+
+@kernel
+def subtract_rows(
+    rows, indptr, index, value, other_rows, other_ptr, other_index, other_value, scratch, out_ptr, out_index, out_value
+):
+    """See `Planes.minus`."""
+    p = 0
+    for r in range(len(rows)):
+        i, j = rows[r], other_rows[r]
+        first, stop = (indptr[i], indptr[i + 1]) if i >= 0 else (0, 0)
+        other_first, other_stop = (other_ptr[j], other_ptr[j + 1]) if j >= 0 else (0, 0)
+        for q in range(first, stop):
+            scratch[index[q]] += value[q]
+        for q in range(other_first, other_stop):
+            scratch[other_index[q]] -= other_value[q]
+        for q in range(first, stop):
+            f = index[q]
+            if scratch[f] != 0.0:
+                out_index[p], out_value[p], scratch[f] = f, scratch[f], 0.0
+                p += 1
+        for q in range(other_first, other_stop):
+            f = other_index[q]
+            if scratch[f] != 0.0:
+                out_index[p], out_value[p], scratch[f] = f, scratch[f], 0.0
+                p += 1
+        out_ptr[r + 1] = p
+
+
+@kernel
+def some_dots(rows, indptr, indices, values, w, out):
+    """out[r] = a·w of rows[r]."""
+    for r in range(len(rows)):
+        out[r] = sparse_dot(indices, values, indptr[rows[r]], indptr[rows[r] + 1], w)
 
 
 @kernel

@@ -7,7 +7,8 @@ With the rise m = w·Ψ(x, ŷ) − w·Ψ(x, y) = −w·a and the loss b, the vio
     slack, linear        b (1 + m)        plane (b a, b)
     slack, quadratic     √b (1 + m)       plane (√b a, √b)
 
-that is ``value(b) + factor(b) m``, the hinge of the plane ``(factor(b) a, value(b))``.
+that is ``value(b) + factor(b) m``, the hinge of the plane ``(factor(b) a, value(b))``. Without the value, the violation
+is ``factor(b) m``: the β of paper 4, whose maximum a ramp bound takes away.
 """
 
 from __future__ import annotations
@@ -20,19 +21,22 @@ import numpy as np
 from maxmargin._compile import inlined
 from maxmargin._types import FloatArray
 
-MARGIN, MARGIN_ROOT, SLACK, SLACK_ROOT = 0, 1, 2, 3
+MARGIN, MARGIN_ROOT, SLACK, SLACK_ROOT, RISE, LOSS_TIMES_RISE = 0, 1, 2, 3, 4, 5
 
 
 @dataclass(frozen=True)
 class Bound:
-    """One of the four forms above."""
+    """One of the four forms above; with ``valued=False``, which needs linear slack, without the value."""
 
     rescaling: str = "margin"
     slack: str = "linear"
+    valued: bool = True
 
     @property
     def form(self) -> int:
         """The form as a number, for kernels."""
+        if not self.valued:
+            return LOSS_TIMES_RISE if self.rescaling == "slack" else RISE
         return 2 * (self.rescaling == "slack") + (self.slack == "quadratic")
 
     def value(self, loss: Any) -> Any:
@@ -45,19 +49,19 @@ class Bound:
 
     def violation(self, rise: Any, loss: Any) -> Any:
         """H of an output with this rise and loss."""
-        value = self.value(loss)
-        return value * (1.0 + rise) if self.rescaling == "slack" else value + rise
+        value, unit = self.value(loss), float(self.valued)
+        return value * (unit + rise) if self.rescaling == "slack" else unit * value + rise
 
     def exchange_rate(self, rise: FloatArray, loss: FloatArray) -> FloatArray:
         """∂violation/∂loss over ∂violation/∂rise: how much rise one unit of loss is worth at this point."""
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.rescaling == "slack":
-                rate = (1.0 + rise) / loss
+                rate = (float(self.valued) + rise) / loss
                 rate = rate / 2 if self.slack == "quadratic" else rate
             elif self.slack == "quadratic":
                 rate = 0.5 / np.sqrt(loss)
             else:
-                rate = np.ones_like(loss)
+                rate = np.full_like(loss, float(self.valued))
         return np.where(loss > 0, rate, np.inf)
 
     def best_between(self, rise: FloatArray, loss: FloatArray, rise_to: FloatArray, loss_to: FloatArray) -> FloatArray:
@@ -66,7 +70,7 @@ class Bound:
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.rescaling == "slack":
                 order = 2.0 if self.slack == "quadratic" else 1.0
-                t = -(db * (1.0 + rise) + order * loss * dm) / ((1.0 + order) * db * dm)
+                t = -(db * (float(self.valued) + rise) + order * loss * dm) / ((1.0 + order) * db * dm)
             elif self.slack == "quadratic":
                 t = ((db / (2.0 * dm)) ** 2 - loss) / db
             else:
@@ -76,11 +80,16 @@ class Bound:
         return np.maximum(inside, np.maximum(self.violation(rise, loss), self.violation(rise_to, loss_to)))
 
     def __str__(self) -> str:
-        return f"{self.rescaling} re-scaling with {self.slack} slack"
+        what = f"{self.rescaling} re-scaling with {self.slack} slack"
+        return what if self.valued else f"{what}, without the loss"
 
 
 @inlined
 def violation(form, rise, loss):
     """`Bound.violation` inside kernels."""
+    if form == RISE:
+        return rise
+    if form == LOSS_TIMES_RISE:
+        return loss * rise
     value = np.sqrt(loss) if form & 1 else loss
     return value * (1.0 + rise) if form >= 2 else value + rise

@@ -274,6 +274,23 @@ def move_blocks(
 
 
 @kernel
+def gram_anew(ids, first, count, start, stop, room, gram_first, gram, index, entry, scratch):
+    """The inner products of the planes of ids."""
+    for i in ids:
+        for j in range(1, count[i]):
+            s = first[i] + j
+            for q in range(start[s], stop[s]):
+                scratch[index[q]] += entry[q]
+            for k in range(1, j + 1):
+                t = first[i] + k
+                g = sparse_dot(index, entry, start[t], stop[t], scratch)
+                gram[gram_first[i] + j * room[i] + k] = g
+                gram[gram_first[i] + k * room[i] + j] = g
+            for q in range(start[s], stop[s]):
+                scratch[index[q]] = 0.0
+
+
+@kernel
 def live_entries(first, count, start, stop, code_length):
     """Entries and code symbols of all planes held."""
     total = 0
@@ -309,17 +326,16 @@ def plane_masses(first, count, alpha):
 
 @kernel
 def best_slots(ids, first, count, value, start, stop, index, entry, w):
-    """max_j b_j − a_j·w over the planes held for each of ids, at least 0; its slot (0: the truth); operations."""
-    hinges, slots, operations = np.zeros(len(ids)), np.zeros(len(ids), np.int32), 0
+    """max_j b_j − a_j·w over the planes held for each of ids, at least 0; its slot (0: the truth)."""
+    hinges, slots = np.zeros(len(ids)), np.zeros(len(ids), np.int32)
     for r in range(len(ids)):
         base = first[ids[r]]
         for j in range(1, count[ids[r]]):
             s = base + j
             score = value[s] - sparse_dot(index, entry, start[s], stop[s], w)
-            operations += stop[s] - start[s]
             if score > hinges[r]:
                 hinges[r], slots[r] = score, j
-    return hinges, slots, operations
+    return hinges, slots
 
 
 @kernel

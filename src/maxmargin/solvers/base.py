@@ -13,6 +13,7 @@ import numpy as np
 
 from maxmargin._checked import finite_number, whole_number
 from maxmargin._types import AnyArray, FloatArray
+from maxmargin.bounds.references import References
 from maxmargin.certificate import Certificate
 from maxmargin.problem import Problem
 
@@ -70,9 +71,10 @@ class State:
         if problem.searches and problem.examples.exact:
             exact = self.best_bound <= self.best_primal * (1 + EXACT_WITHIN)
         primal = self.best_primal if exact else max(self.best_primal, self.best_dual)  # an estimate, never below proof
+        offset = problem.offset
         return Certificate(
-            float(primal), float(self.best_dual), self.oracle_calls, self.seconds, exact,
-            float(self.best_primal if exact else self.best_bound),
+            float(primal + offset), float(self.best_dual + offset), self.oracle_calls, self.seconds, exact,
+            float((self.best_primal if exact else self.best_bound) + offset),
         )  # fmt: skip
 
     def arrays(self) -> dict[str, AnyArray]:
@@ -146,6 +148,11 @@ class Solver(ABC):
 
     def adapt(self, problem: Problem, state: Any, seed: int = 0) -> State:
         """A state for the same examples under another objective, from where `state` ended; by default its weights."""
+        return self.init(problem, seed, state.best_w)
+
+    def rebase(self, problem: Problem, state: Any, before: References, seed: int = 0) -> State:
+        """A state for the problem with new references, from where `state` ended with those before; by default its
+        weights."""
         return self.init(problem, seed, state.best_w)
 
     def resume(self, problem: Problem, state: Any) -> None:

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
+from maxmargin.bounds.references import References
 from maxmargin.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver, State
@@ -116,8 +117,10 @@ class ProximalWorkingSets(Solver):
         the balance favours smaller ρ.
     together_effort : from this effort on, the planes held are worked on for all examples together (`together`), around
         the best weights so far. Slower by the step, but examples that undo each other's steps no longer matter.
-    together_gap, most_cuts : how well and how long. `together_balance` takes the place of `balance`, with steps of at
-        most `together_step`.
+    together_gap, most_cuts, together_share : to this share of the gap there is, with so many aggregate planes at most,
+        and at so many times the operations that cached planes may cost. Where that does not allow for `fewest_cuts`
+        (very many weights), examples are still worked on one by one. `together_balance` takes the place of `balance`,
+        with steps of at most `together_step`.
     skip_share : blocks with less than this share of the mean gap wait for every fifth pass.
     """
 
@@ -145,7 +148,9 @@ class ProximalWorkingSets(Solver):
     most_effort: float = 4096.0
     together_effort: float = 4.0
     together_gap: float = 0.05
+    together_share: float = 4.0
     most_cuts: int = 100
+    fewest_cuts: int = 20
     together_balance: tuple[float, float] = (1.0, 3.0)
     together_step: float = 1.6
     vector_speed: float = 4.0  # multiply-adds of a decoder that take as long as one nonzero of a plane
@@ -172,6 +177,17 @@ class ProximalWorkingSets(Solver):
         new.rho = max(1.0, state.rho * float(factors.mean()))
         new.spent, new.decoded, new.clock = state.spent, state.decoded, state.clock
         new.w = ((new.rho - 1.0) * new.z + sets.combination()) / new.rho
+        return new
+
+    def rebase(self, problem: Problem, state: ProximalState, before: References, seed: int = 0) -> State:
+        """The planes held, moved to the new references; the best weights stay where they are."""
+        if not np.isfinite(state.rho):
+            return super().rebase(problem, state, before, seed)
+        new = ProximalState(problem, seed, state.best_w, self.most_slots, self.first_sweeps)
+        new.sets.restore(state.sets.arrays())
+        new.sets.rebase(problem, before)
+        new.spent, new.decoded, new.clock = state.spent, state.decoded, state.clock
+        new.place(state.best_w.copy(), state.rho)
         return new
 
     def planned_bytes(self, problem: Problem) -> float:
@@ -206,8 +222,10 @@ class ProximalWorkingSets(Solver):
     def _improve(self, problem: Problem, state: ProximalState) -> None:
         """Insert the planes found last, move the centre, work on what is cached."""
         if state.effort >= self.together_effort and not problem.objective.hard:
-            self._improve_together(problem, state)
-            return
+            cuts = self._affordable_cuts(problem, state)
+            if cuts >= self.fewest_cuts:
+                self._improve_together(problem, state, cuts)
+                return
         rho = self._balanced(problem, state)
         self._insert(problem, state, state.rng.permutation(problem.n_examples), self.moves)
         self._clean_up(problem, state)
@@ -222,17 +240,26 @@ class ProximalWorkingSets(Solver):
             state.sets.compact()
             state.sets.release_outputs(problem)
 
-    def _improve_together(self, problem: Problem, state: ProximalState) -> None:
+    def _affordable_cuts(self, problem: Problem, state: ProximalState) -> int:
+        """The k for which k (entries of all planes + k dim) operations are `together_share` times those of a round."""
+        entries, allowed = state.sets.end, self.together_share * self._allowed(state)
+        cuts = (np.sqrt(entries**2 + 4.0 * problem.dim * allowed) - entries) / (2.0 * problem.dim)
+        return min(int(cuts), self.most_cuts)
+
+    def _allowed(self, state: ProximalState) -> float:
+        """Operations to spend on planes held, per round."""
+        return self.cheap_share * (self.round_operations + state.spent / max(state.decoded, 1e-9))
+
+    def _improve_together(self, problem: Problem, state: ProximalState, cuts: int) -> None:
         """Insert the planes found last and solve for all examples together, around the best weights so far."""
         rho = self._first_rho(problem, state) if state.centre_primal == 0.0 else self._balanced_together(problem, state)
         state.centre_primal = state.best_primal
         self._insert(problem, state, problem.everyone, 0)
         self._clean_up(problem, state)
-        w, operations = solve_together(
-            problem, state.sets, state.w, state.best_w, rho, self.together_gap / state.thoroughness, self.most_cuts
+        w = solve_together(
+            problem, state.sets, state.w, state.best_w, rho, self.together_gap / state.thoroughness, cuts
         )
         state.sets.touch(state.clock)
-        state.spent += operations
         state.place(w, rho)
 
     @staticmethod
@@ -361,9 +388,7 @@ class ProximalWorkingSets(Solver):
             return
         sets, n = state.sets, problem.n_examples
         mean_gap = first_gap = float(sets.gap.mean())
-        allowed = (
-            state.thoroughness * self.cheap_share * (self.round_operations + state.spent / max(state.decoded, 1e-9))
-        )
+        allowed = state.thoroughness * self._allowed(state)
         spent = 0.0
         chunks = np.arange(-(-n // self.chunk) * self.chunk).reshape(-1, self.chunk)
         for k in range(int(self.most_passes * state.thoroughness)):

@@ -32,15 +32,14 @@ class HeldProblem:
         self.hinges: FloatArray = np.zeros(self.n_examples)
         self.slots: IntArray = np.zeros(self.n_examples, np.int32)
         self.choices: list[tuple[IntArray, FloatArray]] = []
-        self.oracle_calls, self.operations = 0, 0
+        self.oracle_calls = 0
 
     def weights(self, v: FloatArray) -> FloatArray:
         return self.centre + v / self.root
 
     def decode(self, v: FloatArray, ids: IntArray) -> None:
         """The most violated plane held, at v."""
-        self.hinges, self.slots, operations = self.sets.best_held(ids, self.weights(v))
-        self.operations += operations
+        self.hinges, self.slots = self.sets.best_held(ids, self.weights(v))
 
     def aggregate(self, slopes: FloatArray) -> FloatArray:
         """Σ slopes a over the planes chosen last; the choice is kept."""
@@ -60,8 +59,8 @@ class HeldProblem:
 
 def solve_together(
     problem: Problem, sets: WorkingSets, start: FloatArray, centre: FloatArray, rho: float, share: float, most_cuts: int
-) -> tuple[FloatArray, int]:
-    """Dual values of the planes held that solve the problem around the centre; its weights, and the operations.
+) -> FloatArray:
+    """Dual values of the planes held that solve the problem around the centre; its weights come back.
 
     Begins from the dual values and weights there are; ends when the gap of the problem is this share of what it was, or
     after so many passes.
@@ -79,6 +78,6 @@ def solve_together(
             break
     weight = state.model.weight
     held.sets.replace_alpha(
-        float(weight[1]), [(slots, beta * slopes) for (slots, slopes), beta in zip(held.choices, weight[2:], strict=False)]
+        float(weight[1]), [(at, beta * slopes) for (at, slopes), beta in zip(held.choices, weight[2:], strict=False)]
     )
-    return held.weights(state.best_w), held.operations
+    return held.weights(state.best_w)

@@ -21,10 +21,13 @@ from typing import Any
 import numpy as np
 
 from maxmargin._types import AnyArray, FloatArray, IntArray
-from maxmargin.planes import Planes
+from maxmargin.bounds.references import References
+from maxmargin.planes import TRUTH, Planes
 from maxmargin.problem import Problem
 from maxmargin.solvers import _block_kernels as kernels
 
+#: Age of a plane that is to go, and a key that no plane has.
+FORGOTTEN, UNKNOWN = -2, -1
 #: α of slot 0 where there is no end of budget: large enough that no move changes it.
 UNLIMITED = 1e300
 
@@ -120,8 +123,8 @@ class WorkingSets:
         """The greatest violation at w among the planes held for each of ids, at least 0."""
         return self.best_held(ids, w)[0]
 
-    def best_held(self, ids: IntArray, w: FloatArray) -> tuple[FloatArray, IntArray, int]:
-        """`hinges`, the slots at which they are reached (0 for the truth), and the operations spent."""
+    def best_held(self, ids: IntArray, w: FloatArray) -> tuple[FloatArray, IntArray]:
+        """`hinges`, and the slots at which they are reached (0 for the truth)."""
         return kernels.best_slots(
             ids, self.first, self.count, self.value, self.start, self.stop, self.index, self.entry, w
         )
@@ -180,6 +183,49 @@ class WorkingSets:
         """α := factor α on planes; the truth takes the rest of the budget."""
         factors = np.broadcast_to(np.asarray(factors, float), (len(self.count),))
         kernels.scale_alpha(factors, *self._masses, UNLIMITED)
+
+    def rebase(self, problem: Problem, before: References) -> None:
+        """Make the planes relative to the problem's references instead of those before; dual values stay.
+
+        A plane that is the reference now gives its mass to the truth's slot, whose place it takes.
+        """
+        after, everyone = problem.references, problem.everyone
+        assert after is not None
+        changed = before.keys != after.keys
+        shifts = before.planes.minus(after.planes, everyone, everyone, problem.scratch)
+        examples, slots = self._held()
+        moved = changed[examples]
+        examples, slots = examples[moved], slots[moved]
+        self.key[slots] = after.swapped(before.swapped(self.key[slots], examples), examples)
+        self.value[slots] += before.values[examples] - after.values[examples]
+        self._replace_planes(examples, slots, shifts, problem.scratch)
+        now_reference = self.key[slots] == TRUTH
+        self.alpha[slots[now_reference]] = 0.0
+        self.age[slots[now_reference]] = FORGOTTEN
+        self.scale_alpha(1.0)
+        nothing = np.full(problem.n_examples, UNKNOWN, np.int64)
+        self.match(np.flatnonzero(changed), nothing, FORGOTTEN + 1)
+        kernels.gram_anew(
+            np.flatnonzero(changed), self.first, self.count, self.start, self.stop, self.room, self.gram_first,
+            self.gram, self.index, self.entry, problem.scratch,
+        )  # fmt: skip
+
+    def _replace_planes(self, examples: IntArray, slots: IntArray, shifts: Planes, scratch: FloatArray) -> None:
+        """Add to each of these slots the shift of its example; entries are written anew at the end of the pool."""
+        negative = Planes(shifts.indptr, shifts.indices, -shifts.values)
+        rows = self._planes(slots).minus(negative, np.arange(len(slots)), examples, scratch)
+        lengths, codes = np.diff(rows.indptr), self.code_length[examples]
+        self._reserve(int(lengths.sum() + codes.sum()))
+        stops = self.end + np.cumsum(lengths + codes)
+        old, new = self.start[slots] - codes, stops - lengths - codes
+        code_rows = np.concatenate([[0], np.cumsum(codes)])
+        within = np.arange(code_rows[-1]) - np.repeat(code_rows[:-1], codes)
+        self.index[np.repeat(new, codes) + within] = self.index[np.repeat(old, codes) + within]
+        self.entry[np.repeat(new, codes) + within] = 0.0
+        at = np.repeat(stops - lengths - rows.indptr[:-1], lengths) + np.arange(rows.indptr[-1])
+        self.index[at], self.entry[at] = rows.indices[: rows.indptr[-1]], rows.values[: rows.indptr[-1]]
+        self.start[slots], self.stop[slots] = stops - lengths, stops
+        self.end = int(stops[-1]) if len(stops) else self.end
 
     def make_room(self, ids: IntArray) -> None:
         """Double the slots of the ids that are full, up to `most_slots`."""

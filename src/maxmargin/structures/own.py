@@ -163,20 +163,14 @@ class OwnExamples(Examples):
         self, ids: IntArray, found: Planes, losses: FloatArray, w: FloatArray
     ) -> tuple[Planes, FloatArray, IntArray]:
         """Planes, rises and keys of the joint features found."""
-        truths, n = self.truths, len(ids)
         self._check_rows(ids, found)
-        room = int((truths.indptr[ids + 1] - truths.indptr[ids]).sum() + len(found.indices))
-        planes = Planes(np.zeros(n + 1, np.int64), np.empty(room, np.uint32), np.empty(room))
-        rises, keys = np.empty(n), np.empty(n, np.int64)
         scratch = getattr(self._scratch, "array", None)
         if scratch is None:
             scratch = self._scratch.array = np.zeros(self.dim)
-        subtract_rows(
-            ids, truths.indptr, truths.indices, truths.values, found.indptr, found.indices, found.values,
-            losses.view(np.int64), w, scratch, planes.indptr, planes.indices, planes.values,
-            planes.values.view(np.int64), rises, keys,
-        )  # fmt: skip
-        return planes, rises, keys
+        planes = self.truths.minus(found, ids, np.arange(len(ids)), scratch)
+        keys = np.empty(len(ids), np.int64)
+        hash_planes(planes.indptr, planes.indices, planes.values.view(np.int64), losses.view(np.int64), keys)
+        return planes, -planes.dot(w), keys
 
     def _check_rows(self, ids: IntArray, found: Planes) -> None:
         """Indices in range and values finite, else a sentence with the first example where they are not."""
@@ -294,36 +288,14 @@ def _entries(pairs: list[tuple[Any, Any]]) -> tuple[IntArray, FloatArray]:
 
 
 @kernel
-def subtract_rows(
-    ids, true_ptr, true_index, true_value, ptr, index, value, loss_bits, w, scratch,
-    out_ptr, out_index, out_value, out_bits, rises, keys,
-):  # fmt: skip
-    """Row r: entries of truth ids[r] minus those of row r, cancelled ones left out; −a·w and a hash of them."""
-    p = 0
-    for r in range(len(ids)):
-        i, first = ids[r], p
-        for q in range(true_ptr[i], true_ptr[i + 1]):
-            scratch[true_index[q]] += true_value[q]
-        for q in range(ptr[r], ptr[r + 1]):
-            scratch[index[q]] -= value[q]
-        for q in range(true_ptr[i], true_ptr[i + 1]):
-            j = true_index[q]
-            if scratch[j] != 0.0:
-                out_index[p], out_value[p], scratch[j] = j, scratch[j], 0.0
-                p += 1
-        for q in range(ptr[r], ptr[r + 1]):
-            j = index[q]
-            if scratch[j] != 0.0:
-                out_index[p], out_value[p], scratch[j] = j, scratch[j], 0.0
-                p += 1
-        out_ptr[r + 1] = p
-        rise, key = 0.0, HASH_START
-        for q in range(first, p):
-            rise -= out_value[q] * w[out_index[q]]
-            key = mix_step(mix_step(key, np.int64(out_index[q])), out_bits[q])
-        rises[r] = rise
-        if p == first and loss_bits[r] == 0:
-            keys[r] = 0
+def hash_planes(indptr, index, bits, loss_bits, keys):
+    """A hash of the entries of each row and of its loss; 0 for an empty row without loss."""
+    for r in range(len(keys)):
+        key = HASH_START
+        for q in range(indptr[r], indptr[r + 1]):
+            key = mix_step(mix_step(key, np.int64(index[q])), bits[q])
+        if indptr[r] == indptr[r + 1] and loss_bits[r] == 0:
+            keys[r] = TRUTH
         else:
             key = mix_step(key, loss_bits[r])
-            keys[r] = key if key != 0 else 1
+            keys[r] = key if key != TRUTH else 1
