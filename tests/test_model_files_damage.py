@@ -309,7 +309,7 @@ def edits():
         ("estimator", "MulticlassSVM", "MulticlassSVM has no parameter 'constraints'"),
         ("estimator", 3, "estimator is an int, expected a dict"),
         ("parameters.C", "much", "C must be a number > 0, found 'much'"),
-        ("parameters.n_jobs", [1], "is damaged: TypeError"),
+        ("parameters.n_jobs", [1], "is damaged: n_jobs must be"),
         ("parameters.solver", {"$record": "solver other", "fields": {}}, "an unknown 'solver other'"),
         ("parameters.solver.fields.unheard", 1, "unheard"),
         ("parameters.kernel", "rbf", "SequenceTagger has no parameter 'kernel'"),

@@ -16,13 +16,13 @@ def whole_number(value: Any, name: str, lowest: int = 1) -> int:
 
 def finite_number(value: Any, name: str, lowest: float = 0.0) -> float:
     """The value as a finite float ≥ lowest."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not lowest <= value < math.inf:
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not lowest <= float(value) < math.inf:
         raise ValueError(f"{name} must be a number ≥ {lowest:g}, found {value!r}")
     return float(value)
 
 
 def positive_number(value: Any, name: str) -> float:
     """The value as a float > 0, infinity included."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not value > 0:
+    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not float(value) > 0:
         raise ValueError(f"{name} must be a number > 0, found {value!r}")
     return float(value)

@@ -134,9 +134,11 @@ def test_checkpoint_and_resume(run, files):
 
 
 def test_max_seconds_and_quiet(run, files):
-    result = run("fit", "tagger", "train.conll", "-o", "m.mm", "--tol", "1e-12", "--max-seconds", "0.05", "--quiet")
+    command = ("fit", "tagger", "train.conll", "-o", "m.mm", "--tol", "1e-12", "--max-seconds", "0.05")
+    result = run(*command, "--quiet")
     assert (result.code, result.out, result.err) == (0, "", "")
     assert mm.load("m.mm").stop_reason_ == "max_seconds"
+    assert "maxmargin: warning: stopped after" in run(*command).err
 
 
 BIO = [["B-P", "I-P", "O"]] * 20

@@ -2,12 +2,30 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
 
 import maxmargin as mm
 from maxmargin import memory, training
+from maxmargin.structures import features
 
 X, Y = mm.datasets.make_chains(6, random_state=0)
 ROWS, LABELS = mm.datasets.make_multiclass(20, random_state=0)
+
+
+class Sign(mm.Structure):
+    def joint_feature(self, x, y):
+        return y * np.asarray(x, float)
+
+    def loss(self, y, y_hat):
+        return float(y != y_hat)
+
+    def argmax(self, w, x):
+        return 1 if w @ x > 0 else -1
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        return -y
 
 
 def spoiled(value):
@@ -26,7 +44,7 @@ def spoiled(value):
         (X, Y[:-1], r"X has 6 examples but Y has 5"),
         ([], [], r"X is empty"),
         (X, [np.zeros_like(y) for y in Y], r"found one class"),
-        (X, [*Y[:5], 3], r"expected a sequence of labels, found int 3"),
+        (X, [*Y[:5], 3], r"Y\[5\]: expected a sequence of labels, found int 3"),
         ([*X[:5], "word"], Y, r"expected an array \(T, d\)"),
         ([*X[:5], np.zeros(3)], Y, r"X\[5\]: expected an array"),
         ("text", Y, r"X: expected a sequence of examples, found str"),
@@ -63,11 +81,54 @@ def test_tagger_inputs(inputs, outputs, sentence):
         ({"classes": [0, 1]}, r"Y\[\d\], position \d+: unknown label"),
         ({"transition_features": True}, r"X\[0\]: with transition_features, expected a pair"),
         ({"C": np.inf, "solver": "oneslack"}, "needs a finite C"),
+        ({"constraints": [0, 1]}, r"constraints\[0\]: expected a pair"),
     ],
 )
 def test_tagger_parameters(parameters, sentence):
     with pytest.raises(ValueError, match=sentence):
         mm.SequenceTagger(**parameters).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"n_jobs": "a"}, "n_jobs must be None, -1 .all cores. or a positive number, found 'a'"),
+        ({"n_jobs": 1.5}, "n_jobs must be .* found 1.5"),
+        ({"random_state": -1}, "random_state must be a whole number ≥ 0, found -1"),
+        (
+            {"random_state": "a"},
+            "random_state must be a whole number ≥ 0, a numpy.random.RandomState or None, found 'a'",
+        ),
+        ({"checkpoint_every": -1.0}, "checkpoint_every must be a number ≥ 0, found -1.0"),
+        ({"checkpoint_every": "often"}, "checkpoint_every must be a number ≥ 0, found 'often'"),
+        ({"checkpoint": 3}, "checkpoint must be the path of a file, found 3"),
+        ({"callbacks": "print"}, "callbacks must be functions of a Step, found 'p'"),
+        ({"callbacks": 7}, "callbacks must be functions of a Step, found 7"),
+        ({"C": np.inf, "solver": "bundle"}, "solver='bundle' needs a finite C"),
+        ({"solver": mm.solvers.NSlack(batch=0)}, "NSlack: batch must be a whole number ≥ 1, found 0"),
+    ],
+)
+@pytest.mark.parametrize("estimator", [mm.SequenceTagger(), mm.MulticlassSVM(), mm.StructuralSVM(mm.Chain())])
+def test_parameters_that_need_no_data_to_be_wrong(estimator, parameters, sentence):
+    """No one waits for data to be read first."""
+    estimator = clone(estimator).set_params(**parameters)
+    with pytest.raises(ValueError, match=sentence):
+        estimator.fit(None, None)
+    with pytest.raises(ValueError, match=sentence):
+        mm.regularization_path(estimator, None, None, [estimator.C])
+
+
+def test_files_that_cannot_be(tmp_path, monkeypatch):
+    for path, kind in ((tmp_path / "none" / "run.ckpt", FileNotFoundError), (tmp_path, IsADirectoryError)):
+        with pytest.raises(kind, match="cannot be written"):
+            mm.SequenceTagger(checkpoint=path).fit(None, None)
+        with pytest.raises(kind, match="cannot be written"):
+            mm.regularization_path(mm.SequenceTagger(checkpoint=path), None, None, [1.0])
+    with pytest.raises(FileNotFoundError, match="there is no checkpoint to resume from"):
+        mm.SequenceTagger().resume(tmp_path / "none", None, None)
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(PermissionError, match="cannot be written"):
+        mm.SequenceTagger(checkpoint=tmp_path / "run.ckpt").fit(None, None)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +153,49 @@ def test_unknown_labels_at_score_time():
         model.score(X, [[0] for _ in Y])
 
 
+def test_unknown_labels_of_rows():
+    model = mm.MulticlassSVM().fit(ROWS, LABELS)
+    strange = LABELS.copy()
+    strange[7] = 99
+    with pytest.raises(ValueError, match=r"Y\[7\]: unknown label 99; the classes are 0, 1.*Give classes="):
+        model.score(ROWS, strange)
+    named = mm.MulticlassSVM(classes=[*np.unique(LABELS), 99]).fit(ROWS, LABELS)
+    assert named.score(ROWS, strange) < 1.0
+
+
+def test_a_fold_that_lacks_a_label():
+    rare = [np.where(np.arange(len(y)) == 0, 9, y) if i == 0 else y for i, y in enumerate(Y)]
+    with pytest.warns(UserWarning, match=r"unknown label 9(.|\n)*Give classes="):
+        cross_val_score(mm.SequenceTagger(), X, rare, cv=3)
+    assert np.isfinite(cross_val_score(mm.SequenceTagger(classes=[0, 1, 2, 3, 9]), X, rare, cv=3)).all()
+
+
+@pytest.mark.parametrize("model", [mm.SequenceTagger(), mm.StructuralSVM(mm.Chain())])
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ((X, Y[:-1]), "X has 6 examples but Y has 5"),
+        (([], []), "X is empty: there are no examples"),
+        ((X, None), "Y: expected a sequence of examples, found NoneType"),
+        ((X, Y, [1.0]), r"sample_weight has shape \(1,\), expected one number for each of 6 examples"),
+        ((X, Y, np.zeros(6)), "every sample_weight is 0"),
+        ((X, Y, ["a"] * 6), "sample_weight must be numbers"),
+        ((X, [*Y[:4], 3, Y[5]]), r"Y\[4\]: .*expected a sequence of labels, found int 3"),
+        ((X, [*Y[:4], ["Z"] * len(Y[4]), Y[5]]), r"Y\[4\].* position 0: unknown label 'Z'"),
+    ],
+)
+def test_scores_of_bad_input(model, arguments, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        clone(model).fit(X, Y).score(*arguments)
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5])
+def test_topk_of_no_number(k):
+    for model, x in ((mm.SequenceTagger().fit(X, Y), X[0]), (mm.MulticlassSVM().fit(ROWS, LABELS), ROWS[0])):
+        with pytest.raises(ValueError, match=f"k must be a whole number ≥ 1, found {k}"):
+            model.topk(x, k)
+
+
 def test_truth_that_breaks_its_own_constraints():
     tokens = [[["a"], ["b"]], [["a"], ["b"]]]
     with pytest.raises(ValueError, match=r"Y\[1\], position 1: the transition O → I-X is forbidden"):
@@ -111,6 +215,43 @@ def test_structure_must_be_one():
         mm.StructuralSVM(mm.Chain).fit(X, Y)
     with pytest.raises(TypeError, match="is no structure: it lacks joint_feature"):
         mm.StructuralSVM(object()).fit(X, Y)
+
+
+def test_names_of_examples_are_those_of_the_user():
+    """Examples of weight 0 are left out, and equal rows made one, but places are told as the user counts."""
+    weights = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
+    bad_x, bad_y = [*X[:5], X[5][:, :5]], [*Y[:5], 3]
+    for model in (mm.SequenceTagger(), mm.StructuralSVM(mm.Chain())):
+        with pytest.raises(ValueError, match=r"^X\[5\]: 5 features per token"):
+            clone(model).fit(bad_x, Y, sample_weight=weights)
+        with pytest.raises(ValueError, match=r"^Y\[5\]: expected a sequence of labels"):
+            clone(model).fit(X, bad_y, sample_weight=weights)
+        with pytest.raises(ValueError, match=r"^X\[5\]: 5 features per token"):
+            mm.regularization_path(model, bad_x, Y, [1.0], sample_weight=weights)
+    words = [["a", "b"], ["b"], ["a"], ["a", "b"], ["b"], 7]
+    with pytest.raises(ValueError, match=r"^X\[5\]: expected a list of words"):
+        mm.ColumnTagger().fit(words, [["A", "B"], ["B"], ["A"], ["A", "B"], ["B"], ["A"]], sample_weight=weights)
+
+
+@pytest.mark.parametrize("method", ["joint_feature", "loss", "loss_augmented_argmax"])
+def test_names_of_examples_in_the_middle_of_training(method):
+    structure, usual = Sign(), getattr(Sign(), method)
+
+    def breaks_at_five(*arguments):
+        if any(np.all(np.asarray(argument) == 5.0) for argument in arguments):
+            raise RuntimeError("out of luck")
+        return usual(*arguments)
+
+    setattr(structure, method, breaks_at_five)
+    inputs, outputs = [[1.0], [-1.0], [2.0], [-2.0], [1.5], [5.0]], [1.0, -1.0, 1.0, -1.0, 1.0, 5.0]
+    with pytest.raises(mm.StructureError, match=rf"^X\[5\]: {method} raised RuntimeError: out of luck"):
+        mm.StructuralSVM(structure).fit(inputs, outputs, sample_weight=[1, 1, 0, 0, 1, 1])
+
+
+def test_merged_rows_are_named_where_they_first_stand():
+    rows = np.array([[1.0], [1.0], [-1.0], [-1.0], [1e308]])
+    with np.errstate(all="ignore"), pytest.raises(mm.StructureError, match=r"^X\[4\]: expected a finite score"):
+        mm.MulticlassSVM(C=1e300).fit(rows, [0, 0, 1, 1, 1])
 
 
 def test_too_many_weights_are_refused_before_work(monkeypatch):
@@ -137,6 +278,35 @@ def test_too_many_weights_are_refused_before_work(monkeypatch):
         mm.SequenceTagger().fit(X, Y)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_that_do_not_fit_into_memory_are_refused_before_they_are_copied(monkeypatch, sparse):
+    form = sp.csr_array if sparse else np.asarray
+    monkeypatch.setattr(sp, "vstack", None)
+    monkeypatch.setattr(features.Rows, "__init__", None)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1e3)
+    with pytest.raises(MemoryError, match=r"encoding \d+ tokens with 8 features needs about .* GB of memory"):
+        mm.SequenceTagger().fit([form(x) for x in X], Y)
+    with pytest.raises(MemoryError, match=r"encoding 20 rows with \d+ features needs about .* GB of memory"):
+        mm.MulticlassSVM().fit(form(ROWS), LABELS)
+
+
+def test_tables_over_the_number_of_errors_are_planned(monkeypatch):
+    """T × T × K numbers for one sequence of 4000 tokens are 512 MB: more than the rest of such a fit by far."""
+    monkeypatch.setattr(memory, "available_bytes", lambda: 4e8)
+    long = [np.ones((4000, 1))], [np.arange(4000) % 4]
+    with pytest.raises(
+        MemoryError,
+        match=r"argmaxes by the number of errors in sequences of up to 4000 tokens with 4 labels, in 1 threads, needs "
+        r"about 0.512 GB .*; use shorter inputs",
+    ):
+        mm.SequenceTagger(bound="slack", n_jobs=1).fit(*long)
+    with pytest.raises(MemoryError, match=r"in 2 threads, needs about 1\.02 GB"):
+        mm.regularization_path(mm.SequenceTagger(slack="quadratic", n_jobs=2), *long, [1.0])
+    for parameters in ({}, {"loss": "zero-one"}, {"bound": "slack", "loss": {0: 2.0}}):
+        model = mm.SequenceTagger(**parameters, n_jobs=1, callbacks=lambda step: True).fit(*long)
+        assert model.stop_reason_ in ("callback", "tol")
+
+
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
@@ -151,19 +321,6 @@ def test_too_many_weights_are_refused_before_work(monkeypatch):
     ],
 )
 def test_wrong_answers_of_a_structure(wrong, sentence):
-    class Sign(mm.Structure):
-        def joint_feature(self, x, y):
-            return y * np.asarray(x, float)
-
-        def loss(self, y, y_hat):
-            return float(y != y_hat)
-
-        def argmax(self, w, x):
-            return 1 if w @ x > 0 else -1
-
-        def loss_augmented_argmax(self, w, x, y, scale=1.0):
-            return -y
-
     structure = Sign()
     for name, method in wrong.items():
         setattr(structure, name, method)

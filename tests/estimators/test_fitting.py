@@ -52,8 +52,19 @@ def test_limits(data):
     with pytest.warns(ConvergenceWarning, match="relative gap"):
         model = mm.SequenceTagger(tol=1e-9, max_iter=5).fit(*data)
     assert (model.stop_reason_, model.n_iter_) == ("max_iter", 5)
-    model = mm.SequenceTagger(tol=1e-15, max_seconds=1e-6).fit(*data)
+    with pytest.warns(ConvergenceWarning, match=r"stopped after \S+ seconds with a relative gap.*raise max_seconds"):
+        model = mm.SequenceTagger(tol=1e-15, max_seconds=1e-6).fit(*data)
     assert model.stop_reason_ == "max_seconds"
+    with pytest.warns(ConvergenceWarning, match=r"solver 'nslack' was done by its own rule.*lower the epsilon"):
+        model = mm.SequenceTagger(tol=1e-9, solver=mm.solvers.NSlack(epsilon=0.5)).fit(*data)
+    assert model.stop_reason_ == "converged"
+    assert model.certificate_.gap > 1e-9
+
+
+def test_no_warning_where_none_is_due(data):
+    """Tests turn warnings into errors: a callback's own stop, and a solver that closes no gap, say nothing."""
+    assert mm.SequenceTagger(tol=1e-9, callbacks=lambda step: True).fit(*data).stop_reason_ == "callback"
+    assert mm.SequenceTagger(tol=1e-9, solver="perceptron").fit(*data).certificate_.gap > 1e-9
 
 
 def test_a_fit_cut_short_still_has_weights_and_a_certificate(data):
@@ -293,6 +304,18 @@ def test_path_agrees_with_single_fits(data, slack, solver):
         assert model.stop_reason_ == "tol"
         assert model.certificate_.primal == pytest.approx(alone.certificate_.primal, rel=2e-4)
         assert model.certificate_.dual <= alone.certificate_.primal
+
+
+def test_ctrl_c_ends_a_path(data):
+    def interrupt(step):
+        seen.append(step)
+        if len(seen) == 12:
+            raise KeyboardInterrupt
+
+    seen = []
+    models = mm.regularization_path(mm.SequenceTagger(tol=1e-2, callbacks=interrupt), *data, [0.1, 10.0, 100.0])
+    assert [model.stop_reason_ for model in models] == ["tol", "interrupted"]
+    assert len(models[-1].predict(data[0])) == len(data[0])
 
 
 def test_multiclass_path():

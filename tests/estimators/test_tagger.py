@@ -33,6 +33,16 @@ def test_dense_sparse_and_named_tokens_learn_the_same(data):
     assert list(named.feature_names_out) == list(dense.feature_names_out)
 
 
+def test_data_frames_are_sequences(data):
+    pandas = pytest.importorskip("pandas")
+    X, Y = data
+    frames = [pandas.DataFrame(x, columns=[f"f{j}" for j in range(8)]) for x in X]
+    plain, framed = mm.SequenceTagger().fit(X, Y), mm.SequenceTagger().fit(frames, [pandas.Series(y) for y in Y])
+    assert np.array_equal(plain.coef_, framed.coef_)
+    assert framed.predict(frames) == plain.predict(X)
+    assert framed.score(frames, Y) == plain.score(X, Y)
+
+
 def test_any_labels(data):
     X, Y = data
     reference = mm.SequenceTagger().fit(X, Y).predict(X)
@@ -95,6 +105,15 @@ def test_transition_features():
     assert without.score([x[0] for x in X], Y) < 0.8
     with pytest.raises(ValueError, match=r"X\[0\]: 7 tokens have 6 transitions, found 5 rows"):
         with_edges.predict([(np.zeros((7, 1)), np.zeros((5, 1)))])
+
+
+@pytest.mark.parametrize("edges", [np.zeros((0, 2)), np.zeros(0), []])
+def test_transition_features_without_transitions(edges):
+    X, Y = [([[1.0]], edges), ([[-1.0]], edges)], [["a"], ["b"]]
+    model = mm.SequenceTagger(transition_features=True, C=1.0).fit(X, Y)
+    assert model.predict(X) == Y
+    if np.ndim(edges) == 2:
+        assert len(model.predict([(np.zeros((3, 1)), np.ones((2, 2)))])[0]) == 3
 
 
 def test_costs_per_label_move_errors(data):

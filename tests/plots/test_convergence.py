@@ -24,6 +24,15 @@ def test_lines_are_the_history(model, x):
     plt.close(display.figure_)
 
 
+def test_a_resumed_fit_without_new_steps(tmp_path):
+    X, Y = mm.datasets.make_chains(10, random_state=0)
+    path = tmp_path / "run.ckpt"
+    mm.SequenceTagger(checkpoint=path).fit(X, Y)
+    resumed = mm.SequenceTagger().resume(path, X, Y)
+    with pytest.raises(ValueError, match=rf"resumed after {resumed.n_iter_} steps and had none left to do"):
+        mm.ConvergenceDisplay.from_estimator(resumed)
+
+
 def test_given_axes_and_bad_input(model):
     figure, axes = plt.subplots(1, 2)
     assert mm.ConvergenceDisplay.from_estimator(model, axes=axes).figure_ is figure

@@ -36,7 +36,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             with warnings.catch_warnings():
                 warnings.simplefilter("default")
                 warnings.simplefilter("ignore", DeprecationWarning)
-                warnings.showwarning = lambda message, *_, **__: say(f"maxmargin: warning: {message}")
+                quiet = bool(options.get("quiet"))
+                warnings.showwarning = lambda message, *_, **__: say(f"maxmargin: warning: {message}", quiet)
                 command(*args, **options)
         except BrokenPipeError:  # the reader of a pipe has had enough; the interpreter must not write again at its end
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

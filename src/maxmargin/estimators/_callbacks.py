@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
@@ -21,6 +21,17 @@ except ImportError:  # scikit-learn before 1.9: the estimators' own `callbacks` 
         return method
 
 
+def callback_list(callbacks: Any) -> list[Callback]:
+    """None, one function or several, as a list."""
+    if callbacks is None:
+        return []
+    listed = [callbacks] if callable(callbacks) or not isinstance(callbacks, Iterable) else list(callbacks)
+    for callback in listed:
+        if not callable(callback):
+            raise ValueError(f"callbacks must be functions of a Step, found {callback!r}")
+    return listed
+
+
 class FitCallbacks:
     """The estimator's own callbacks, and scikit-learn's, which are told of every step.
 
@@ -36,7 +47,7 @@ class FitCallbacks:
             self.context.call_on_fit_task_begin(estimator=estimator, **self.data)
 
     def __iter__(self) -> Iterator[Callback]:
-        yield from self.estimator.callbacks or ()
+        yield from callback_list(self.estimator.callbacks)
         if getattr(self.estimator, "_skl_callbacks", None):
             yield self._tell
 

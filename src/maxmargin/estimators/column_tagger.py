@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._types import FloatArray, IntArray
+from maxmargin.estimators._input import told_by_position
 from maxmargin.estimators.explain import Decision
 from maxmargin.estimators.tagger import SequenceTagger
 from maxmargin.formats.conll import ColumnReader, column_index, labels_of, without_column
@@ -101,8 +102,9 @@ class ColumnTagger(SequenceTagger):
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
         X, Y, weights, positions = super()._prepare(X, Y, sample_weight)
-        self.n_columns_in_ = _n_columns(X)
-        return self.features(X), Y, weights, positions
+        with told_by_position(positions):
+            self.n_columns_in_ = _n_columns(X)
+            return self.features(X), Y, weights, positions
 
     def _inherit(self, other: Any) -> None:
         super()._inherit(other)

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.estimators._callbacks import with_callbacks
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.structures.base import Structure
+from maxmargin.structures.labels import Labels
 from maxmargin.structures.multiclass import Multiclass
 
 
@@ -125,7 +126,14 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of right labels."""
+        """Share of right labels.
+
+        A label that is no class is an error; name it with ``classes=`` where a training set, or a fold of a
+        cross-validation, may lack it.
+        """
+        check_is_fitted(self, "coef_")
+        labels: Labels = self.structure_.labels_  # type: ignore[attr-defined]
+        labels.encode(column_or_1d(y).tolist(), lambda i: f"Y[{i}]")
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Any:

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 from sklearn.base import clone
 
 from maxmargin.engines import Local
+from maxmargin.estimators._callbacks import callback_list
+from maxmargin.estimators._input import told_by_position
+from maxmargin.estimators._parameters import check_files
 from maxmargin.estimators.structural import MaxMarginEstimator
-from maxmargin.objective import Objective
-from maxmargin.problem import Problem
 
 Model = TypeVar("Model", bound=MaxMarginEstimator)
 
@@ -20,7 +21,8 @@ def regularization_path(
 ) -> list[Model]:
     """One fitted copy of the estimator for each C, in the order given; ascending C is fastest.
 
-    The data are encoded once, and each fit starts from the planes and dual values of the one before.
+    The data are encoded once, and each fit starts from the planes and dual values of the one before. Ctrl-C ends the
+    path: the models so far come back, the last of them with the ``stop_reason_`` ``"interrupted"``.
 
     Examples
     --------
@@ -34,18 +36,22 @@ def regularization_path(
     state = None
     first = clone(estimator)
     first._check_parameters()
+    check_files(first.checkpoint)
     X, Y, weights, positions = first._prepare(X, Y, sample_weight)
-    structure, examples = first._encode(X, Y)
+    with told_by_position(positions):
+        structure, examples = first._encode(X, Y)
     examples, weights, positions = first._merged(examples, weights, positions)
-    with Local(first.n_jobs) as engine:
+    with Local(first.n_jobs) as engine, told_by_position(positions):
         for C in Cs:
             model = clone(first).set_params(C=C)
             model._check_parameters()
             model._inherit(first)
-            problem = Problem(examples, model._bound(), Objective(float(C), weights, model.slack), engine)
-            run = model._run(model.callbacks or ())
+            problem = model._problem(examples, weights, engine)
+            run = model._run(callback_list(model.callbacks))
             begin = None if state is None else run.solver.adapt(problem, state, run.seed)
             state = run.go(problem, state=begin)
             model._finish(problem, run, state, structure, positions)
             models.append(model)
+            if run.stop_reason == "interrupted":
+                break
     return models

@@ -5,19 +5,29 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterable, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._checked import whole_number
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds import Bound
 from maxmargin.engines import Local
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators._html import CertificateInNotebooks
+from maxmargin.estimators._input import (
+    example_weights,
+    indexable,
+    kept_examples,
+    n_examples,
+    paired_examples,
+    told_by_position,
+)
+from maxmargin.estimators._parameters import check_files, check_parameters, seed_of
 from maxmargin.estimators.explain import Decision, Support, explain, weights_frame
 from maxmargin.memory import check_memory
 from maxmargin.objective import Objective
@@ -25,7 +35,7 @@ from maxmargin.planes import Answers
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits, State
 from maxmargin.solvers.registry import resolve
-from maxmargin.structures.base import Compiled, Examples, Structure
+from maxmargin.structures.base import Compiled, Examples, Structure, StructureError
 from maxmargin.structures.own import OwnExamples
 from maxmargin.training import Run
 
@@ -65,12 +75,14 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
 
     def _fit(self, X: Any, Y: Any, sample_weight: Any, resume: Any = None) -> Any:
         self._check_parameters()
+        check_files(self.checkpoint, resume)
         X, Y, weights, positions = self._prepare(X, Y, sample_weight)
-        structure, examples = self._encode(X, Y)
+        with told_by_position(positions):
+            structure, examples = self._encode(X, Y)
         examples, weights, positions = self._merged(examples, weights, positions)
         callbacks = FitCallbacks(self, X, Y, structure)
-        with Local(self.n_jobs) as engine:
-            problem = Problem(examples, self._bound(), Objective(float(self.C), weights, self.slack), engine)
+        with Local(self.n_jobs) as engine, told_by_position(positions):
+            problem = self._problem(examples, weights, engine)
             run = self._run(callbacks)
             state = run.go(problem, start=self._warm_weights(problem.dim), resume=resume)
         self._finish(problem, run, state, structure, positions)
@@ -79,7 +91,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
         """Checked inputs and outputs, the sample weights, and where each example stood."""
-        return _checked_examples(X, Y, sample_weight)
+        return kept_examples(X, Y, sample_weight)
 
     def _merged(self, examples: Any, weights: FloatArray, positions: IntArray) -> tuple[Any, FloatArray, IntArray]:
         """Equal examples made one, where a structure knows how to tell; by default nothing changes."""
@@ -90,23 +102,8 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         return None
 
     def _check_parameters(self) -> None:
-        if self.bound not in ("margin", "slack"):
-            raise ValueError(f"bound must be 'margin' or 'slack', found {self.bound!r}")
-        if self.slack not in ("linear", "quadratic"):
-            raise ValueError(f"slack must be 'linear' or 'quadratic', found {self.slack!r}")
-        for name, lowest in (("C", 0.0), ("tol", 0.0), ("max_seconds", 0.0), ("max_iter", 0.0)):
-            value = getattr(self, name)
-            if value is None and name in ("max_seconds", "max_iter"):
-                continue
-            try:
-                fine = float(value) > lowest
-            except (TypeError, ValueError):
-                fine = False
-            if not fine:
-                raise ValueError(f"{name} must be a number > {lowest:g}, found {value!r}")
-        resolve(self.solver)
-        if self.n_jobs is not None and (self.n_jobs == 0 or int(self.n_jobs) < -1):
-            raise ValueError(f"n_jobs must be None, -1 (all cores) or a positive number, found {self.n_jobs!r}")
+        """One sentence for the first parameter that cannot be used."""
+        check_parameters(self)
 
     def _encode(self, X: Any, Y: Any) -> tuple[Structure, Examples]:
         """The structure, its sizes learnt, and the data in its arrays."""
@@ -118,8 +115,9 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
                    if not callable(getattr(structure, name, None))]  # fmt: skip
         if missing:
             raise TypeError(f"{type(structure).__name__} is no structure: it lacks {', '.join(missing)}")
-        if structure.size is not None:
-            check_memory(6.0 * 8 * structure.size, f"{structure.size} weights")
+        size = getattr(structure, "size", None)
+        if size is not None:
+            check_memory(6.0 * 8 * size, f"{size} weights")
         examples = OwnExamples(structure, X, Y)
         examples.parallel = self.n_jobs not in (None, 1)
         return structure, examples
@@ -127,14 +125,18 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
     def _bound(self) -> Bound:
         return Bound(self.bound, self.slack)
 
+    def _problem(self, examples: Examples, weights: FloatArray, engine: Local) -> Problem:
+        """What the solver is given; memory for its argmaxes is planned."""
+        bound = self._bound()
+        planned, what = examples.planned_decoding(bound, engine.n_jobs if examples.parallel else 1)
+        check_memory(planned, what, "use shorter inputs or fewer threads (n_jobs), or another bound or loss")
+        return Problem(examples, bound, Objective(float(self.C), weights, self.slack), engine)
+
     def _run(self, callbacks: Iterable[Any]) -> Run:
-        seed = self.random_state
-        if not isinstance(seed, int | np.integer):
-            seed = int(check_random_state(seed).randint(2**31 - 1))
         return Run(
             resolve(self.solver),
             Limits(float(self.tol), self.max_iter, self.max_seconds),
-            int(seed),
+            seed_of(self.random_state),
             list(callbacks),
             self.checkpoint,
             float(self.checkpoint_every),
@@ -159,12 +161,23 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         self.certificate_ = state.certificate(problem)
         self.history_, self.stop_reason_, self.n_iter_ = run.history, run.stop_reason, state.iteration
         self.support_ = Support.of(problem, state, positions)
-        if run.stop_reason == "max_iter" and run.solver.certifies:
+        self._warn_of_gap(run, state)
+
+    def _warn_of_gap(self, run: Run, state: State) -> None:
+        """Say so when a fit ended above `tol`, unless a person or a callback ended it, or its solver closes no gap."""
+        gap = self.certificate_.gap
+        ends = {
+            "max_iter": (f"stopped after {state.iteration} steps", "raise max_iter"),
+            "max_seconds": (f"stopped after {state.seconds:.3g} seconds", "raise max_seconds"),
+            "converged": (f"solver {run.solver.name!r} was done by its own rule", run.solver.stricter),
+        }
+        if run.stop_reason in ends and run.solver.certifies and gap > self.tol:
+            what, remedy = ends[run.stop_reason]
             warnings.warn(
-                f"stopped after {state.iteration} steps with a relative gap of {self.certificate_.gap:.2g}, above "
-                f"tol={self.tol:g}; raise max_iter, or accept the gap by raising tol",
+                f"{what} with a relative gap of {gap:.2g}, above tol={self.tol:g}; {remedy}, or accept the gap by "
+                f"raising tol",
                 ConvergenceWarning,
-                stacklevel=5,  # past scikit-learn's wrapper, to the caller of fit
+                stacklevel=6,  # past scikit-learn's wrapper, to the caller of fit
             )
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
@@ -180,11 +193,12 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
     def predict(self, X: Any) -> Any:
         """The best output of each input."""
         check_is_fitted(self, "coef_")
+        X = indexable(X, "X")
         if isinstance(self.structure_, Compiled):
             examples, answers = self._decode(X)
             return examples.outputs(answers)
         w = self._flat_weights()
-        return [self.structure_.argmax(w, x) for x in X]
+        return [self.structure_.argmax(w, X[i]) for i in range(n_examples(X))]
 
     def _decode(self, X: Any) -> tuple[Examples, Answers]:
         assert isinstance(self.structure_, Compiled)
@@ -199,15 +213,24 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
 
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
         """Minus the mean loss of the predictions: higher is better, 0 is perfect."""
-        losses = [self.structure_.loss(y, y_hat) for y, y_hat in zip(Y, self.predict(X), strict=True)]
-        return -float(np.average(losses, weights=sample_weight))
+        check_is_fitted(self, "coef_")
+        X, Y = paired_examples(X, Y)
+        weights = example_weights(sample_weight, len(Y))
+        losses = [self._loss(i, y, y_hat) for i, (y, y_hat) in enumerate(zip(Y, self.predict(X), strict=True))]
+        return -float(np.average(losses, weights=weights))
+
+    def _loss(self, i: int, y: Any, y_hat: Any) -> float:
+        try:
+            return float(self.structure_.loss(y, y_hat))
+        except Exception as error:
+            raise StructureError(f"Y[{i}]: loss raised {type(error).__name__}: {error}") from error
 
     def topk(self, x: Any, k: int) -> list[tuple[Any, float]]:
         """The k best outputs of one input, with their scores."""
         check_is_fitted(self, "coef_")
         if not hasattr(self.structure_, "topk"):
             raise TypeError(f"{type(self.structure_).__name__} offers no topk(w, x, k)")
-        return self.structure_.topk(self._flat_weights(), x, k)
+        return self.structure_.topk(self._flat_weights(), x, whole_number(k, "k"))
 
     def explain(self, x: Any, n_features: int = 10) -> Decision:
         """The decision on one input: the runner-up, the margin to it, and which features decided."""
@@ -275,14 +298,14 @@ class StructuralSVM(MaxMarginEstimator):
     random_state : the seed of everything random.
     warm_start : begin from the weights of the last fit.
     verbose : 1 shows a progress line on a terminal.
-    callbacks : functions called with a `Step` after every step; a true answer stops the fit.
-    checkpoint : file to write the state to every `checkpoint_every` seconds; see `resume`.
+    callbacks : functions (or one) called with a `Step` after every step; a true answer stops the fit.
+    checkpoint : file to write the state to every `checkpoint_every` seconds, 0 for after every step; see `resume`.
 
     Attributes
     ----------
     coef_ : the weights.
     certificate_ : what is proven about them.
-    history_ : a row per step: iteration, oracle_calls, seconds, primal, dual, gap.
+    history_ : a row per step: iteration, oracle_calls, seconds, primal, dual, gap; after `resume` only of new steps.
     stop_reason_ : ``"tol"``, ``"converged"``, ``"max_iter"``, ``"max_seconds"``, ``"callback"``, ``"interrupted"``.
     support_ : the planes that hold the weights, with dual values, examples and outputs; None for solvers that keep
         only sums of planes.
@@ -317,37 +340,15 @@ class StructuralSVM(MaxMarginEstimator):
             raise TypeError(f"give an object, not the class: {self.structure.__name__}()")
         return self.structure
 
-
-def _checked_examples(X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
-    """Inputs and outputs of equal number, without examples of weight 0; the weights, and the positions kept."""
-    X, Y = _indexable(X, "X"), _indexable(Y, "Y")
-    n = X.shape[0] if hasattr(X, "shape") else len(X)
-    if n != len(Y):
-        raise ValueError(f"X has {n} examples but Y has {len(Y)}")
-    if n == 0:
-        raise ValueError("X is empty: there are no examples to learn from")
-    if sample_weight is None:
-        return X, Y, np.ones(n), np.arange(n)
-    weights = np.asarray(sample_weight, float)
-    if weights.ndim == 0:
-        weights = np.full(n, float(weights))
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight has shape {weights.shape}, expected one number for each of {n} examples")
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if len(bad):
-        raise ValueError(f"sample_weight[{bad[0]}] is {weights[bad[0]]}, expected a finite number ≥ 0")
-    kept = np.flatnonzero(weights > 0)
-    if len(kept) == 0:
-        raise ValueError("every sample_weight is 0: there are no examples to learn from")
-    if len(kept) < n:
-        X = X[kept] if hasattr(X, "shape") else [X[i] for i in kept]
-        Y = Y[kept] if isinstance(Y, np.ndarray) else [Y[i] for i in kept]
-    return X, Y, weights[kept], kept
-
-
-def _indexable(values: Any, name: str) -> Any:
-    if isinstance(values, str | bytes) or values is None or np.isscalar(values):
-        raise ValueError(f"{name}: expected a sequence of examples, found {type(values).__name__}")
-    if hasattr(values, "shape") or isinstance(values, list | tuple):
-        return values.to_numpy() if hasattr(values, "to_numpy") else values
-    return list(values)
+    def set_params(self, **parameters: Any) -> Any:
+        """Set parameters, also of the structure (``structure__name=…``) where it is a scikit-learn `BaseEstimator`."""
+        nested = [name for name in parameters if name.startswith("structure__")]
+        structure = parameters.get("structure", self.structure)
+        if nested and not hasattr(structure, "set_params"):
+            raise ValueError(
+                f"{nested[0]}: {type(structure).__name__} has no set_params; derive it from sklearn.base.BaseEstimator "
+                f"as well, so that its parameters can be set and searched over"
+            )
+        if nested and structure is getattr(self, "structure_", None):  # what was learnt with it stays as it is
+            parameters["structure"] = copy(structure)
+        return super().set_params(**parameters)

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._types import AnyArray, FloatArray
+from maxmargin._types import FloatArray
+from maxmargin.estimators._input import example_weights, paired_examples
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.structures.base import Structure
-from maxmargin.structures.chain import Chain
+from maxmargin.structures.chain import Chain, label_sequence
+from maxmargin.structures.labels import Labels
 
 
 class SequenceTagger(MaxMarginEstimator):
@@ -91,18 +94,23 @@ class SequenceTagger(MaxMarginEstimator):
         return attributes
 
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
-        """Share of tokens with the right label; sample weights count for all tokens of a sequence."""
-        predicted = self.predict(X)
-        if len(predicted) != len(Y):
-            raise ValueError(f"X has {len(predicted)} sequences but Y has {len(Y)}")
-        right, total = np.zeros(len(predicted)), np.zeros(len(predicted))
-        for i, (y, y_hat) in enumerate(zip(Y, predicted, strict=True)):
-            if len(y) != len(y_hat):
-                raise ValueError(f"X[{i}]: {len(y_hat)} rows of features but {len(y)} labels")
-            codes: AnyArray = self.structure_.labels_.encode(list(y), f"Y[{i}]")  # type: ignore[attr-defined]
-            right[i] = sum(self.structure_.labels_.values[c] == v for c, v in zip(codes, y_hat, strict=True))  # type: ignore[attr-defined]
+        """Share of tokens with the right label; sample weights count for all tokens of a sequence.
+
+        A label that is no class is an error; name it with ``classes=`` where a training set, or a fold of a
+        cross-validation, may lack it.
+        """
+        check_is_fitted(self, "coef_")
+        X, Y = paired_examples(X, Y)
+        weights = example_weights(sample_weight, len(Y))
+        labels: Labels = self.structure_.labels_  # type: ignore[attr-defined]
+        right, total = np.zeros(len(Y)), np.zeros(len(Y))
+        for i, (y, y_hat) in enumerate(zip(Y, self.predict(X), strict=True)):
+            true = label_sequence(y, f"Y[{i}]")
+            if len(true) != len(y_hat):
+                raise ValueError(f"X[{i}]: {len(y_hat)} rows of features but {len(true)} labels")
+            codes = labels.encode(true, f"Y[{i}]")
+            right[i] = sum(labels.values[c] == v for c, v in zip(codes, y_hat, strict=True))
             total[i] = len(y_hat)
-        weights = np.ones(len(predicted)) if sample_weight is None else np.asarray(sample_weight, float)
-        if total.sum() == 0:
-            raise ValueError("every sequence is empty: there is nothing to score")
-        return float((weights * right).sum() / (weights * total).sum())
+        if not weights @ total > 0:
+            raise ValueError("every sequence is empty, or has the sample_weight 0: there is nothing to score")
+        return float(weights @ right / (weights @ total))

@@ -70,9 +70,10 @@ def save(estimator: MaxMarginEstimator, path: str | os.PathLike[str], support: b
 
 def _document(estimator: MaxMarginEstimator, support: bool, writer: ModelWriter) -> dict[str, Any]:
     weights, structure = np.asarray(estimator._flat_weights()), estimator.structure_
-    if structure.size is not None and len(weights) != structure.size:
+    size = getattr(structure, "size", None)
+    if size is not None and len(weights) != size:
         raise ValueError(
-            f"the model cannot be saved: it has {len(weights)} weights, its structure {structure.size}; "
+            f"the model cannot be saved: it has {len(weights)} weights, its structure {size}; "
             f"parameters were changed after the fit"
         )
     parameters = estimator.get_params(deep=False)

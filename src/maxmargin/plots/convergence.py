@@ -31,6 +31,11 @@ class ConvergenceDisplay:
         """Plot a fitted estimator over ``"seconds"``, ``"oracle_calls"`` or ``"iteration"``."""
         if not hasattr(estimator, "history_"):
             raise ValueError(f"{type(estimator).__name__} is not fitted: it has no history_ to plot")
+        if not estimator.history_ and estimator.n_iter_ > 0:
+            raise ValueError(
+                f"history_ is empty: the fit was resumed after {estimator.n_iter_} steps and had none left to do; a "
+                f"resumed fit shows its new steps only"
+            )
         return cls(estimator.history_, float(estimator.tol)).plot(x=x, axes=axes)
 
     def _column(self, name: str) -> FloatArray:

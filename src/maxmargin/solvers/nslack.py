@@ -89,7 +89,7 @@ class NSlack(Solver):
 
     name: ClassVar[str] = "nslack"
     hard_margin: ClassVar[bool] = True
-    stricter: ClassVar[str] = "lower epsilon, as in solver=NSlack(epsilon=1e-5)"
+    stricter: ClassVar[str] = "lower the epsilon of NSlack"
 
     epsilon: float = 1e-3
     batch: int = 8

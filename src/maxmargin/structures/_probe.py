@@ -61,7 +61,7 @@ class Probe:
 
     def __init__(self, structure: Structure, X: list[Any], Y: list[Any], findings: Findings) -> None:
         self.structure, self.X, self.Y, self.findings = structure, X, Y, findings
-        self.size, self._size_from = structure.size, "the attribute `size` says"
+        self.size, self._size_from = getattr(structure, "size", None), "the attribute `size` says"
         self._before = [copied(pair) for pair in zip(X, Y, strict=True)]
 
     def call(self, i: int, name: str, method: Callable[..., Any], w: FloatArray, *rest: Any) -> Any:

@@ -113,6 +113,10 @@ class Examples(ABC):
         """What planes are made of."""
         return np.float32 if self.float32_exact else np.float64
 
+    def planned_decoding(self, bound: Bound, threads: int) -> tuple[float, str]:
+        """Memory that argmaxes of so many threads take beside the data, and what for; by default none to speak of."""
+        return 0.0, "an argmax"
+
     def begin(self, ids: IntArray) -> None:
         """A new decode of ids begins: what was kept of earlier ones may go. By default nothing is."""
         return None

@@ -343,6 +343,16 @@ class ChainExamples(Examples):
         """Losses that only count errors allow the recursion over their number."""
         return self.counts_errors
 
+    def planned_decoding(self, bound: Bound, threads: int) -> tuple[float, str]:
+        """A table of T × K scores for each thread, T × T × K where errors are counted, and the scores of all tokens."""
+        longest = int(np.diff(self.code_offsets).max(initial=0))
+        counted = self.zero_one or (bound.form != 0 and self.counts_errors)
+        table = longest * self.n_labels * (int(min(self.most_loss, longest)) + 1 if counted else 1)
+        width = self.n_labels + (0 if self.edges is None else self.n_labels**2)
+        how = "argmaxes by the number of errors" if counted else "argmaxes"
+        what = f"{how} in sequences of up to {longest} tokens with {self.n_labels} labels, in {threads} threads,"
+        return 8.0 * (threads * table + int(self.code_offsets[-1]) * width), what
+
     def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
         self._decode_by_errors(w, ids, np.ones(len(ids)), bound.form, answers)
 

@@ -143,7 +143,7 @@ class _Checker:
     def __init__(self, probe: Probe, n_trials: int, rng: np.random.Generator) -> None:
         self.probe, self.structure, self.findings = probe, probe.structure, probe.findings
         self.n_trials, self.rng = n_trials, rng
-        self.exact = bool(self.structure.exact)
+        self.exact = bool(getattr(self.structure, "exact", True))
         self.takes_scale = True
 
     def run(self) -> None:

@@ -13,6 +13,7 @@ from maxmargin._checked import whole_number
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.rescaling import violation
+from maxmargin.memory import check_rows
 from maxmargin.planes import HASH_PRIME, HASH_START, Answers, Planes, hash_step
 from maxmargin.structures.base import Compiled, Examples
 from maxmargin.structures.costs import cost_matrix
@@ -69,6 +70,7 @@ class Multiclass(Compiled):
         labels = None if Y is None else self.labels_.encode(_labels(Y), _place)
         if labels is not None and len(labels) != rows.shape[0]:
             raise ValueError(f"X has {rows.shape[0]} rows but Y has {len(labels)} labels")
+        check_rows([rows], f"encoding {rows.shape[0]} rows with {rows.shape[1]} features")
         return MulticlassExamples(self, Rows(rows, self.fit_intercept), labels)
 
     def loss(self, y: Any, y_hat: Any) -> float:

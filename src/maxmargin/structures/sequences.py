@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._types import FloatArray, IntArray
+from maxmargin.memory import check_rows
 from maxmargin.structures.features import Vocabulary, check_finite, is_named
 
 _EXPECTED = "an array (T, d), a sparse matrix, or a list of tokens (dicts, or lists of strings)"
@@ -112,6 +113,7 @@ class SequenceEncoder:
         offsets = np.concatenate([[0], np.cumsum([part.shape[0] for part in parts])]).astype(np.int64)
         if not filled:
             return np.zeros((0, self.width)), offsets
+        check_rows(filled, f"encoding {offsets[-1]} tokens with {self.width} features")
         if any(sp.issparse(part) for part in filled):
             matrix = sp.csr_array(sp.vstack([sp.csr_array(part) for part in filled], format="csr"))
             check_finite(

@@ -1,0 +1,88 @@
+"""Inputs, outputs and sample weights as people give them, checked before any work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from maxmargin._types import FloatArray, IntArray
+
+#: How a sentence about an example begins.
+_PLACE = re.compile(r"([XY])\[(\d+)\]")
+
+
+def indexable(values: Any, name: str) -> Any:
+    """A list or an array of examples; the rows of a data frame."""
+    if isinstance(values, str | bytes) or values is None or np.isscalar(values):
+        raise ValueError(f"{name}: expected a sequence of examples, found {type(values).__name__}")
+    if hasattr(values, "shape") or isinstance(values, list | tuple):
+        return values.to_numpy() if hasattr(values, "to_numpy") else values
+    return list(values)
+
+
+def n_examples(values: Any) -> int:
+    """How many there are, also of a sparse matrix, which has no length."""
+    return int(values.shape[0]) if hasattr(values, "shape") else len(values)
+
+
+def paired_examples(X: Any, Y: Any) -> tuple[Any, Any]:
+    """Inputs and as many outputs, at least one."""
+    X, Y = indexable(X, "X"), indexable(Y, "Y")
+    n = n_examples(X)
+    if n != len(Y):
+        raise ValueError(f"X has {n} examples but Y has {len(Y)}")
+    if n == 0:
+        raise ValueError("X is empty: there are no examples")
+    return X, Y
+
+
+def example_weights(sample_weight: Any, n: int) -> FloatArray:
+    """A finite number ≥ 0 for each of n examples, 1 by default; not all of them 0."""
+    if sample_weight is None:
+        return np.ones(n)
+    try:
+        weights = np.asarray(sample_weight, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"sample_weight must be numbers, found {sample_weight!r:.60}") from None
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, expected one number for each of {n} examples")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(bad):
+        raise ValueError(f"sample_weight[{bad[0]}] is {weights[bad[0]]}, expected a finite number ≥ 0")
+    if not weights.any():
+        raise ValueError("every sample_weight is 0: there are no examples")
+    return weights
+
+
+def kept_examples(X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
+    """Inputs and outputs without examples of weight 0; their weights, and where they stood."""
+    X, Y = paired_examples(X, Y)
+    weights = example_weights(sample_weight, len(Y))
+    kept = np.flatnonzero(weights)
+    if len(kept) < len(weights):
+        X = X[kept] if hasattr(X, "shape") else [X[i] for i in kept]
+        Y = Y[kept] if isinstance(Y, np.ndarray) else [Y[i] for i in kept]
+    return X, Y, weights[kept], kept
+
+
+@contextmanager
+def told_by_position(positions: IntArray) -> Iterator[None]:
+    """Errors that begin with the place of an example, as ``X[3]: …``, name the place where the user has it.
+
+    Examples of weight 0 are left out and equal ones made one before they are encoded, so that an encoder and a solver
+    count otherwise than the user does.
+    """
+    try:
+        yield
+    except ValueError as error:
+        place = _PLACE.match(error.args[0]) if error.args and isinstance(error.args[0], str) else None
+        if place is not None and int(place[2]) < len(positions):
+            told = f"{place[1]}[{positions[int(place[2])]}]{error.args[0][place.end() :]}"
+            error.args = (told, *error.args[1:])
+        raise

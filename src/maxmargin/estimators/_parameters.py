@@ -1,0 +1,74 @@
+"""Parameters of estimators, checked before data are looked at."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from maxmargin._checked import finite_number, positive_number, whole_number
+from maxmargin.estimators._callbacks import callback_list
+from maxmargin.formats.streams import check_writable
+from maxmargin.solvers.registry import resolve
+
+
+def check_parameters(estimator: Any) -> None:
+    """One sentence for the first parameter that cannot be used."""
+    for name, choices in (("bound", ("margin", "slack")), ("slack", ("linear", "quadratic"))):
+        value = getattr(estimator, name)
+        if not (isinstance(value, str) and value in choices):
+            raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, found {value!r}")
+    for name in ("C", "tol"):
+        positive_number(getattr(estimator, name), name)
+    for name in ("max_seconds", "max_iter"):
+        if getattr(estimator, name) is not None:
+            positive_number(getattr(estimator, name), name)
+    solver = resolve(estimator.solver)
+    solver.check_parameters()
+    solver.check_trade_off(float(estimator.C))
+    _check_n_jobs(estimator.n_jobs)
+    _check_seed(estimator.random_state)
+    if estimator.checkpoint_every != float("inf"):
+        finite_number(estimator.checkpoint_every, "checkpoint_every")
+    callback_list(estimator.callbacks)
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed for numpy's generators from any `random_state` that scikit-learn takes."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def _check_n_jobs(n_jobs: Any) -> None:
+    if n_jobs is None:
+        return
+    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if not whole or n_jobs == 0 or n_jobs < -1:
+        raise ValueError(f"n_jobs must be None, -1 (all cores) or a positive number, found {n_jobs!r}")
+
+
+def _check_seed(random_state: Any) -> None:
+    if isinstance(random_state, int | np.integer):
+        whole_number(int(random_state), "random_state", 0)
+        return
+    try:
+        check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            f"random_state must be a whole number ≥ 0, a numpy.random.RandomState or None, found {random_state!r}"
+        ) from None
+
+
+def check_files(checkpoint: Any, resume: Any = None) -> None:
+    """That a checkpoint can be written, and that there is one to resume from."""
+    for name, path in (("checkpoint", checkpoint), ("path", resume)):
+        if path is not None and not isinstance(path, str | os.PathLike):
+            raise ValueError(f"{name} must be the path of a file, found {path!r}")
+    if checkpoint is not None:
+        check_writable(checkpoint)
+    if resume is not None and not os.path.exists(resume):
+        raise FileNotFoundError(errno.ENOENT, "there is no checkpoint to resume from", os.fspath(resume))

@@ -1,0 +1,69 @@
+"""Structures of one's own in an estimator: forms of input, parameters, and what they need not have."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import GridSearchCV
+
+import maxmargin as mm
+
+
+class Sign(mm.Structure):
+    """The sign of a linear function, times a gain that makes it sure of itself."""
+
+    def __init__(self, gain=1.0):
+        self.gain = gain
+
+    def joint_feature(self, x, y):
+        return self.gain * y * np.asarray(x, float)
+
+    def loss(self, y, y_hat):
+        return float(y != y_hat)
+
+    def argmax(self, w, x):
+        return 1 if w @ np.asarray(x, float) > 0 else -1
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        return max((-1, 1), key=lambda k: w @ self.joint_feature(x, k) + scale * self.loss(y, k))
+
+
+class Searched(Sign, BaseEstimator):
+    """The same, with parameters that can be set."""
+
+
+X = np.random.default_rng(0).normal(size=(30, 3))
+Y = np.where(X[:, 0] > 0, 1, -1).tolist()
+
+
+def test_rows_of_a_data_frame_in_fit_and_predict():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "b", "c"])
+    model = mm.StructuralSVM(Sign()).fit(frame, Y)
+    assert model.predict(frame) == model.predict(X) == mm.StructuralSVM(Sign()).fit(X, Y).predict(X)
+    assert model.score(frame, Y) == model.score(X, Y)
+
+
+def test_parameters_of_a_structure_are_searched_over():
+    search = GridSearchCV(mm.StructuralSVM(Searched()), {"structure__gain": [0.0, 1.0]}, cv=3).fit(X, Y)
+    assert search.best_params_ == {"structure__gain": 1.0}
+    assert search.best_estimator_.structure_.gain == 1.0
+
+
+def test_parameters_set_after_a_fit_are_for_the_next():
+    model = mm.StructuralSVM(Searched(gain=2.0)).fit(X, Y)
+    model.set_params(structure__gain=7.0)
+    assert (model.structure.gain, model.structure_.gain) == (7.0, 2.0)
+    assert model.fit(X, Y).structure_.gain == 7.0
+
+
+def test_a_structure_whose_parameters_cannot_be_set():
+    with pytest.raises(ValueError, match=r"structure__gain: Sign has no set_params; derive it from .*BaseEstimator"):
+        mm.StructuralSVM(Sign()).set_params(structure__gain=2.0)
+    assert mm.StructuralSVM(Sign()).set_params(structure=Searched(), structure__gain=2.0).structure.gain == 2.0
+
+
+def test_losses_that_fail_at_score_time_are_named():
+    model = mm.StructuralSVM(Sign()).fit(X, Y)
+    model.structure_.loss = lambda y, y_hat: 1.0 / (y - 1)
+    with pytest.raises(mm.StructureError, match=r"Y\[\d+\]: loss raised ZeroDivisionError"):
+        model.score(X, Y)
