@@ -174,6 +174,39 @@ def move_slot(base, source, target, used, alpha, value, start, stop, age, key, r
     alpha[s], value[s], start[s], stop[s] = 0.0, 0.0, 0, 0
 
 
+@inlined
+def write_entries(indices, values, p, q_end, end, scratch, index, entry):
+    """Put a plane at the end of the pool, and its sums into `scratch`; the new end.
+
+    A long plane over few weights names them again and again: its entries are summed, where the pool holds the sums
+    exactly.
+    """
+    first, summed = end, q_end - p > len(scratch) // 4
+    for q in range(p, q_end):
+        scratch[indices[q]] += values[q]
+    if summed:
+        for q in range(p, q_end):
+            f = indices[q]
+            if scratch[f] != 0.0:
+                index[end], entry[end] = f, scratch[f]
+                summed = summed and entry[end] == scratch[f]
+                scratch[f] = 0.0
+                end += 1
+        for q in range(first, end):
+            scratch[index[q]] = entry[q]
+    if not summed:
+        if end > first:
+            for q in range(p, q_end):
+                scratch[indices[q]] = 0.0
+            for q in range(p, q_end):
+                scratch[indices[q]] += values[q]
+        end = first
+        for q in range(p, q_end):
+            index[end], entry[end] = indices[q], values[q]
+            end += 1
+    return end
+
+
 @kernel
 def insert_planes(
     ids, slot, indptr, indices, values, losses, keys, codes, code_offsets, scratch, end, w, curvature, clock, moves,
@@ -221,11 +254,9 @@ def insert_planes(
                     index[end], entry[end] = np.uint32(codes[q]), 0.0
                     end += 1
                 alpha[slot_k], value[slot_k], age[slot_k], key[slot_k] = 0.0, losses[i], clock, keys[i]
-                start[slot_k], stop[slot_k] = end, end + q_end - p
-                for q in range(p, q_end):
-                    index[end], entry[end] = indices[q], values[q]
-                    scratch[indices[q]] += values[q]
-                    end += 1
+                start[slot_k] = end
+                end = write_entries(indices, values, p, q_end, end, scratch, index, entry)
+                stop[slot_k] = end
                 for j in range(used):
                     t = base + j
                     g = sparse_dot(index, entry, start[t], stop[t], scratch) if j > 0 else 0.0

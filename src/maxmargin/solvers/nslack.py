@@ -24,6 +24,7 @@ from maxmargin.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.hard_margin import BUDGET_FACTOR, feasible_scale, grow_budgets
+from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import WorkingSets
 
 #: Planes are never dropped.
@@ -84,6 +85,8 @@ class NSlack(Solver):
     full_every : additions after which all of S is optimised; as published it would be 1.
     moves : moves of mass in one step on an S_i.
     quick_passes, most_passes : passes over S at most, during a pass over the examples and at its end.
+    most_rounds_together, most_cuts : where these passes are not enough, S is solved for all examples together (see
+        `together`), so many times at most, with so many aggregate planes.
     inner_gap : share of the present gap to which S is optimised before the last passes.
     """
 
@@ -97,6 +100,8 @@ class NSlack(Solver):
     moves: int = 10
     quick_passes: int = 5
     most_passes: int = 200
+    most_rounds_together: int = 3
+    most_cuts: int = 100
     inner_gap: float = 0.1
 
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> NSlackState:
@@ -157,10 +162,27 @@ class NSlack(Solver):
         for k in range(most_passes):
             skip_below = 0.1 * state.restricted_gap / n if k % 5 else -1.0
             self._pass(state, state.rng.permutation(n), skip_below, self.moves)
-            if state.restricted_gap <= self._needed(state):
-                self._pass(state, problem.everyone, -1.0, 0)  # the weights have moved: once more, at rest
-                if state.restricted_gap <= self._needed(state):
-                    return
+            if self._optimal(problem, state):
+                return
+        for _ in range(self.most_rounds_together if most_passes == self.most_passes else 0):
+            self._optimise_together(problem, state)
+            if self._optimal(problem, state):
+                return
+
+    def _optimal(self, problem: Problem, state: NSlackState) -> bool:
+        """Whether S is solved as well as needed; the weights move in a pass, so it is asked once more, at rest."""
+        if state.restricted_gap <= self._needed(state):
+            self._pass(state, problem.everyone, -1.0, 0)
+        return state.restricted_gap <= self._needed(state)
+
+    def _optimise_together(self, problem: Problem, state: NSlackState) -> None:
+        """All of S at once, where steps on one S_i undo those on another."""
+        if problem.objective.hard:
+            return
+        share = 0.3 * self._needed(state) / max(state.restricted_gap, 1e-300)
+        solve_together(problem, state.sets, state.w, state.w, 1.0, share, self.most_cuts)
+        state.w = state.sets.combination()
+        self._pass(state, problem.everyone, -1.0, 0)
 
     @staticmethod
     def _pass(state: NSlackState, order: IntArray, skip_below: float, moves: int) -> None:

@@ -242,7 +242,7 @@ class ProximalWorkingSets(Solver):
 
     def _affordable_cuts(self, problem: Problem, state: ProximalState) -> int:
         """The k for which k (entries of all planes + k dim) operations are `together_share` times those of a round."""
-        entries, allowed = state.sets.end, self.together_share * self._allowed(state)
+        entries, allowed = state.sets.entries_held(), self.together_share * self._allowed(state)
         cuts = (np.sqrt(entries**2 + 4.0 * problem.dim * allowed) - entries) / (2.0 * problem.dim)
         return min(int(cuts), self.most_cuts)
 

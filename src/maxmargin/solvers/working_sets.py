@@ -266,6 +266,10 @@ class WorkingSets:
         examples, slots = self._held()
         return list(zip(examples.tolist(), self.key[slots].tolist(), strict=True))
 
+    def entries_held(self) -> int:
+        """Entries of all planes held."""
+        return kernels.live_entries(self.first, self.count, self.start, self.stop, np.zeros_like(self.code_length))
+
     def _held(self) -> tuple[IntArray, IntArray]:
         """Example and slot of every plane held."""
         counts = self.count.astype(np.int64) - 1
