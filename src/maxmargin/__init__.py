@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from maxmargin.certificate import Certificate as Certificate
     from maxmargin.estimators.checks import structured_estimator_checks as structured_estimator_checks
     from maxmargin.estimators.column_tagger import ColumnTagger as ColumnTagger
+    from maxmargin.estimators.latent import LatentStructuralSVM as LatentStructuralSVM
     from maxmargin.estimators.multiclass import MulticlassSVM as MulticlassSVM
     from maxmargin.estimators.path import regularization_path as regularization_path
     from maxmargin.estimators.structural import StructuralSVM as StructuralSVM
@@ -60,6 +61,7 @@ _HOMES = {
     "MulticlassSVM": "estimators.multiclass",
     "SequenceTagger": "estimators.tagger",
     "Step": "training",
+    "LatentStructuralSVM": "estimators.latent",
     "StructuralSVM": "estimators.structural",
     "Structure": "structures.base",
     "StructureError": "structures.base",

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,54 +46,48 @@ class ConcaveConvex:
     run : how convex problems are solved; its `tol` is for the inner gap and for the outer decrease, both relative.
     latent : whether references are completions of the truth (else the greatest β, a ramp).
     most_steps : outer steps at most.
-    history : a row for each outer step: ``step``, ``objective`` (J), ``convex``, ``bound`` and ``loss`` (means over the
-        examples, by weight: the convex bound, the bound of J, and, for a ramp, the loss that prediction suffers),
-        ``inner_gap``, ``changes`` (of references), ``oracle_calls``, ``seconds``.
-    decrease : by which J fell in the last outer step, relative.
+
+    After `go` the run has a history with one row for each outer step: ``step``, ``objective`` (J), ``convex``,
+    ``bound`` and ``loss`` (means over the examples, by weight: the convex bound, the bound that J has, and, for a ramp,
+    the loss that prediction suffers), ``inner_gap``, ``changes`` (of references), ``oracle_calls``, ``seconds``.
     """
 
     run: Run
     latent: bool
     most_steps: int = 100
-    history: list[dict[str, float]] = field(default_factory=list)
-    decrease: float = np.inf
-    stop_reason: str = ""
 
     def go(self, problem: Problem, first: References, start: FloatArray | None = None) -> State:
         """Train from these references (and weights); the state at the end comes back, its weights the best of all."""
         began, tol = time.perf_counter(), self.run.limits.tol
         self._warned, inner_tol = False, max(tol, FIRST_GAP)
         problem.references, state, before, steps = first, None, np.inf, 0
+        self.run.history.clear()
         while True:
-            run = replace(self.run, limits=self._limits(inner_tol, began), history=[])
+            run = replace(self.run, limits=replace(self.run.limits, tol=inner_tol), history=[])
             state = run.go(problem, start=start, state=state)
             steps += state.iteration
             found, changed = self._references(problem, state.best_w)
             objective = self._record(problem, state, found, int(changed.sum()), began)
-            self.decrease = (before - objective) / abs(objective) if np.isfinite(before) and objective else np.inf
-            self.stop_reason = self._stop(run, changed, state.certificate(problem).gap)
-            if self.stop_reason:
-                state.iteration = steps
+            self.run.outer_decrease = (
+                (before - objective) / abs(objective) if np.isfinite(before) and objective else np.inf
+            )
+            self.run.stop_reason = self._stop(run, changed, state.certificate(problem).gap)
+            if self.run.stop_reason:
+                state.iteration, self.run.outer_steps = steps, len(self.run.history)
                 return state
-            if not changed.any() or self.decrease < inner_tol:
+            if not changed.any() or self.run.outer_decrease < inner_tol:
                 inner_tol = max(tol, inner_tol / TIGHTER)
             before, state = objective, self._rebased(problem, state, found, objective)
-
-    def _limits(self, tol: float, began: float):  # type: ignore[no-untyped-def]
-        limits = replace(self.run.limits, tol=tol)
-        if limits.max_seconds is None:
-            return limits
-        return replace(limits, max_seconds=max(1e-3, limits.max_seconds - (time.perf_counter() - began)))
 
     def _stop(self, run: Run, changed: NDArray[np.bool_], inner_gap: float) -> str:
         """Why to end here; empty to go on."""
         tol = self.run.limits.tol
         if run.stop_reason in ("interrupted", "callback", "max_seconds"):
             return run.stop_reason
-        if len(self.history) >= self.most_steps:
+        if len(self.run.history) >= self.most_steps:
             return "max_outer"
         solved = inner_gap <= tol or run.stop_reason in ("max_iter", "converged")
-        if solved and (not changed.any() or self.decrease <= tol):
+        if solved and (not changed.any() or self.run.outer_decrease <= tol):
             return "tol" if inner_gap <= tol else run.stop_reason
         return ""
 
@@ -125,9 +119,9 @@ class ConcaveConvex:
         regulariser, total = 0.5 * float(w @ w), float(budgets.sum())
         convex = state.best_primal - regulariser + float(budgets @ present.levels(w, problem.everyone))
         bound = convex - float(budgets @ found.rises(w))
-        self.history.append(
+        self.run.history.append(
             {
-                "step": len(self.history),
+                "step": len(self.run.history),
                 "objective": regulariser + bound,
                 "convex": convex / total,
                 "bound": bound / total,
@@ -144,8 +138,8 @@ class ConcaveConvex:
         """The state at the new references, which knows the objective of the weights it begins with."""
         before, problem.references = problem.references, found
         assert before is not None
-        new = self.run.solver.rebase(problem, state, before, self.run.seed + len(self.history))
+        new = self.run.solver.rebase(problem, state, before, self.run.seed + len(self.run.history))
         new.best_w, new.best_primal = state.best_w.copy(), objective - problem.offset
         new.best_bound = new.best_primal + (state.best_bound - state.best_primal)
-        new.oracle_calls = problem.oracle_calls
+        new.oracle_calls, new.seconds = problem.oracle_calls, state.seconds
         return new

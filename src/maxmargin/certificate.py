@@ -18,6 +18,9 @@ class Certificate:
     seconds : wall-clock time spent so far.
     exact : whether every argmax behind ``primal`` was exact; then the gap is a proof.
     primal_bound : proven upper bound of the objective at the best weights (infinite where there is none).
+    outer_steps, outer_decrease : for bounds that are not convex (ramp, latent): all of the above is about the convex
+        problem of the last outer step, and this is how many there were, and by which share of itself the objective
+        proper fell in the last of them. No more is proven: it is a point where such steps end, not the optimum.
     """
 
     primal: float
@@ -26,6 +29,8 @@ class Certificate:
     seconds: float
     exact: bool = True
     primal_bound: float = float("inf")
+    outer_steps: int = 0
+    outer_decrease: float = float("nan")
 
     @property
     def gap(self) -> float:
@@ -36,7 +41,8 @@ class Certificate:
 
     def __str__(self) -> str:
         proof = "proven" if self.exact else "estimated: the argmax is not exact"
+        outer = f"; outer step {self.outer_steps}, fell by {self.outer_decrease:.2g}" if self.outer_steps else ""
         return (
             f"objective {self.primal:.6g}, lower bound {self.dual:.6g}, relative gap {self.gap:.2g} ({proof}); "
-            f"{self.oracle_calls} argmaxes in {self.seconds:.3g} s"
+            f"{self.oracle_calls} argmaxes in {self.seconds:.3g} s{outer}"
         )

@@ -193,7 +193,6 @@ class Problem:
         rows = self._bound_planes(np.flatnonzero(other), answers)
         nothing = References.truths(self.n_examples)
         planes = rows.minus(nothing.planes, np.where(other, np.cumsum(other) - 1, -1), self.everyone, self.scratch)
-        self.examples.forget(())
         return References(answers.keys.copy(), np.where(other, self.bound.value(answers.losses), 0.0), planes)
 
     @staticmethod
@@ -205,13 +204,17 @@ class Problem:
                 f"{answers.losses[bad[0]]}, expected 0"
             )
 
+    def hold(self, ids: IntArray) -> None:
+        """A solver keeps the planes found for ids."""
+        if self.examples.holds_outputs:
+            self.examples.hold(ids[self.answers.keys[ids] != TRUTH], self.answers)
+
     def aggregate(self, slopes: FloatArray) -> FloatArray:
-        """Σ slopes[i] a of the planes found last, one per example; they are not kept."""
+        """Σ slopes[i] a of the planes found last, one per example."""
         ids, out = np.flatnonzero(slopes), np.zeros(self.dim)
         for k in range(0, len(ids), CHUNK):
             some = ids[k : k + CHUNK]
             self.planes(some).weighted_sum(slopes[some], out)
-            self.examples.forget(())
         return out
 
     def primal(self, w: FloatArray) -> tuple[float, float]:

@@ -59,6 +59,8 @@ class Run:
     verbose: int = 0
     history: list[dict[str, float]] = field(default_factory=list)
     stop_reason: str = ""
+    outer_steps: int = 0
+    outer_decrease: float = float("nan")
 
     def go(
         self,

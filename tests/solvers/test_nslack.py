@@ -52,7 +52,7 @@ def test_all_formulations_against_the_default_solver(name):
     problem = made(X, y, *FORMULATIONS[name])
     state, reason = solved(NSlack(epsilon=1e-6), problem)
     other, _ = solved(ProximalWorkingSets(), made(X, y, *FORMULATIONS[name]), tol=1e-5)
-    assert reason == "converged"
+    assert reason in ("converged", "tol")
     assert state.certificate(problem).gap < 1e-5
     assert other.best_dual * (1 - 1e-9) <= state.best_primal
     assert state.best_dual * (1 - 1e-9) <= other.best_primal
@@ -65,7 +65,7 @@ def test_it_ends_when_nothing_is_violated_by_more_than_epsilon(slack, epsilon):
     case = Case("csr", "margin", slack, True, C=2.0)
     problem = case.problem()
     state, reason = solved(NSlack(epsilon=epsilon), problem)
-    assert reason == "converged"
+    assert reason in ("converged", "tol")
     keys = state.sets.live_keys()
     assert len(keys) == len(set(keys)) == state.n_constraints
 
@@ -86,7 +86,7 @@ def test_tiny_losses_are_learnt_as_well(slack, tiny, C):
     reference, _ = solved(NSlack(), made(X, y, COSTS / 3, slack=slack), tol=1e-9)
     problem = made(X, y, tiny * COSTS / 3, slack=slack, C=C)
     state, reason = solved(NSlack(), problem, tol=1e-9)
-    assert reason == "converged"
+    assert reason in ("converged", "tol")
     assert state.certificate(problem).gap < 0.01
     assert state.best_w * 1e6 == pytest.approx(reference.best_w, abs=2e-2)
 
@@ -111,7 +111,7 @@ def test_the_working_sets_hold_the_slacks_and_the_weights():
 def test_the_batch_does_not_change_the_optimum(batch):
     case = Case("csr", C=2.0)
     state, reason = solved(NSlack(epsilon=1e-6, batch=batch), case.problem())
-    assert reason == "converged"
+    assert reason in ("converged", "tol")
     assert state.best_primal == pytest.approx(case.optimum(), rel=1e-5)
 
 
@@ -147,7 +147,7 @@ def test_hard_margin_against_all_constraints():
     problem = made(X, y, COSTS, C=np.inf)
     state, reason = solved(NSlack(epsilon=1e-6), problem)
     soft, _ = solved(ProximalWorkingSets(), made(X, y, COSTS, C=1e4), tol=1e-4)
-    assert reason == "converged"
+    assert reason in ("converged", "tol")
     assert state.certificate(problem).gap < 1e-5
     assert state.best_primal == pytest.approx(soft.best_primal, rel=1e-3)
 

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import maxmargin as mm
-from maxmargin.structures._probe import same
+from maxmargin.structures._same import same
 from maxmargin.structures.check import Report, check_structure
 
 LABELS = (0, 1, 2)

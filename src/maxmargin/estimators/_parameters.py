@@ -17,7 +17,7 @@ from maxmargin.solvers.registry import resolve
 
 def check_parameters(estimator: Any) -> None:
     """One sentence for the first parameter that cannot be used."""
-    for name, choices in (("bound", ("margin", "slack")), ("slack", ("linear", "quadratic"))):
+    for name, choices in (("bound", estimator._bounds), ("slack", ("linear", "quadratic"))):
         value = getattr(estimator, name)
         if not (isinstance(value, str) and value in choices):
             raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, found {value!r}")
@@ -34,6 +34,19 @@ def check_parameters(estimator: Any) -> None:
     if estimator.checkpoint_every != float("inf"):
         finite_number(estimator.checkpoint_every, "checkpoint_every")
     callback_list(estimator.callbacks)
+    if not estimator._convex:
+        _check_not_convex(estimator)
+
+
+def _check_not_convex(estimator: Any) -> None:
+    """What the concave-convex procedure cannot do."""
+    what = f"{type(estimator).__name__}(bound={estimator.bound!r})"
+    if estimator.slack != "linear":
+        raise ValueError(f"{what} needs slack='linear', found {estimator.slack!r}")
+    if float(estimator.C) == float("inf"):
+        raise ValueError(f"{what} needs a finite C, found {estimator.C!r}")
+    if estimator.checkpoint is not None:
+        raise ValueError(f"{what} writes no checkpoints: they are for convex bounds; set checkpoint=None")
 
 
 def seed_of(random_state: Any) -> int:

@@ -49,9 +49,12 @@ class Support:
         found = state.support(problem)
         if found is None:
             return None
+        keys = found["key"]
+        if problem.references is not None:
+            keys = problem.references.swapped(keys, found["example"])
         outputs = [
             problem.examples.output(int(i), int(key), code)
-            for i, key, code in zip(found["example"], found["key"], found["codes"], strict=True)
+            for i, key, code in zip(found["example"], keys, found["codes"], strict=True)
         ]
         planes = found["planes"].matrix(problem.dim)
         return cls(positions[found["example"]], outputs, found["alpha"], found["value"], planes)

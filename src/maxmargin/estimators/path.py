@@ -49,7 +49,7 @@ def regularization_path(
             problem = model._problem(examples, weights, engine)
             run = model._run(callback_list(model.callbacks))
             begin = None if state is None else run.solver.adapt(problem, state, run.seed)
-            state = run.go(problem, state=begin)
+            state = model._train(problem, run, state=begin)
             model._finish(problem, run, state, structure, positions)
             models.append(model)
             if run.stop_reason == "interrupted":

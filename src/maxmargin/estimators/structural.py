@@ -6,7 +6,8 @@ import os
 import warnings
 from collections.abc import Iterable, Sequence
 from copy import copy
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -16,6 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from maxmargin._checked import whole_number
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds import Bound
+from maxmargin.bounds.references import References
+from maxmargin.cccp import ConcaveConvex
 from maxmargin.engines import Local
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators._html import CertificateInNotebooks
@@ -48,8 +51,14 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
 
     structure_: Structure
     coef_: AnyArray
+    #: What `bound` may be.
+    _bounds: ClassVar[tuple[str, ...]] = ("margin", "slack", "ramp", "ramp-slack")
 
     # ------------------------------------------------------------------ fit
+
+    @property
+    def _convex(self) -> bool:
+        return not self.bound.startswith("ramp")
 
     def _make_structure(self) -> Structure:
         raise TypeError(f"{type(self).__name__} does not say which structure it learns")
@@ -76,6 +85,8 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
     def _fit(self, X: Any, Y: Any, sample_weight: Any, resume: Any = None) -> Any:
         self._check_parameters()
         check_files(self.checkpoint, resume)
+        if resume is not None and not self._convex:
+            raise ValueError(f"bound={self.bound!r} has no checkpoints to resume from: they are for convex bounds")
         X, Y, weights, positions = self._prepare(X, Y, sample_weight)
         with told_by_position(positions):
             structure, examples = self._encode(X, Y)
@@ -84,10 +95,19 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         with Local(self.n_jobs) as engine, told_by_position(positions):
             problem = self._problem(examples, weights, engine)
             run = self._run(callbacks)
-            state = run.go(problem, start=self._warm_weights(problem.dim), resume=resume)
+            state = self._train(problem, run, start=self._warm_weights(problem.dim), resume=resume)
         self._finish(problem, run, state, structure, positions)
         callbacks.finish(state.best_w)
         return self
+
+    def _train(
+        self, problem: Problem, run: Run, start: FloatArray | None = None, resume: Any = None, state: Any = None
+    ) -> State:
+        """Solve the problem; where the bound is not convex, from its convex form on (paper 4)."""
+        if self._convex:
+            return run.go(problem, start=start, resume=resume, state=state)
+        start = start if state is None else state.best_w
+        return ConcaveConvex(run, latent=False).go(problem, References.truths(problem.n_examples), start)
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
         """Checked inputs and outputs, the sample weights, and where each example stood."""
@@ -118,12 +138,15 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         size = getattr(structure, "size", None)
         if size is not None:
             check_memory(6.0 * 8 * size, f"{size} weights")
-        examples = OwnExamples(structure, X, Y)
+        examples = self._own_examples(structure, X, Y)
         examples.parallel = self.n_jobs not in (None, 1)
         return structure, examples
 
+    def _own_examples(self, structure: Structure, X: Any, Y: Any) -> Examples:
+        return OwnExamples(structure, X, Y)
+
     def _bound(self) -> Bound:
-        return Bound(self.bound, self.slack)
+        return Bound("slack" if self.bound.endswith("slack") else "margin", self.slack)
 
     def _problem(self, examples: Examples, weights: FloatArray, engine: Local) -> Problem:
         """What the solver is given; memory for its argmaxes is planned."""
@@ -158,7 +181,9 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         """Fitted attributes, and a warning when no proof was reached."""
         for name, value in self._fitted_attributes(state.best_w, structure).items():
             setattr(self, name, value)
-        self.certificate_ = state.certificate(problem)
+        self.certificate_ = replace(
+            state.certificate(problem), outer_steps=run.outer_steps, outer_decrease=run.outer_decrease
+        )
         self.history_, self.stop_reason_, self.n_iter_ = run.history, run.stop_reason, state.iteration
         self.support_ = Support.of(problem, state, positions)
         self._warn_of_gap(run, state)
@@ -169,6 +194,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         ends = {
             "max_iter": (f"stopped after {state.iteration} steps", "raise max_iter"),
             "max_seconds": (f"stopped after {state.seconds:.3g} seconds", "raise max_seconds"),
+            "max_outer": (f"stopped after {run.outer_steps} outer steps", "raise max_outer"),
             "converged": (f"solver {run.solver.name!r} was done by its own rule", run.solver.stricter),
         }
         if run.stop_reason in ends and run.solver.certifies and gap > self.tol:
@@ -287,7 +313,8 @@ class StructuralSVM(MaxMarginEstimator):
     ----------
     structure : a `Structure`: your own four methods, or `Chain`, `Multiclass`.
     C : trade-off between margin and losses; ``inf`` asks for no losses at all (hard margin).
-    bound : ``"margin"`` or ``"slack"`` re-scaling (paper 1).
+    bound : ``"margin"`` or ``"slack"`` re-scaling (paper 1), or the ramp of either, ``"ramp"`` or ``"ramp-slack"``
+        (paper 4): tighter where labels are wrong, but not convex, so that a good point is found and not the best.
     slack : ``"linear"`` or ``"quadratic"`` (½ C Σ c_i ξ_i²).
     solver : ``"auto"`` (proximal working sets), ``"nslack"``, ``"oneslack"``, ``"bundle"``, ``"subgradient"``,
         ``"perceptron"``, or a solver object.
@@ -306,7 +333,10 @@ class StructuralSVM(MaxMarginEstimator):
     coef_ : the weights.
     certificate_ : what is proven about them.
     history_ : a row per step: iteration, oracle_calls, seconds, primal, dual, gap; after `resume` only of new steps.
-    stop_reason_ : ``"tol"``, ``"converged"``, ``"max_iter"``, ``"max_seconds"``, ``"callback"``, ``"interrupted"``.
+        For a ramp, a row per outer step: step, objective, convex, bound, loss, inner_gap, changes, oracle_calls,
+        seconds.
+    stop_reason_ : ``"tol"``, ``"converged"``, ``"max_iter"``, ``"max_seconds"``, ``"callback"``, ``"interrupted"``,
+        and for a ramp ``"max_outer"``.
     support_ : the planes that hold the weights, with dual values, examples and outputs; None for solvers that keep
         only sums of planes.
     """

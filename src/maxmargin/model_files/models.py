@@ -35,6 +35,7 @@ ESTIMATORS = {
     "ColumnTagger": "maxmargin.estimators.column_tagger",
     "MulticlassSVM": "maxmargin.estimators.multiclass",
     "SequenceTagger": "maxmargin.estimators.tagger",
+    "LatentStructuralSVM": "maxmargin.estimators.latent",
     "StructuralSVM": "maxmargin.estimators.structural",
 }
 

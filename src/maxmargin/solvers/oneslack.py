@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from maxmargin._types import FloatArray
 from maxmargin.problem import Problem
 from maxmargin.solvers._composed import ComposedState

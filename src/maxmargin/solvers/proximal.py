@@ -30,7 +30,6 @@ from maxmargin.solvers.hard_margin import feasible_scale, grow_budgets
 from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import WorkingSets
 
-
 #: ρ where weights are given and the centre follows from them.
 LEAST_RHO = 1.0 + 1e-3
 

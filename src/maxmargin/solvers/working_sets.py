@@ -96,6 +96,7 @@ class WorkingSets:
         A plane that is not violated at the present w is dropped. Returns the operations spent.
         """
         new = ids[slot < 0]
+        problem.hold(new)
         self.make_room(new)
         self._reserve(int(planes.indptr[-1] + self.code_length[new].sum()))
         self.end, operations = kernels.insert_planes(
@@ -259,7 +260,11 @@ class WorkingSets:
     def release_outputs(self, problem: Problem) -> None:
         """Let the examples forget the outputs of planes that are gone."""
         if problem.examples.holds_outputs:
-            problem.examples.forget(self.live_keys())
+            examples, slots = self._held()
+            keys = self.key[slots]
+            if problem.references is not None:
+                keys = problem.references.swapped(keys, examples)
+            problem.examples.forget(zip(examples.tolist(), keys.tolist(), strict=True))
 
     def live_keys(self) -> list[tuple[int, int]]:
         """(example, key) of every plane held."""

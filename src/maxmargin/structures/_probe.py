@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from maxmargin._types import FloatArray, IntArray
+from maxmargin.structures._same import same
 from maxmargin.structures.base import Structure
 from maxmargin.structures.own import sparse_vector
 
@@ -189,33 +189,6 @@ def copied(value: Any) -> Any:
         return copy.deepcopy(value)
     except Exception:
         return FAILED
-
-
-def same(a: Any, b: Any) -> bool:
-    """Whether two values are equal all the way down; what cannot be compared counts as the same."""
-    if a is b:
-        return True
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, np.ndarray):
-        if a.dtype == object:
-            return a.shape == b.shape and same(a.ravel().tolist(), b.ravel().tolist())
-        return np.array_equal(a, b, equal_nan=a.dtype.kind in "fc")
-    if sp.issparse(a):
-        return a.shape == b.shape and (a != b).nnz == 0
-    if isinstance(a, dict):
-        return len(a) == len(b) and all(key in b and same(value, b[key]) for key, value in a.items())
-    if isinstance(a, list | tuple):
-        return len(a) == len(b) and all(map(same, a, b))
-    if hasattr(a, "equals"):  # data frames
-        return bool(a.equals(b))
-    if any("__eq__" in vars(kind) for kind in type(a).__mro__[:-1]):
-        try:
-            return bool(a == b) or bool(a != a)
-        except Exception:
-            return True
-    # Attributes that are new were perhaps only cached.
-    return all(same(value, getattr(b, name, FAILED)) for name, value in getattr(a, "__dict__", {}).items())
 
 
 def told(error: Exception) -> str:

@@ -173,6 +173,10 @@ class Examples(ABC):
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         """The arrays that make the data what they are."""
 
+    def hold(self, ids: IntArray, answers: Answers) -> None:
+        """A solver keeps the present answers of ids; by default their codes are enough to know the outputs by."""
+        return None
+
     def forget(self, live: Iterable[tuple[int, int]]) -> None:
         """Only these (example, key) pairs are still held by the solver; by default codes need no upkeep."""
         return None

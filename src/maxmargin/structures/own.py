@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ import scipy.sparse as sp
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.planes import HASH_START, TRUTH, Answers, Planes, mix_step, spans
+from maxmargin.structures._same import equal, same
 from maxmargin.structures.base import Examples, Structure, StructureError
 
 if TYPE_CHECKING:
@@ -56,6 +58,17 @@ class _Batch:
     outputs: list[Any]
 
 
+def _joined(parts: list[_Batch]) -> _Batch:
+    counts = np.concatenate([np.diff(part.planes.indptr) for part in parts])
+    planes = Planes(
+        np.concatenate([[0], np.cumsum(counts)]),
+        np.concatenate([part.planes.indices[: part.planes.indptr[-1]] for part in parts]),
+        np.concatenate([part.planes.values[: part.planes.indptr[-1]] for part in parts]),
+    )
+    ids, keys = (np.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "keys"))
+    return _Batch(ids, keys, planes, [output for part in parts for output in part.outputs])
+
+
 class OwnExamples(Examples):
     """Calls the user's methods example by example and lays their answers out as planes.
 
@@ -65,17 +78,19 @@ class OwnExamples(Examples):
 
     holds_outputs = True
 
-    def __init__(self, structure: Structure, X: Sequence[Any], Y: Sequence[Any]) -> None:
-        self.structure, self.X, self.Y = structure, X, Y
+    def __init__(self, structure: Structure, X: Sequence[Any], Y: Sequence[Any], latent: bool = False) -> None:
+        self.structure, self.X, self.Y, self.latent = structure, X, Y, latent
         self.n_examples = len(Y)
-        self.exact = bool(structure.exact)
+        self.exact = bool(getattr(structure, "exact", True))
         self.code_offsets = np.zeros(self.n_examples + 1, np.int64)
         self.operations = OPERATIONS_PER_ARGMAX * self.n_examples
-        self.size: int | None = structure.size
+        self.size: int | None = getattr(structure, "size", None)
+        self.outputs_known = self._completed_without_weights() if latent else Y
         self.truths = self._encode_truths()
         self.dim = int(self.size)  # type: ignore[arg-type]
         self.plane_entries = 2 * np.diff(self.truths.indptr) + 1
         self._batches: list[_Batch] = []
+        self._row, self._indexed = np.zeros(self.n_examples, np.int64), False
         self._held: dict[tuple[int, int], Any] = {}
         self._scratch = threading.local()
 
@@ -83,7 +98,7 @@ class OwnExamples(Examples):
         ids, psis = np.arange(self.n_examples), []
         try:
             for i in range(self.n_examples):
-                psis.append(self.structure.joint_feature(self.X[i], self.Y[i]))
+                psis.append(self.structure.joint_feature(self.X[i], self.outputs_known[i]))
         except Exception as error:
             raise _named(error, len(psis), "joint_feature") from error
         truths = self._rows(ids, psis)
@@ -95,8 +110,40 @@ class OwnExamples(Examples):
         self._check_rows(ids, truths)
         return truths
 
+    # ------------------------------------------------------------------ latent variables
+
+    def _completed_without_weights(self) -> list[Any]:
+        """(y, h) of every example, with the h that is best for weights of 0."""
+        if self.size is None:
+            raise StructureError("a structure with latent variables must say how many weights there are: set `size`")
+        w, outputs = _read_only(np.zeros(self.size)), []
+        try:
+            for x, y in zip(self.X, self.Y, strict=True):
+                before = deepcopy(y)
+                outputs.append(completed(y, self.structure.complete(w, x, y)))  # type: ignore[attr-defined]
+                if not same(before, y):
+                    raise ValueError("it changed y itself, which must stay as it is")
+        except Exception as error:
+            raise _named(error, len(outputs), "complete") from error
+        return outputs
+
+    def complete(self, w: FloatArray, ids: IntArray, answers: Answers) -> None:
+        complete = self.structure.complete  # type: ignore[attr-defined]
+        self._answer(w, ids, "complete", [None] * len(ids), answers, lambda w, x, y, _: completed(y, complete(w, x, y)))
+
+    def initial_completion(self, rng: np.random.Generator, answers: Answers) -> None:
+        first = getattr(self.structure, "initial_completion", None)
+        if first is None:
+            return super().initial_completion(rng, answers)
+        ids, w = np.arange(self.n_examples), np.zeros(self.dim)
+        return self._answer(
+            w, ids, "initial_completion", [rng] * len(ids), answers, lambda w, x, y, rng: completed(y, first(x, y, rng))
+        )
+
+    # ------------------------------------------------------------------ argmaxes
+
     def begin(self, ids: IntArray) -> None:
-        self._batches = []
+        self._batches, self._indexed = [], False
 
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self._answer(w, ids, "loss_augmented_argmax", scales.tolist(), answers)
@@ -107,10 +154,13 @@ class OwnExamples(Examples):
     def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
         self._answer(w, ids, "bound_argmax", [bound] * len(ids), answers)
 
-    def _answer(self, w: FloatArray, ids: IntArray, name: str, last: list[Any], answers: Answers) -> None:
+    def _answer(
+        self, w: FloatArray, ids: IntArray, name: str, last: list[Any], answers: Answers, ask: Any = None
+    ) -> None:
         """Ask the structure for each of ids, with the r-th of `last` as the last argument."""
         X, Y, w = self.X, self.Y, _read_only(w)
-        ask, joint_feature, loss = getattr(self.structure, name), self.structure.joint_feature, self.structure.loss
+        ask = getattr(self.structure, name) if ask is None else ask
+        joint_feature, loss = self.structure.joint_feature, self.structure.loss
         outputs: list[Any] = []
         psis: list[Any] = []
         losses: list[float] = []
@@ -188,50 +238,58 @@ class OwnExamples(Examples):
         )
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
-        """Rows of the answers that the last `decode` left for ids."""
-        batch, rows = self._locate(ids, answers.keys[ids])
-        for i, key, r in zip(ids.tolist(), answers.keys[ids].tolist(), rows.tolist(), strict=True):
-            self._held[i, key] = batch.outputs[r]
-        found = batch.planes
-        at = spans(rows, found.indptr)
+        """Rows of the answers found for ids since `begin`."""
+        if len(ids) == 0:
+            return Planes(np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0))
+        found, rows = self._found(), self._rows_of(ids, answers.keys[ids])
+        at = spans(rows, found.planes.indptr)
         indptr = np.zeros(len(ids) + 1, np.int64)
-        np.cumsum(np.diff(found.indptr)[rows], out=indptr[1:])
-        return Planes(indptr, found.indices[at], found.values[at])
+        np.cumsum(np.diff(found.planes.indptr)[rows], out=indptr[1:])
+        return Planes(indptr, found.planes.indices[at], found.planes.values[at])
 
-    def _locate(self, ids: IntArray, keys: IntArray) -> tuple[_Batch, IntArray]:
-        """The answers found since `begin` as one batch, and the row of each (example, key)."""
+    def hold(self, ids: IntArray, answers: Answers) -> None:
+        if len(ids) == 0:
+            return
+        keys, outputs = answers.keys[ids], self._found().outputs
+        for i, key, r in zip(ids.tolist(), keys.tolist(), self._rows_of(ids, keys).tolist(), strict=True):
+            self._held[i, key] = outputs[r]
+
+    def _found(self) -> _Batch:
+        """All answers since `begin`, as one batch; `_row` says where the last one of each example is."""
         if len(self._batches) > 1:
-            parts = self._batches
-            counts = np.concatenate([np.diff(part.planes.indptr) for part in parts])
-            planes = Planes(
-                np.concatenate([[0], np.cumsum(counts)]),
-                np.concatenate([part.planes.indices[: part.planes.indptr[-1]] for part in parts]),
-                np.concatenate([part.planes.values[: part.planes.indptr[-1]] for part in parts]),
-            )
-            ids_found, keys_found = (
-                np.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "keys")
-            )
-            self._batches = [
-                _Batch(ids_found, keys_found, planes, [output for part in parts for output in part.outputs])
-            ]
+            self._batches = [_joined(self._batches)]
         batch = self._batches[0]
-        at = np.zeros(self.n_examples, np.int64)
-        at[batch.ids] = np.arange(len(batch.ids))
-        if (batch.keys[at[ids]] == keys).all():  # one answer for each example
-            return batch, at[ids]
+        if not self._indexed:
+            self._row[batch.ids] = np.arange(len(batch.ids))
+            self._indexed = True
+        return batch
+
+    def _rows_of(self, ids: IntArray, keys: IntArray) -> IntArray:
+        """Where these answers are; an example may have been asked about more than once."""
+        batch, rows = self._found(), self._row[ids]
+        if (batch.keys[rows] == keys).all():
+            return rows
         row = {pair: r for r, pair in enumerate(zip(batch.ids.tolist(), batch.keys.tolist(), strict=True))}
-        rows = np.fromiter((row[pair] for pair in zip(ids.tolist(), keys.tolist(), strict=True)), np.int64, len(ids))
-        return batch, rows
+        return np.fromiter((row[pair] for pair in zip(ids.tolist(), keys.tolist(), strict=True)), np.int64, len(ids))
 
     def output(self, example: int, key: int, code: CodeArray) -> Any:
         """The user's own object; None for a plane that came from a checkpoint of another session."""
-        return self.Y[example] if key == TRUTH else self._held.get((example, key))
+        return self.outputs_known[example] if key == TRUTH else self._held.get((example, key))
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         return self.truths.indptr, self.truths.indices, self.truths.values
 
     def forget(self, live: Iterable[tuple[int, int]]) -> None:
         self._held = {pair: self._held[pair] for pair in live if pair in self._held}
+
+
+def completed(y: Any, found: Any) -> tuple[Any, Any]:
+    """The pair (y, h) from what `complete` gave: an h, or the pair."""
+    if isinstance(found, tuple) and len(found) == 2:
+        if not equal(found[0], y):
+            raise ValueError(f"it changed y: expected {y!r:.60}, found {found[0]!r:.60}")
+        return found
+    return y, found
 
 
 def _read_only(w: FloatArray) -> FloatArray:

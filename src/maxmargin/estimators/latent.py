@@ -1,0 +1,141 @@
+"""`LatentStructuralSVM`: structures whose outputs have parts that the training data do not tell (paper 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from maxmargin._checked import whole_number
+from maxmargin._types import FloatArray
+from maxmargin.bounds.references import References
+from maxmargin.cccp import ConcaveConvex
+from maxmargin.estimators.structural import MaxMarginEstimator
+from maxmargin.problem import Problem
+from maxmargin.solvers.base import State
+from maxmargin.structures.base import Examples, Structure
+from maxmargin.structures.own import OwnExamples
+from maxmargin.training import Run
+
+
+class LatentEstimator(MaxMarginEstimator):
+    """What estimators with latent variables share: completions of the truth, outer steps, restarts.
+
+    A subclass gives `_make_structure`, and may say with `_first_weights` from which weights the first completions come.
+    """
+
+    _bounds: ClassVar[tuple[str, ...]] = ("margin", "ramp")
+
+    @property
+    def _convex(self) -> bool:
+        return False
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        whole_number(self.n_restarts, "n_restarts", 1)
+        whole_number(self.max_outer, "max_outer", 1)
+
+    def _own_examples(self, structure: Structure, X: Any, Y: Any) -> Examples:
+        if not callable(getattr(structure, "complete", None)):
+            raise TypeError(
+                f"{type(structure).__name__} has no complete(w, x, y), which latent variables need; without them it is "
+                f"a structure for StructuralSVM"
+            )
+        return OwnExamples(structure, X, Y, latent=True)
+
+    def _first_weights(self, problem: Problem) -> FloatArray | None:
+        """Weights to begin with; None where the structure says how the truth is completed first."""
+        return None
+
+    def _train(
+        self, problem: Problem, run: Run, start: FloatArray | None = None, resume: Any = None, state: Any = None
+    ) -> State:
+        """The best of `n_restarts` runs of the concave-convex procedure, by its objective."""
+        if not problem.examples.latent:
+            raise TypeError("the structure has no latent variables; it is one for StructuralSVM")
+        start = self._first_weights(problem) if start is None and state is None else start
+        start = start if state is None else state.best_w
+        rng, best, best_run = np.random.default_rng(run.seed), None, run
+        for restart in range(self.n_restarts):
+            this = run if restart == 0 else self._run(run.callbacks)
+            this.seed = run.seed + restart
+            found = ConcaveConvex(this, self.bound == "margin", self.max_outer).go(
+                problem, self._references(problem, rng, start if restart == 0 else None), start
+            )
+            if best is None or this.history[-1]["objective"] < best_run.history[-1]["objective"]:
+                best, best_run, references = found, this, problem.references
+            if this.stop_reason in ("interrupted", "callback", "max_seconds"):
+                break
+        problem.references = references
+        run.history, run.stop_reason = best_run.history, best_run.stop_reason
+        run.outer_steps, run.outer_decrease = best_run.outer_steps, best_run.outer_decrease
+        assert best is not None
+        return best
+
+    def _references(self, problem: Problem, rng: np.random.Generator, start: FloatArray | None) -> References:
+        """The completions to begin with."""
+        if self.bound != "margin":
+            return References.truths(problem.n_examples)
+        return problem.first_references(rng) if start is None else problem.references_at(start, latent=True)
+
+
+class LatentStructuralSVM(LatentEstimator):
+    """Learns the weights of a structure with latent variables:
+
+        ½‖w‖² + C Σ c_i (max_{ŷ,ĥ} [w·Ψ(x_i, ŷ, ĥ) + Δ(y_i, ŷ, ĥ)] − max_h w·Ψ(x_i, y_i, h))
+
+    by the concave-convex procedure: complete every y_i with its best h, solve the convex problem, repeat (Yu and
+    Joachims 2009). The objective falls from step to step; where it ends depends on where it begins, so `n_restarts`
+    may help.
+
+    Parameters
+    ----------
+    structure : with latent variables: `Motif`, `Forest`, `TopK`, or a `Structure` of your own whose outputs are pairs
+        (y, h) and which has ``complete(w, x, y)``, the best h for a known y (or the pair). Its ``loss(y, (ŷ, ĥ))`` must
+        be 0 for every completion of y. An own structure begins with ``initial_completion(x, y, rng)`` where it has that
+        method, which gives an h, random or not, and else with ``complete(0, x, y)``.
+    n_restarts : runs from different first completions; the one with the best objective is kept. They differ where the
+        structure's first completions are random.
+    max_outer : outer steps at most.
+    bound : ``"margin"``, or ``"ramp"``, which compares with the best output of all instead of the best completion.
+    C, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks : as in
+        `StructuralSVM`; `tol` is for the inner gap and for the outer decrease, `max_iter` for each convex problem.
+
+    Attributes
+    ----------
+    history_ : a row per outer step: step, objective, convex, bound, loss, inner_gap, changes (of completions),
+        oracle_calls, seconds.
+    coef_, certificate_, stop_reason_, support_ : as in `StructuralSVM`.
+    """
+
+    def __init__(
+        self,
+        structure: Structure,
+        *,
+        C: float = 1.0,
+        bound: str = "margin",
+        n_restarts: int = 1,
+        max_outer: int = 100,
+        slack: str = "linear",
+        solver: Any = "auto",
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callbacks: Sequence[Any] | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
+    ) -> None:
+        self.structure, self.C, self.bound, self.n_restarts, self.max_outer = structure, C, bound, n_restarts, max_outer
+        self.slack, self.solver, self.tol, self.max_iter, self.max_seconds = slack, solver, tol, max_iter, max_seconds
+        self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
+        self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
+
+    def _make_structure(self) -> Structure:
+        if isinstance(self.structure, type):
+            raise TypeError(f"give an object, not the class: {self.structure.__name__}()")
+        return self.structure
