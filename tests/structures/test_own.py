@@ -106,6 +106,7 @@ def test_every_form_of_features_gives_the_planes_of_the_formula(seed):
         assert examples.dim == SIZE
         answers = decoded(examples, w, scales[ids], ids)
         planes = examples.planes(ids, answers)
+        examples.hold(ids, answers)
         np.testing.assert_allclose(planes.matrix(SIZE).toarray(), a[ids], err_msg=name)
         np.testing.assert_allclose(planes.dot(w), -answers.rises[ids], atol=1e-12)
         np.testing.assert_allclose(answers.rises[ids], -(a @ w)[ids], atol=1e-12)
@@ -157,14 +158,14 @@ def test_outputs_are_retained_until_they_are_forgotten():
     losses[:, 1:] += 1.0
     examples, ids = encoded(psis, losses), np.arange(len(psis))
     first = decoded(examples, w, np.full(len(psis), 1e3))
-    examples.planes(ids, first)
+    examples.hold(ids, first)
     kept = {i: examples.output(i, int(first.keys[i]), first.codes) for i in ids}
     second = decoded(examples, -w, np.full(len(psis), 1e-3))
     different = [i for i in ids if second.keys[i] not in (0, first.keys[i])]
     assert different
     assert all(examples.output(i, int(second.keys[i]), second.codes) is None for i in different)  # no plane was taken
     assert all(examples.output(i, int(first.keys[i]), first.codes) is kept[i] for i in ids)
-    examples.planes(np.array(different), second)
+    examples.hold(np.array(different), second)
     examples.forget([(i, int(first.keys[i])) for i in (0, 1)] + [(3, 12345)])
     assert [examples.output(i, int(first.keys[i]), first.codes) is not None for i in ids] == [
         True,
