@@ -41,7 +41,7 @@ class ProximalState(ComposedState):
     _parts: ClassVar[tuple[str, ...]] = ("sets",)
     _counters: ClassVar[tuple[str, ...]] = (
         "rho", "clock", "spent", "decoded", "first_left", "first_budget",
-        "effort", "marked_gap", "marked_at", "passes", "centre_primal",
+        "effort", "marked_gap", "marked_at", "passes", "centre_primal", "inserting",
     )  # fmt: skip
 
     def __init__(
@@ -52,6 +52,7 @@ class ProximalState(ComposedState):
         self.sets = WorkingSets(problem, most_slots)
         self.rho, self.clock = np.inf, 0
         self.spent, self.decoded = 0.0, 0.0  # operations of decode and insert; sweeps they were for
+        self.inserting = 0.0  # operations of the last insert
         self.first_left = first_sweeps if start is None else 0  # sweeps in mini-batches still to come
         self.passes = 0  # over cached planes since the centre moved
         self.effort, self.marked_gap, self.marked_at = 1.0, np.inf, 0  # see ProximalWorkingSets.patience
@@ -236,18 +237,19 @@ class ProximalWorkingSets(Solver):
     @staticmethod
     def _clean_up(problem: Problem, state: ProximalState) -> None:
         if state.clock % 8 == 0:
-            state.sets.compact()
+            state.sets.compact_if_sparse()
             state.sets.release_outputs(problem)
 
     def _affordable_cuts(self, problem: Problem, state: ProximalState) -> int:
         """The k for which k (entries of all planes + k dim) operations are `together_share` times those of a round."""
-        entries, allowed = state.sets.entries_held(), self.together_share * self._allowed(state)
+        entries, allowed = state.sets.entries_held(), self.together_share * self._allowed(problem, state)
         cuts = (np.sqrt(entries**2 + 4.0 * problem.dim * allowed) - entries) / (2.0 * problem.dim)
         return min(int(cuts), self.most_cuts)
 
-    def _allowed(self, state: ProximalState) -> float:
-        """Operations to spend on planes held, per round."""
-        return self.cheap_share * (self.round_operations + state.spent / max(state.decoded, 1e-9))
+    def _allowed(self, problem: Problem, state: ProximalState) -> float:
+        """Operations to spend on planes held, in this round."""
+        usual = self.cheap_share * (self.round_operations + state.spent / max(state.decoded, 1e-9))
+        return min(usual, problem.examples.most_operations - state.inserting)
 
     def _improve_together(self, problem: Problem, state: ProximalState, cuts: int) -> None:
         """Insert the planes found last and solve for all examples together, around the best weights so far."""
@@ -288,7 +290,8 @@ class ProximalWorkingSets(Solver):
         slot = state.sets.match(ids, problem.keys, state.clock - self.keep_rounds)
         planes = problem.planes(ids[slot < 0])
         rho = min(state.rho, 1e12)
-        state.spent += state.sets.insert(ids, slot, planes, problem, state.w, rho, state.clock, moves)
+        state.inserting = state.sets.insert(ids, slot, planes, problem, state.w, rho, state.clock, moves)
+        state.spent += state.inserting
 
     def _begin_from_weights(self, problem: Problem, state: ProximalState) -> None:
         """Warm start: planes found at the given weights set ρ; z is chosen so that w stays where it is."""
@@ -387,7 +390,7 @@ class ProximalWorkingSets(Solver):
             return
         sets, n = state.sets, problem.n_examples
         mean_gap = first_gap = float(sets.gap.mean())
-        allowed = state.thoroughness * self._allowed(state)
+        allowed = state.thoroughness * self._allowed(problem, state)
         spent = 0.0
         chunks = np.arange(-(-n // self.chunk) * self.chunk).reshape(-1, self.chunk)
         for k in range(int(self.most_passes * state.thoroughness)):
@@ -400,5 +403,5 @@ class ProximalWorkingSets(Solver):
             state.passes += 1
             if state.passes >= self.passes_per_move * state.effort and state.first_left == 0:
                 state.move_centre(state.rho)
-            if mean_gap <= self.inner_gap / state.thoroughness * first_gap or spent > allowed:
+            if mean_gap <= self.inner_gap / state.thoroughness * first_gap or (spent > allowed and k > 0):
                 return

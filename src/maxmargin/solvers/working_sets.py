@@ -247,9 +247,17 @@ class WorkingSets:
         if self.end + entries > len(self.index):
             self.compact(entries)
 
+    def compact_if_sparse(self) -> None:
+        """`compact` where a third of the pool or more is dead."""
+        if self._live() < 0.67 * self.end:
+            self.compact()
+
+    def _live(self) -> int:
+        return kernels.live_entries(self.first, self.count, self.start, self.stop, self.code_length)
+
     def compact(self, extra: int = 0) -> None:
         """Move the live planes to the front of a new pool, in the order of examples; room for `extra` more entries."""
-        live = kernels.live_entries(self.first, self.count, self.start, self.stop, self.code_length)
+        live = self._live()
         index, entry = self.index, self.entry
         size = max(int(1.5 * (live + extra)), 1 << 12)
         self.index, self.entry = np.empty(size, np.uint32), np.empty(size, entry.dtype)

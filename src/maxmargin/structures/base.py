@@ -89,6 +89,8 @@ class Examples(ABC):
     dim : number of weights.
     code_offsets : the code of example i is ``codes[code_offsets[i]:code_offsets[i + 1]]``.
     operations : multiply-adds of decoding all examples once, so that solvers can weigh their own work against it.
+    most_operations : where the time of an argmax is not known, as in Python, the operations on planes that a solver may
+        spend for one sweep; else infinite.
     plane_entries : the most entries a plane of each example can have.
     float32_exact : whether plane values lose nothing as float32.
     parallel : whether decoding gains from threads.
@@ -102,6 +104,7 @@ class Examples(ABC):
     code_offsets: IntArray
     operations: float
     plane_entries: IntArray
+    most_operations: float = float("inf")
     float32_exact: bool = False
     parallel: bool = True
     exact: bool = True

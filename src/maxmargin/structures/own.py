@@ -21,9 +21,10 @@ from maxmargin.structures.base import Examples, Structure, StructureError
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
 
-#: What a Python argmax is taken to cost, in nonzeros of planes: about 5 % of a fast one (70 µs), so that the solver's
-#: own passes stay a small part of the time. A count and not a clock, so that runs repeat.
-OPERATIONS_PER_ARGMAX = 3000.0
+#: What a Python argmax is taken to cost, in multiply-adds, where the structure does not say; and the operations on
+#: planes, per argmax, that a solver may spend beside it: about 5 % of a fast one (100 µs), so that it stays a small part
+#: of the time. Counts and not a clock, so that runs repeat.
+OPERATIONS_PER_ARGMAX, PLANE_OPERATIONS = 3000.0, 4000.0
 
 
 def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
@@ -84,6 +85,7 @@ class OwnExamples(Examples):
         self.exact = bool(getattr(structure, "exact", True))
         self.code_offsets = np.zeros(self.n_examples + 1, np.int64)
         self.operations = OPERATIONS_PER_ARGMAX * self.n_examples
+        self.most_operations = PLANE_OPERATIONS * self.n_examples
         self.size: int | None = getattr(structure, "size", None)
         self.outputs_known = self._completed_without_weights() if latent else Y
         self.truths = self._encode_truths()
