@@ -112,7 +112,7 @@ class Problem:
 
     def _map(self, task, ids: IntArray) -> None:  # type: ignore[no-untyped-def]
         if self.examples.parallel:
-            self.engine.map(task, ids)
+            self.engine.map(task, ids, self.examples.smallest_chunk)
         else:
             task(ids, slice(0, len(ids)))
 

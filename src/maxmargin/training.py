@@ -84,11 +84,19 @@ class Run:
                 )
             if self.checkpoint is not None and self.stop_reason != "interrupted":
                 save_checkpoint(self.checkpoint, problem, self.solver, state)
-            if np.isinf(state.best_primal) and not problem.objective.hard:  # ended before the first certificate
-                problem.decode(state.w, problem.everyone)
-                state.offer(problem, state.w)
-                state.oracle_calls = problem.oracle_calls
+            if np.isinf(state.best_primal):
+                self._take_the_last(problem, state)
         return state
+
+    @staticmethod
+    def _take_the_last(problem: Problem, state: State) -> None:
+        """Ended before the first certificate, or a hard margin before weights that meet it: the last weights are all
+        there are."""
+        state.best_w = state.w.copy()
+        if not problem.objective.hard:
+            problem.decode(state.w, problem.everyone)
+            state.offer(problem, state.w)
+            state.oracle_calls = problem.oracle_calls
 
     def _after_step(self, problem: Problem, state: State, certificate: Certificate, line: ProgressLine) -> bool:
         self.history.append(

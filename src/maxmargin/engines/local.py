@@ -17,15 +17,15 @@ class Local:
     n_jobs : threads; None or −1 means all cores this process may use.
     """
 
-    smallest_chunk, most_chunks = 64, 16
+    smallest_chunk, most_chunks = 64, 16  # for kernels; a single argmax in Python is worth a call of its own
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = available_cores() if n_jobs in (None, -1) else int(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
 
-    def map(self, task: Callable[[IntArray, slice], None], ids: IntArray) -> None:
-        """Call task(ids[s], s) for every chunk s of the batch."""
-        size = max(self.smallest_chunk, -(-len(ids) // self.most_chunks))
+    def map(self, task: Callable[[IntArray, slice], None], ids: IntArray, smallest: int | None = None) -> None:
+        """Call task(ids[s], s) for every chunk s of the batch, of at least `smallest` examples."""
+        size = max(self.smallest_chunk if smallest is None else smallest, -(-len(ids) // self.most_chunks))
         chunks = [slice(k, min(k + size, len(ids))) for k in range(0, len(ids), size)]
         if self.n_jobs == 1 or len(chunks) == 1:
             for chunk in chunks:

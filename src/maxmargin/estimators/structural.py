@@ -18,7 +18,7 @@ from maxmargin._checked import whole_number
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds import Bound
 from maxmargin.bounds.references import References
-from maxmargin.cccp import ConcaveConvex
+from maxmargin.cccp import ConcaveConvex, InexactArgmaxWarning
 from maxmargin.engines import Local
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators._html import CertificateInNotebooks
@@ -41,6 +41,9 @@ from maxmargin.solvers.registry import resolve
 from maxmargin.structures.base import Compiled, Examples, Structure, StructureError
 from maxmargin.structures.own import OwnExamples
 from maxmargin.training import Run
+
+#: By this share a lower bound may be above the objective, through rounding.
+ROUNDING = 1e-6
 
 
 class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstimator):
@@ -190,7 +193,15 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
 
     def _warn_of_gap(self, run: Run, state: State) -> None:
         """Say so when a fit ended above `tol`, unless a person or a callback ended it, or its solver closes no gap."""
-        gap = self.certificate_.gap
+        gap, certificate = self.certificate_.gap, self.certificate_
+        if certificate.exact and certificate.dual > certificate.primal * (1.0 + ROUNDING):
+            warnings.warn(
+                f"the lower bound {certificate.dual:.6g} is above the objective {certificate.primal:.6g}, which cannot "
+                f"be where every argmax is exact; look at the structure with maxmargin.check_structure, or say exact = "
+                f"False",
+                InexactArgmaxWarning,
+                stacklevel=6,
+            )
         ends = {
             "max_iter": (f"stopped after {state.iteration} steps", "raise max_iter"),
             "max_seconds": (f"stopped after {state.seconds:.3g} seconds", "raise max_seconds"),

@@ -72,7 +72,7 @@ def block_step(
             if j != best and alpha[base + j] > 0.0 and score[j] < high:
                 d = high - score[j]
                 q = g_best + gram[gram_base + j * room + j] - 2.0 * gram[gram_base + best * room + j]
-                q = max(q / curvature, 1e-15)
+                q = max(q / curvature, 1e-300)
                 if best == 0 or j == 0:
                     q += ridge
                 g = min(d / q, alpha[base + j])
@@ -181,7 +181,7 @@ def write_entries(indices, values, p, q_end, end, scratch, index, entry):
     A long plane over few weights names them again and again: its entries are summed, where the pool holds the sums
     exactly.
     """
-    first, summed = end, q_end - p > len(scratch) // 4
+    first, summed = end, q_end - p > len(scratch)
     for q in range(p, q_end):
         scratch[indices[q]] += values[q]
     if summed:
@@ -231,7 +231,7 @@ def insert_planes(
             row += 1
             s = losses[i] - sparse_dot(indices, values, p, q_end, w) - ridge[i] * mass
             operations += q_end - p
-            if s > high + 1e-12:
+            if s > high + 1e-12 * (abs(losses[i]) + high):
                 k = used
                 if used < stride:
                     used += 1

@@ -10,16 +10,17 @@ from maxmargin._types import FloatArray
 from maxmargin.planes import Planes
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
+from maxmargin.solvers.least_norm import least_norm
 from maxmargin.solvers.working_sets import WorkingSets
 
 #: Sweeps spent on one try to make weights feasible.
 MOST_SWEEPS = 6
 #: Constraints may be violated by this share of the required margin, which is rounding.
 FEASIBLE_WITHIN = 1e-9
-#: Budgets grow by this factor; beyond the first total it is asked whether they can ever be enough, beyond the second
-#: they stay.
-BUDGET_FACTOR = 4.0
-SUSPICIOUS_GROWTH, MOST_GROWTH = 1e9, 1e18
+#: Budgets grow by this factor, up to this total.
+BUDGET_FACTOR, MOST_GROWTH = 4.0, 1e18
+#: Planes are solved for exactly where their matrix has at most so many numbers, and so many can be active.
+MOST_DENSE, MOST_ACTIVE = 1_000_000, 500
 #: Margin, relative to the largest entry of each feature, below which data count as not separable.
 LEAST_MARGIN = 1e-9
 
@@ -39,24 +40,59 @@ class NotSeparableError(ValueError):
 def grow_budgets(problem: Problem, state: State, sets: WorkingSets, first_budget: float, at_once: bool = False) -> bool:
     """A hard margin has no budget: where the truth's share is used up (or at once), all budgets grow. Whether they did.
 
-    `first_budget` is where they began. Growth without end is how a dual without bound looks; whether it is one is
-    decided by a linear program over the planes held.
+    `first_budget` is where they began. Growth without end is how a dual without bound looks (see `check_separable`).
     """
     if not at_once and (sets.alpha[sets.first] > 0.1 * sets.budget).all():
         return False
     growth = sets.budget.max() / (first_budget * problem.objective.weights.max())
-    if growth > SUSPICIOUS_GROWTH and not separable(*sets.held_planes(), problem.dim):
-        raise NotSeparableError(problem, state)
     if growth > MOST_GROWTH:
         return False
     sets.set_budgets(BUDGET_FACTOR * sets.budget)
     return True
 
 
-def separable(planes: Planes, values: FloatArray, dim: int) -> bool:
-    """Whether any w has a·w > 0 for all planes with b > 0: max t where a·w ≥ t b, |w_f| ≤ 1 / max |a_f|, t ≤ 1.
+def solve_exactly(problem: Problem, state: State, sets: WorkingSets) -> bool:
+    """The shortest weights that meet all margins held, where they are few enough to be solved for at once.
 
-    The bounds on w make the answer independent of the scale of each feature.
+    Whether that was done: α, budgets and w are changed. Raises `NotSeparableError` where there are none.
+    """
+    planes, values, alpha = sets.held_planes()
+    asked = values > 0
+    rows = planes.matrix(problem.dim)[asked]
+    used = np.unique(rows.indices)
+    if rows.shape[0] == 0 or rows.shape[0] * len(used) > MOST_DENSE or min(rows.shape[0], len(used)) > MOST_ACTIVE:
+        return False
+    length = float(np.sqrt(2.0 * state.best_dual)) or 1.0
+    found = least_norm(rows[:, used].toarray(), values[asked], alpha[asked], length)
+    if found is None:
+        if feasible_direction(planes, values, problem.dim) is None:
+            raise NotSeparableError(problem, state)
+        return False
+    alpha[:] = 0.0
+    alpha[asked] = found
+    sets.set_alpha(alpha)
+    state.w = sets.combination()
+    return True
+
+
+def check_separable(problem: Problem, state: State, sets: WorkingSets) -> None:
+    """A sentence where no weights meet the margins held; else weights that do are tried on all examples."""
+    planes, values, _ = sets.held_planes()
+    w = feasible_direction(planes, values, problem.dim)
+    if w is None:
+        raise NotSeparableError(problem, state)
+    if np.isinf(state.best_primal):
+        present, state.w = state.w, w
+        problem.decode(w, problem.everyone)
+        feasible_scale(problem, state)
+        state.w = present
+
+
+def feasible_direction(planes: Planes, values: FloatArray, dim: int) -> FloatArray | None:
+    """Weights with a·w ≥ b for all planes held, where there are any.
+
+    They maximise t ≤ 1 where a·w ≥ t b and |w_f| ≤ 1 / max |a_f|, and are scaled to t = 1. The bounds on w make the
+    answer independent of the scale of each feature.
     """
     rows = planes.matrix(dim)[values > 0]
     largest = abs(rows).max(axis=0).toarray().ravel()
@@ -69,7 +105,11 @@ def separable(planes: Planes, values: FloatArray, dim: int) -> bool:
         bounds=[(-1.0, 1.0)] * len(used) + [(0.0, 1.0)],
         method="highs",
     )
-    return bool(program.status == 0 and -program.fun > LEAST_MARGIN)
+    if program.status != 0 or -program.fun <= LEAST_MARGIN:
+        return None
+    w = np.zeros(dim)
+    w[used] = program.x[:-1] / largest[used] / -program.fun
+    return w
 
 
 def feasible_scale(problem: Problem, state: State) -> None:

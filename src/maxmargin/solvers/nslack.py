@@ -23,7 +23,7 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.hard_margin import BUDGET_FACTOR, feasible_scale, grow_budgets
+from maxmargin.solvers.hard_margin import BUDGET_FACTOR, check_separable, feasible_scale, grow_budgets, solve_exactly
 from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import WorkingSets
 
@@ -116,8 +116,10 @@ class NSlack(Solver):
             self._begin_from_weights(problem, state)
         state.clock += 1
         self._visit(problem, state)
-        self._optimise(problem, state, self.most_passes)
-        grown = problem.objective.hard and self._grow(problem, state)
+        grown = False
+        if not (problem.objective.hard and solve_exactly(problem, state, state.sets)):
+            self._optimise(problem, state, self.most_passes)
+            grown = problem.objective.hard and self._grow(problem, state)
         if state.clock % 8 == 0:
             state.sets.release_outputs(problem)
         self._check(problem, state)
@@ -194,6 +196,8 @@ class NSlack(Solver):
 
         Where no margin is possible that is always so, and the budgets soon end in `NotSeparableError`.
         """
+        if state.clock >= 4 and state.clock & (state.clock - 1) == 0:
+            check_separable(problem, state, state.sets)
         sets, square = state.sets, float(state.w @ state.w)
         far = sets.gain() > 2.0 * square
         grown = grow_budgets(problem, state, sets, state.first_budget, at_once=far)

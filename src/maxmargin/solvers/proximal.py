@@ -23,10 +23,11 @@ import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.bounds.references import References
+from maxmargin.planes import TRUTH
 from maxmargin.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver, State
-from maxmargin.solvers.hard_margin import feasible_scale, grow_budgets
+from maxmargin.solvers.hard_margin import check_separable, feasible_scale, grow_budgets, solve_exactly
 from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import WorkingSets
 
@@ -121,6 +122,7 @@ class ProximalWorkingSets(Solver):
         and at so many times the operations that cached planes may cost. Where that does not allow for `fewest_cuts`
         (very many weights), examples are still worked on one by one. `together_balance` takes the place of `balance`,
         with steps of at most `together_step`.
+    exact_after : rounds after which a hard margin over the planes held is solved for exactly, where they are few.
     skip_share : blocks with less than this share of the mean gap wait for every fifth pass.
     """
 
@@ -151,6 +153,7 @@ class ProximalWorkingSets(Solver):
     together_share: float = 4.0
     most_cuts: int = 100
     fewest_cuts: int = 20
+    exact_after: int = 6
     together_balance: tuple[float, float] = (1.0, 3.0)
     together_step: float = 1.6
     vector_speed: float = 4.0  # multiply-adds of a decoder that take as long as one nonzero of a plane
@@ -227,12 +230,24 @@ class ProximalWorkingSets(Solver):
                 self._improve_together(problem, state, cuts)
                 return
         rho = self._balanced(problem, state)
-        self._insert(problem, state, state.rng.permutation(problem.n_examples), self.moves)
+        self._insert(problem, state, state.rng.permutation(self._busy(problem, state, problem.everyone)), self.moves)
         self._clean_up(problem, state)
+        if problem.objective.hard and self._improve_exactly(problem, state):
+            return
         state.move_centre(rho, state.passes >= self.passes_per_move * state.effort)
         self._cheap_passes(problem, state)
         if problem.objective.hard:
             grow_budgets(problem, state, state.sets, state.first_budget)
+
+    def _improve_exactly(self, problem: Problem, state: ProximalState) -> bool:
+        """A hard margin over few planes; where there are many, it is asked ever more rarely whether there is one."""
+        if state.clock >= self.exact_after and solve_exactly(problem, state, state.sets):
+            state.sets.touch(state.clock)
+            state.rho, state.z = 1.0, state.w
+            return True
+        if state.clock >= 16 and state.clock & (state.clock - 1) == 0:
+            check_separable(problem, state, state.sets)
+        return False
 
     @staticmethod
     def _clean_up(problem: Problem, state: ProximalState) -> None:
@@ -286,6 +301,11 @@ class ProximalWorkingSets(Solver):
         state.decoded += share
         state.spent += share * problem.operations / self.vector_speed
 
+    @staticmethod
+    def _busy(problem: Problem, state: ProximalState, ids: IntArray) -> IntArray:
+        """Those of ids that have planes or just found one; the others have nothing to do."""
+        return ids[(problem.keys[ids] != TRUTH) | (state.sets.count[ids] > 1)]
+
     def _insert(self, problem: Problem, state: ProximalState, ids: IntArray, moves: int) -> None:
         slot = state.sets.match(ids, problem.keys, state.clock - self.keep_rounds)
         planes = problem.planes(ids[slot < 0])
@@ -311,7 +331,7 @@ class ProximalWorkingSets(Solver):
         for k in range(0, n, size):
             ids = order[k : k + size]
             self._decode(problem, state, ids)
-            self._insert(problem, state, ids, 0 if np.isinf(state.rho) else self.moves)
+            self._insert(problem, state, self._busy(problem, state, ids), 0 if np.isinf(state.rho) else self.moves)
             if np.isinf(state.rho):
                 self._lower_rho(problem, state, ids, by_alpha=False)
             elif first and k - estimated >= n // 20:

@@ -60,8 +60,9 @@ class WorkingSets:
         self.start, self.stop = np.zeros(n * room, np.int64), np.zeros(n * room, np.int64)
         self.age, self.key = np.zeros(n * room, np.int32), np.zeros(n * room, np.int64)
         self.gram = np.zeros(n * room * room)
-        self.index: AnyArray = np.zeros(1 << 12, np.uint32)
-        self.entry: AnyArray = np.zeros(1 << 12, problem.entry_type)
+        pool = int(problem.examples.plane_entries.sum() + problem.examples.code_offsets[-1])  # about a plane each
+        self.index: AnyArray = np.empty(max(pool, 1 << 12), np.uint32)
+        self.entry: AnyArray = np.empty(max(pool, 1 << 12), problem.entry_type)
         self.slots_end, self.gram_end, self.end = n * room, n * room * room, 0
         self.scratch = np.zeros(problem.dim)
         self.budget = np.zeros(n)
@@ -303,10 +304,17 @@ class WorkingSets:
             "codes": codes, "planes": self._planes(slots),
         }  # fmt: skip
 
-    def held_planes(self) -> tuple[Planes, FloatArray]:
-        """All planes held, and their values b."""
+    def held_planes(self) -> tuple[Planes, FloatArray, FloatArray]:
+        """All planes held, their values b and their dual values."""
         _, slots = self._held()
-        return self._planes(slots), self.value[slots]
+        return self._planes(slots), self.value[slots], self.alpha[slots]
+
+    def set_alpha(self, alpha: FloatArray) -> None:
+        """Dual values of all planes held, in the order of `held_planes`; budgets grow where they must."""
+        _, slots = self._held()
+        self.alpha[slots] = alpha
+        self.budget[:] = np.maximum(self.budget, 2.0 * self.masses())
+        self.scale_alpha(1.0)
 
     def _planes(self, slots: IntArray) -> Planes:
         """The entries of these slots, one row each."""

@@ -93,7 +93,8 @@ class Examples(ABC):
         spend for one sweep; else infinite.
     plane_entries : the most entries a plane of each example can have.
     float32_exact : whether plane values lose nothing as float32.
-    parallel : whether decoding gains from threads.
+    parallel, smallest_chunk : whether decoding gains from threads, and with how many examples to a task (None: as many
+        as make a call of a kernel worth it).
     exact : whether the argmaxes are exact.
     holds_outputs : whether outputs are kept beside their codes, so that `forget` has something to do.
     latent : whether outputs have parts that are not known of the truth, so that `complete` is offered.
@@ -107,9 +108,11 @@ class Examples(ABC):
     most_operations: float = float("inf")
     float32_exact: bool = False
     parallel: bool = True
+    smallest_chunk: int | None = None
     exact: bool = True
     holds_outputs: bool = False
     latent: bool = False
+    _digest: str | None = None
 
     @property
     def value_type(self) -> type:
@@ -167,10 +170,12 @@ class Examples(ABC):
 
     def digest(self) -> str:
         """A short fingerprint of the data, by which a checkpoint knows its own."""
-        crc = 0
-        for array in self.digest_arrays():
-            crc = zlib.crc32(np.ascontiguousarray(array).tobytes(), crc)
-        return f"{crc:08x}"
+        if self._digest is None:
+            crc = 0
+            for array in self.digest_arrays():
+                crc = zlib.crc32(np.ascontiguousarray(array).tobytes(), crc)
+            self._digest = f"{crc:08x}"
+        return self._digest
 
     @abstractmethod
     def digest_arrays(self) -> tuple[AnyArray, ...]:

@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from maxmargin.bounds import Bound
 
 #: What a Python argmax is taken to cost, in multiply-adds, where the structure does not say; and the operations on
-#: planes, per argmax, that a solver may spend beside it: about 5 % of a fast one (100 µs), so that it stays a small part
-#: of the time. Counts and not a clock, so that runs repeat.
+#: planes, per argmax, that a solver may spend beside it: about 5 % of a fast one (100 µs), so that it stays a small
+#: part of the time. Counts and not a clock, so that runs repeat.
 OPERATIONS_PER_ARGMAX, PLANE_OPERATIONS = 3000.0, 4000.0
+
+#: Examples whose argmaxes a fingerprint of the data looks at.
+DIGEST_SAMPLE = 32
 
 
 def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
@@ -77,7 +80,7 @@ class OwnExamples(Examples):
     kept as the user's objects.
     """
 
-    holds_outputs = True
+    holds_outputs, smallest_chunk = True, 1
 
     def __init__(self, structure: Structure, X: Sequence[Any], Y: Sequence[Any], latent: bool = False) -> None:
         self.structure, self.X, self.Y, self.latent = structure, X, Y, latent
@@ -279,7 +282,15 @@ class OwnExamples(Examples):
         return self.outputs_known[example] if key == TRUTH else self._held.get((example, key))
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
-        return self.truths.indptr, self.truths.indices, self.truths.values
+        """The truths, and losses and planes of what a few argmaxes find at weights of 0."""
+        sample = np.linspace(0, self.n_examples - 1, min(self.n_examples, DIGEST_SAMPLE)).astype(np.int64)
+        answers = Answers.empty(self.n_examples, 0)
+        kept = self._batches, self._indexed
+        self.begin(sample)
+        self.decode(np.zeros(self.dim), sample, np.ones(len(sample)), answers)
+        self._batches, self._indexed = kept
+        found = answers.losses[sample], answers.keys[sample]
+        return self.truths.indptr, self.truths.indices, self.truths.values, *found
 
     def forget(self, live: Iterable[tuple[int, int]]) -> None:
         self._held = {pair: self._held[pair] for pair in live if pair in self._held}
