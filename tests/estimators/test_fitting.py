@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
@@ -193,15 +194,41 @@ def test_hard_margin_is_refused_only_where_there_is_none():
     for C in (1.0, 1e4):
         warm = mm.MulticlassSVM(C=C, fit_intercept=False, warm_start=True).fit(X, y).set_params(C=np.inf).fit(X, y)
         assert warm.certificate_.primal == pytest.approx(cold.certificate_.primal, rel=2e-3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for solver in ("auto", "nslack"):
-            tiny = mm.MulticlassSVM(C=np.inf, solver=solver, max_iter=200, max_seconds=3.0).fit(1e-5 * X, y)
-            assert tiny.certificate_.dual <= 1.1e10 * cold.certificate_.primal
+    for solver in ("auto", "nslack"):
+        tiny = mm.MulticlassSVM(C=np.inf, solver=solver).fit(1e-5 * X, y)  # an intercept of 1 beside them
+        assert tiny.certificate_.gap <= 1e-3
+        assert tiny.score(1e-5 * X, y) == 1.0
+        assert tiny.certificate_.dual <= 1.1e10 * cold.certificate_.primal
     swapped = y.copy()
     swapped[:2] = (y[:2] + 1) % 3
     with pytest.raises(ValueError, match="not separable"):
         mm.MulticlassSVM(C=np.inf, fit_intercept=False).fit(np.r_[X, X[:2]], np.r_[y, swapped[:2]])
+
+
+@pytest.mark.parametrize("solver", ["auto", "nslack"])
+def test_a_hard_margin_that_there_is_not_is_told_early_on_large_data(solver):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(1500, 60)), rng.integers(0, 2, 1500)
+    with pytest.raises(ValueError, match="not separable"):
+        mm.MulticlassSVM(C=np.inf, solver=solver, max_iter=40).fit(X, y)
+
+
+@pytest.mark.parametrize("solver", ["auto", "nslack"])
+def test_hard_margin_of_unscaled_features(solver):
+    X, y = load_wine(return_X_y=True)
+    model = mm.MulticlassSVM(C=np.inf, solver=solver).fit(X, y)
+    scores = X @ model.coef_.T + model.intercept_
+    true = scores[np.arange(len(y)), y].copy()
+    scores[np.arange(len(y)), y] = -np.inf
+    assert (true - scores.max(axis=1)).min() == pytest.approx(1.0, rel=1e-6)
+    assert model.certificate_.gap <= 1e-3
+
+
+def test_weights_before_a_hard_margin_is_met_are_not_zero():
+    X, y = load_wine(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match="relative gap of inf"):
+        model = mm.MulticlassSVM(C=np.inf, max_iter=2).fit(X, y)
+    assert np.abs(model.coef_).max() > 0
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e3, 1e6])

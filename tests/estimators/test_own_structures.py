@@ -67,3 +67,62 @@ def test_losses_that_fail_at_score_time_are_named():
     model.structure_.loss = lambda y, y_hat: 1.0 / (y - 1)
     with pytest.raises(mm.StructureError, match=r"Y\[\d+\]: loss raised ZeroDivisionError"):
         model.score(X, Y)
+
+
+class OnlyFourMethods:
+    """No base class, no attributes."""
+
+    joint_feature, loss = Searched.joint_feature, Searched.loss
+    argmax, loss_augmented_argmax = Searched.argmax, Searched.loss_augmented_argmax
+    gain = 1.0
+
+
+def test_a_structure_without_base_class():
+    model = mm.StructuralSVM(OnlyFourMethods()).fit(X, Y)
+    np.testing.assert_array_equal(model.coef_, mm.StructuralSVM(Sign()).fit(X, Y).coef_)
+
+
+class Dearer(Sign):
+    def loss(self, y, y_hat):
+        return 2.0 * float(y != y_hat)
+
+
+def test_a_checkpoint_knows_the_loss(tmp_path):
+    """Joint features of the truths are the same, so it is the argmaxes that give the change away."""
+    path = tmp_path / "fit.npz"
+    with pytest.warns(UserWarning):
+        mm.StructuralSVM(Sign(), checkpoint=path, max_iter=3, tol=1e-12).fit(X, Y)
+    mm.StructuralSVM(Sign(), max_iter=4, tol=1e-2).resume(path, X, Y)
+    with pytest.raises(ValueError, match="belongs to another run: its data"):
+        mm.StructuralSVM(Dearer(), max_iter=4, tol=1e-2).resume(path, X, Y)
+
+
+class NeverWrong(Sign):
+    """Its loss-augmented argmax says that the truth is best, which it is not."""
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        return y if np.abs(w).sum() > 0.5 else super().loss_augmented_argmax(w, x, y, scale)
+
+
+def test_a_lower_bound_above_the_objective_is_told():
+    noisy = [-y if i % 4 == 0 else y for i, y in enumerate(Y)]
+    with pytest.warns(UserWarning, match="is above the objective"):
+        mm.StructuralSVM(NeverWrong(), C=10.0).fit(X, noisy)
+
+
+def test_threads_share_few_examples():
+    """Each argmax in Python is a task of its own, so that eight examples use two threads."""
+    import threading
+
+    seen = set()
+
+    class Told(Sign):
+        def loss_augmented_argmax(self, w, x, y, scale=1.0):
+            seen.add(threading.get_ident())
+            threading.Event().wait(0.002)
+            return super().loss_augmented_argmax(w, x, y, scale)
+
+    together = mm.StructuralSVM(Told(), n_jobs=2, max_iter=3, tol=0.5).fit(X[:8], Y[:8])
+    assert len(seen - {threading.get_ident()}) == 2
+    alone = mm.StructuralSVM(Sign(), n_jobs=1, max_iter=3, tol=0.5).fit(X[:8], Y[:8])
+    np.testing.assert_array_equal(together.coef_, alone.coef_)

@@ -116,8 +116,9 @@ class ProximalWorkingSets(Solver):
     patience, progress : when so many rounds have not brought the gap below that share of what it was, the effort
         doubles, up to `most_effort`: the centre moves half as often, inner problems are solved √2 times as well, and
         the balance favours smaller ρ.
-    together_effort : from this effort on, the planes held are worked on for all examples together (`together`), around
-        the best weights so far. Slower by the step, but examples that undo each other's steps no longer matter.
+    together_effort : from this effort on (256 times as much once the gap is below 10 %), the planes held are worked on
+        for all examples together (`together`), around the best weights so far. Slower by the step, but examples that
+        undo each other's steps no longer matter.
     together_gap, most_cuts, together_share : to this share of the gap there is, with so many aggregate planes at most,
         and at so many times the operations that cached planes may cost. Where that does not allow for `fewest_cuts`
         (very many weights), examples are still worked on one by one. `together_balance` takes the place of `balance`,
@@ -224,7 +225,7 @@ class ProximalWorkingSets(Solver):
 
     def _improve(self, problem: Problem, state: ProximalState) -> None:
         """Insert the planes found last, move the centre, work on what is cached."""
-        if state.effort >= self.together_effort and not problem.objective.hard:
+        if self._stuck(state) and not problem.objective.hard:
             cuts = self._affordable_cuts(problem, state)
             if cuts >= self.fewest_cuts:
                 self._improve_together(problem, state, cuts)
@@ -254,6 +255,11 @@ class ProximalWorkingSets(Solver):
         if state.clock % 8 == 0:
             state.sets.compact_if_sparse()
             state.sets.release_outputs(problem)
+
+    def _stuck(self, state: ProximalState) -> bool:
+        """Whether examples undo each other's steps: they did once, or little has come of much effort."""
+        far = state.best_primal - state.best_dual > 0.1 * state.best_primal
+        return state.centre_primal > 0.0 or state.effort >= self.together_effort * (1.0 if far else 256.0)
 
     def _affordable_cuts(self, problem: Problem, state: ProximalState) -> int:
         """The k for which k (entries of all planes + k dim) operations are `together_share` times those of a round."""
