@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 import maxmargin as mm
 from benchmarks.report import FOLDER, table
@@ -46,15 +47,15 @@ def elapsed(clock: Callable[[], float], task: Callable[[], Any]) -> float:
 
 def threads() -> dict[str, float]:
     """Wall seconds of decoding alone, and of a whole fit, with one and with two threads in turn: the least of each."""
-    X, Y = problem(n=3000, T=20, K=26, d=40)
+    X, Y = problem(n=2000, T=20, K=26, d=40)
     model = tagger(1).fit(X, Y)
     examples, w = model.structure_.encode(X), model.coef_
     answers = Answers.empty(examples.n_examples, int(examples.code_offsets[-1]))
     ids, zeros = np.arange(examples.n_examples), np.zeros(examples.n_examples)
     best: dict[str, float] = {}
-    for _ in range(7):
+    for _ in range(15):
         for jobs in (1, 2):
-            with Local(jobs) as engine:
+            with Local(jobs) as engine, threadpool_limits(1):  # as in a fit
                 sweep = partial(engine.map, lambda ids, part: examples.decode(w, ids, zeros[part], answers), ids)
                 sweep()  # starts the threads
                 times = {f"decode, {jobs}": elapsed(time.perf_counter, sweep)}
