@@ -28,12 +28,12 @@ from maxmargin.datasets.real import data_folder
 
 #: The values of C for each set.
 GRIDS = {
-    "dna": (0.001, 0.01, 0.1, 1.0),
+    "dna": (0.0001, 0.001, 0.01, 0.1),
     "letter": (0.1, 1.0, 10.0, 100.0),
     "satimage": (0.1, 1.0, 10.0, 100.0),
-    "segment": (0.1, 1.0, 10.0, 100.0),
+    "segment": (1.0, 10.0, 100.0, 1000.0),
     "shuttle": (1.0, 10.0, 100.0, 1000.0),
-    "usps": (0.001, 0.01, 0.1, 1.0),
+    "usps": (0.0001, 0.001, 0.01, 0.1),
 }
 NOISES = (0.0, 0.1, 0.2)
 BOUNDS = ("margin", "ramp")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from maxmargin.certificate import Certificate as Certificate
     from maxmargin.estimators.checks import structured_estimator_checks as structured_estimator_checks
     from maxmargin.estimators.column_tagger import ColumnTagger as ColumnTagger
+    from maxmargin.estimators.forest_clustering import ForestClustering as ForestClustering
     from maxmargin.estimators.latent import LatentStructuralSVM as LatentStructuralSVM
     from maxmargin.estimators.multiclass import MulticlassSVM as MulticlassSVM
     from maxmargin.estimators.path import regularization_path as regularization_path
@@ -54,6 +55,7 @@ _HOMES = {
     "Constraints": "structures.constraints",
     "ConvergenceDisplay": "plots.convergence",
     "Forest": "structures.forest",
+    "ForestClustering": "estimators.forest_clustering",
     "Motif": "structures.motif",
     "MotifDisplay": "plots.motif",
     "MotifSite": "structures.motif",

@@ -33,6 +33,7 @@ NAME, FORMAT = "maxmargin model", 1
 #: Where the library's estimators live, by the name that files give them.
 ESTIMATORS = {
     "ColumnTagger": "maxmargin.estimators.column_tagger",
+    "ForestClustering": "maxmargin.estimators.forest_clustering",
     "MulticlassSVM": "maxmargin.estimators.multiclass",
     "SequenceTagger": "maxmargin.estimators.tagger",
     "LatentStructuralSVM": "maxmargin.estimators.latent",
