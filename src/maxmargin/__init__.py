@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from maxmargin.estimators.column_tagger import ColumnTagger as ColumnTagger
     from maxmargin.estimators.forest_clustering import ForestClustering as ForestClustering
     from maxmargin.estimators.latent import LatentStructuralSVM as LatentStructuralSVM
+    from maxmargin.estimators.motif_finder import MotifFinder as MotifFinder
     from maxmargin.estimators.multiclass import MulticlassSVM as MulticlassSVM
     from maxmargin.estimators.path import regularization_path as regularization_path
+    from maxmargin.estimators.precision_at_k import PrecisionAtK as PrecisionAtK
     from maxmargin.estimators.structural import StructuralSVM as StructuralSVM
     from maxmargin.estimators.tagger import SequenceTagger as SequenceTagger
     from maxmargin.model_files import load as load
@@ -58,9 +60,11 @@ _HOMES = {
     "ForestClustering": "estimators.forest_clustering",
     "Motif": "structures.motif",
     "MotifDisplay": "plots.motif",
+    "MotifFinder": "estimators.motif_finder",
     "MotifSite": "structures.motif",
     "Multiclass": "structures.multiclass",
     "MulticlassSVM": "estimators.multiclass",
+    "PrecisionAtK": "estimators.precision_at_k",
     "SequenceTagger": "estimators.tagger",
     "Step": "training",
     "LatentStructuralSVM": "estimators.latent",
