@@ -108,8 +108,8 @@ def markdown(result: dict[str, Any]) -> str:
     return (
         f"# A structure of your own, beside dlib\n\nOCR letters, {result['n']} words, C = {C:g} (in ours: C / n), the "
         "loss counts wrong letters; the argmax is one and the same class in numpy, Ψ sparse. dlib runs to where it "
-        "stops by itself, ours until its objective is no higher than that. Turning Ψ and w into dlib's types and back is "
-        "part of its time.\n\n"
+        "stops by itself, ours until its objective is no higher than that. Turning Ψ and w into dlib's types is part "
+        "of its time.\n\n"
         + table(["", "objective", "CPU s", "sweeps"], rows)
         + f"\n\nProven lower bound of the optimum: {result['maxmargin']['lower_bound']:.2f}."
         + missing
