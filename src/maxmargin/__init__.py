@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from maxmargin.estimators.structural import StructuralSVM as StructuralSVM
     from maxmargin.estimators.tagger import SequenceTagger as SequenceTagger
     from maxmargin.model_files import load as load
+    from maxmargin.plots.bounds import BoundDisplay as BoundDisplay
     from maxmargin.plots.convergence import ConvergenceDisplay as ConvergenceDisplay
     from maxmargin.plots.motif import MotifDisplay as MotifDisplay
     from maxmargin.plots.transitions import TransitionDisplay as TransitionDisplay
@@ -51,6 +52,7 @@ __version__ = "0.1.0"
 #: Where each public name lives.
 _HOMES = {
     "Bound": "bounds",
+    "BoundDisplay": "plots.bounds",
     "Certificate": "certificate",
     "Chain": "structures.chain",
     "ColumnTagger": "estimators.column_tagger",
