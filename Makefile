@@ -47,6 +47,7 @@ $(STAMP): pyproject.toml
 
 $(PEERS): $(STAMP)
 	uv pip install --quiet --python $(BIN)/python --group bench
+	-uv pip install --quiet --python $(BIN)/python --group bench-dlib
 	@touch $@
 else
 # Dependency groups need pip 25.1.
@@ -59,5 +60,6 @@ $(STAMP): pyproject.toml
 
 $(PEERS): $(STAMP)
 	$(BIN)/python -m pip install --quiet --group bench
+	-$(BIN)/python -m pip install --quiet --group bench-dlib
 	@touch $@
 endif

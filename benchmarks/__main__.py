@@ -8,7 +8,18 @@ import time
 
 from benchmarks.report import write
 
-NAMES = ("ocr", "conll", "multiclass", "viterbi", "scaling", "startup", "overhead", "defaults", "p1_tables")
+NAMES = (
+    "ocr",
+    "conll",
+    "multiclass",
+    "viterbi",
+    "scaling",
+    "startup",
+    "overhead",
+    "own_structure",
+    "defaults",
+    "p1_tables",
+)
 
 
 def main(names: list[str]) -> None:

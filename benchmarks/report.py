@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "results"
-PACKAGES = ("maxmargin", "numpy", "scipy", "scikit-learn", "numba", "python-crfsuite", "hmmlearn")
+PACKAGES = ("maxmargin", "numpy", "scipy", "scikit-learn", "numba", "python-crfsuite", "hmmlearn", "dlib")
 
 
-def write(name: str, result: dict[str, Any], text: str, seconds: float) -> str:
+def write(name: str, result: dict[str, Any], text: str, seconds: float, command: str | None = None) -> str:
     """Write NAME.json and NAME.md; the Markdown comes back."""
     about = {
         "date": datetime.date.today().isoformat(),
-        "command": f"python -m benchmarks {name}",
+        "command": command or f"python -m benchmarks {name}",
         "seconds": round(seconds),
         "python": platform.python_version(),
         "processor": processor(),

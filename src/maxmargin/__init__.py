@@ -17,12 +17,16 @@ if TYPE_CHECKING:
     from maxmargin.certificate import Certificate as Certificate
     from maxmargin.estimators.checks import structured_estimator_checks as structured_estimator_checks
     from maxmargin.estimators.column_tagger import ColumnTagger as ColumnTagger
+    from maxmargin.estimators.forest_clustering import ForestClustering as ForestClustering
     from maxmargin.estimators.latent import LatentStructuralSVM as LatentStructuralSVM
+    from maxmargin.estimators.motif_finder import MotifFinder as MotifFinder
     from maxmargin.estimators.multiclass import MulticlassSVM as MulticlassSVM
     from maxmargin.estimators.path import regularization_path as regularization_path
+    from maxmargin.estimators.precision_at_k import PrecisionAtK as PrecisionAtK
     from maxmargin.estimators.structural import StructuralSVM as StructuralSVM
     from maxmargin.estimators.tagger import SequenceTagger as SequenceTagger
     from maxmargin.model_files import load as load
+    from maxmargin.plots.bounds import BoundDisplay as BoundDisplay
     from maxmargin.plots.convergence import ConvergenceDisplay as ConvergenceDisplay
     from maxmargin.plots.motif import MotifDisplay as MotifDisplay
     from maxmargin.plots.transitions import TransitionDisplay as TransitionDisplay
@@ -48,17 +52,21 @@ __version__ = "0.1.0"
 #: Where each public name lives.
 _HOMES = {
     "Bound": "bounds",
+    "BoundDisplay": "plots.bounds",
     "Certificate": "certificate",
     "Chain": "structures.chain",
     "ColumnTagger": "estimators.column_tagger",
     "Constraints": "structures.constraints",
     "ConvergenceDisplay": "plots.convergence",
     "Forest": "structures.forest",
+    "ForestClustering": "estimators.forest_clustering",
     "Motif": "structures.motif",
     "MotifDisplay": "plots.motif",
+    "MotifFinder": "estimators.motif_finder",
     "MotifSite": "structures.motif",
     "Multiclass": "structures.multiclass",
     "MulticlassSVM": "estimators.multiclass",
+    "PrecisionAtK": "estimators.precision_at_k",
     "SequenceTagger": "estimators.tagger",
     "Step": "training",
     "LatentStructuralSVM": "estimators.latent",

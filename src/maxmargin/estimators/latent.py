@@ -44,8 +44,8 @@ class LatentEstimator(MaxMarginEstimator):
             )
         return OwnExamples(structure, X, Y, latent=True)
 
-    def _first_weights(self, problem: Problem) -> FloatArray | None:
-        """Weights to begin with; None where the structure says how the truth is completed first."""
+    def _first_weights(self, problem: Problem, restart: int) -> FloatArray | None:
+        """Weights that a run begins with; None where the structure says how the truth is completed first."""
         return None
 
     def _train(
@@ -54,14 +54,14 @@ class LatentEstimator(MaxMarginEstimator):
         """The best of `n_restarts` runs of the concave-convex procedure, by its objective."""
         if not problem.examples.latent:
             raise TypeError("the structure has no latent variables; it is one for StructuralSVM")
-        start = self._first_weights(problem) if start is None and state is None else start
-        start = start if state is None else state.best_w
+        given = start if state is None else state.best_w
         rng, best, best_run = np.random.default_rng(run.seed), None, run
         for restart in range(self.n_restarts):
+            start = self._first_weights(problem, restart) if restart or given is None else given
             this = run if restart == 0 else self._run(run.callbacks)
             this.seed = run.seed + restart
             found = ConcaveConvex(this, self.bound == "margin", self.max_outer).go(
-                problem, self._references(problem, rng, start if restart == 0 else None), start
+                problem, self._references(problem, rng, start), start
             )
             if best is None or this.history[-1]["objective"] < best_run.history[-1]["objective"]:
                 best, best_run, references = found, this, problem.references
@@ -74,9 +74,7 @@ class LatentEstimator(MaxMarginEstimator):
         return best
 
     def _references(self, problem: Problem, rng: np.random.Generator, start: FloatArray | None) -> References:
-        """The completions to begin with."""
-        if self.bound != "margin":
-            return References.truths(problem.n_examples)
+        """The completions to begin with, also of a ramp: they agree with the truth, and the truth has an h as well."""
         return problem.first_references(rng) if start is None else problem.references_at(start, latent=True)
 
 

@@ -1,4 +1,4 @@
-"""How good predictions are: entities of BIO labels, tokens, clusters."""
+"""How good predictions are: entities of BIO labels, tokens, clusters, rankings."""
 
 from maxmargin.metrics.clusters import ClusterScores, b_cubed, ceaf, mitre_loss, muc, pair_loss
 from maxmargin.metrics.entities import (
@@ -9,6 +9,7 @@ from maxmargin.metrics.entities import (
     entity_spans,
     is_entity_scheme,
 )
+from maxmargin.metrics.ranking import precision_at_k
 from maxmargin.metrics.tokens import token_accuracy
 
 __all__ = [
@@ -24,5 +25,6 @@ __all__ = [
     "mitre_loss",
     "muc",
     "pair_loss",
+    "precision_at_k",
     "token_accuracy",
 ]

@@ -33,7 +33,10 @@ NAME, FORMAT = "maxmargin model", 1
 #: Where the library's estimators live, by the name that files give them.
 ESTIMATORS = {
     "ColumnTagger": "maxmargin.estimators.column_tagger",
+    "ForestClustering": "maxmargin.estimators.forest_clustering",
+    "MotifFinder": "maxmargin.estimators.motif_finder",
     "MulticlassSVM": "maxmargin.estimators.multiclass",
+    "PrecisionAtK": "maxmargin.estimators.precision_at_k",
     "SequenceTagger": "maxmargin.estimators.tagger",
     "LatentStructuralSVM": "maxmargin.estimators.latent",
     "StructuralSVM": "maxmargin.estimators.structural",

@@ -1,0 +1,149 @@
+"""`ForestClustering`: items into clusters, by the features of their pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin._types import AnyArray, FloatArray
+from maxmargin.estimators._input import example_weights, paired_examples
+from maxmargin.estimators.latent import LatentEstimator
+from maxmargin.metrics.clusters import ClusterScores, muc
+from maxmargin.structures.base import Structure
+from maxmargin.structures.forest import Forest, numbered_clusters
+
+
+class ForestClustering(LatentEstimator):
+    """Learns how strongly two items are linked, and so into which clusters items fall (Yu and Joachims 2009).
+
+    A link between items i and j scores w·x_ij + b. Items fall into the trees of the best forest, of links that score
+    above 0 only; which links hold the true clusters together is not told, but found in training:
+
+        ½‖w‖² + C Σ c_i (max_ĥ [w·Ψ(x_i, ĥ) + Δ(y_i, ĥ)] − max_{h spans y_i} w·Ψ(x_i, h)),    Ψ(x, h) = Σ_{(i,j)∈h} x_ij
+
+    Each x holds the features of the pairs i < j of its items: an array (n, n, d), or the pairs condensed to
+    (n(n − 1)/2, d) in the order of `numpy.triu_indices(n, 1)`, dense or sparse. Each y gives the cluster of each item,
+    by any labels; `predict` numbers clusters 0, 1, … in the order of their first items. Training begins with chains:
+    each item linked to the one before it in its cluster, in the order in which items are given (reading order).
+
+    All parameters not named here are those of `LatentStructuralSVM`. `n_restarts` is not among them, because the first
+    forests are not random.
+
+    Parameters
+    ----------
+    r : the price of a link between two clusters, where a missing link costs 1 (see `Forest`); smaller values join more.
+    fit_intercept : a constant feature of every link; its weight b is minus the threshold for linking.
+    feature_names : names of the d features, for those who look at weights.
+    C : trade-off. Losses count links, so that an example of many items weighs more than one of few.
+
+    Attributes
+    ----------
+    coef_, intercept_ : weights (d,), and b.
+    n_features_in_ : d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> places = [[0.0, 1.0, 5.0, 5.5], [3.0, 9.0, 3.5]]
+    >>> X = [np.abs(np.subtract.outer(p, p))[:, :, None] for p in places]
+    >>> model = mm.ForestClustering(C=10.0).fit(X, [["a", "a", "b", "b"], ["a", "b", "a"]])
+    >>> model.predict([np.abs(np.subtract.outer([1.0, 7.0, 8.0], [1.0, 7.0, 8.0]))[:, :, None]])
+    [[0, 1, 1]]
+    """
+
+    n_restarts: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        *,
+        r: float = 1.0,
+        fit_intercept: bool = True,
+        feature_names: Sequence[str] | None = None,
+        C: float = 0.1,
+        bound: str = "margin",
+        max_outer: int = 100,
+        slack: str = "linear",
+        solver: Any = "auto",
+        tol: float = 1e-2,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callbacks: Sequence[Any] | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
+    ) -> None:
+        self.r, self.fit_intercept, self.feature_names = r, fit_intercept, feature_names
+        self.C, self.bound, self.max_outer, self.slack, self.solver = C, bound, max_outer, slack, solver
+        self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
+        self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
+        self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
+
+    def _make_structure(self) -> Structure:
+        return Forest(r=self.r, fit_intercept=self.fit_intercept)
+
+    def _encode(self, X: Any, Y: Any) -> tuple[Structure, Any]:
+        structure, examples = super()._encode(X, Y)
+        names, width = self.feature_names, structure.n_features_  # type: ignore[attr-defined]
+        if names is not None and len(names) != width:
+            raise ValueError(f"feature_names has {len(names)} names, but pairs have {width} features")
+        return structure, examples
+
+    def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
+        width = structure.n_features_
+        intercept = float(weights[width]) if self.fit_intercept else 0.0
+        return {
+            "structure_": structure,
+            "coef_": weights[:width].copy(),
+            "intercept_": intercept,
+            "n_features_in_": width,
+        }
+
+    def _flat_weights(self) -> FloatArray:
+        return np.append(self.coef_, self.intercept_) if self.fit_intercept else self.coef_
+
+    def links(self, x: Any) -> list[tuple[int, int, float]]:
+        """The links (i, j) that hold the predicted clusters of one input together, with their scores, best first."""
+        check_is_fitted(self, "coef_")
+        found: list[tuple[int, int, float]] = self.structure_.links(self._flat_weights(), x)  # type: ignore[attr-defined]
+        return found
+
+    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+        """F1 of MUC (`maxmargin.metrics.muc`), pooled over the examples; their counts are multiplied by sample weights.
+
+        It is what coreference is judged by, and it counts links as the loss does; but other than the loss it does not
+        depend on `r`, so that a search may compare values of `r`.
+        """
+        check_is_fitted(self, "coef_")
+        X, Y = paired_examples(X, Y)
+        weights = example_weights(sample_weight, len(Y))
+        total = ClusterScores(0, 0, 0, 0)
+        for i, (y, y_hat) in enumerate(zip(Y, self.predict(X), strict=True)):
+            true = numbered_clusters(y, f"Y[{i}]")
+            if len(true) != len(y_hat):
+                raise ValueError(
+                    f"X[{i}]: features for the pairs of {len(y_hat)} items, but Y[{i}] gives the clusters of "
+                    f"{len(true)}"
+                )
+            total += _weighted(muc([true], [y_hat]), float(weights[i]))
+        return total.f1
+
+    @property
+    def feature_names_out(self) -> AnyArray:
+        """The name of each weight; that of the intercept is last."""
+        check_is_fitted(self, "coef_")
+        names: AnyArray = self.structure_.feature_names(self.feature_names)  # type: ignore[attr-defined]
+        return names
+
+
+def _weighted(scores: ClusterScores, weight: float) -> ClusterScores:
+    return ClusterScores(
+        weight * scores.right_of_predicted, weight * scores.n_predicted,
+        weight * scores.right_of_true, weight * scores.n_true,
+    )  # fmt: skip

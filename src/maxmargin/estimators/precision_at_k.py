@@ -1,0 +1,190 @@
+"""`PrecisionAtK`: ranks documents so that the k on top are relevant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from maxmargin._checked import positive_number, whole_number
+from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.estimators._callbacks import with_callbacks
+from maxmargin.estimators.latent import LatentEstimator
+from maxmargin.estimators.multiclass import MulticlassSVM
+from maxmargin.metrics.ranking import precision_at_k, rows_by_query
+from maxmargin.problem import Problem
+from maxmargin.structures.base import Structure
+from maxmargin.structures.precision_at_k import TopK, TopKExamples
+
+
+class PrecisionAtK(LatentEstimator):
+    """Learns scores w·x of documents that put relevant ones among the k on top (Yu and Joachims 2009, 5.3).
+
+    Which k documents of a query stand on top is latent: labels say which are relevant, not which come first.
+
+        ½‖w‖² + C Σ_q (max_ĥ [w·Ψ(x_q, ĥ) + Δ(y_q, ĥ)] − max_{h: relevant first} w·Ψ(x_q, h)),    Ψ = (1/k) Σ_{j∈h} x_j
+
+    The loss Δ is what is missing of the precision among the k that could be had. Training begins with a classifier of
+    relevant against other documents, every query with the same weight, as in the paper: its scores say which relevant
+    documents come first. What is learnt depends on this start.
+
+    Features should be comparable between queries (LETOR's are scaled to [0, 1] query by query).
+
+    Parameters
+    ----------
+    k : how many documents are shown.
+    C : trade-off; losses lie between 0 and 1 for each query.
+    start : ``"classifier"``, or weights (d,) to begin with.
+    start_C : trade-off of the classifier, for each query: its documents share it out.
+    drop_empty : leave queries out that have no relevant document, instead of calling them an error.
+    bound, max_outer, slack, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks :
+        as in `LatentStructuralSVM`.
+
+    Attributes
+    ----------
+    coef_ : weights (d,).
+    start_coef_ : the weights it began with, as they are: those of the classifier, or those given.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> X = np.array([[1.0, 0.2], [0.8, 0.9], [0.1, 0.4], [0.9, 0.5], [0.2, 0.3], [0.4, 0.8]])
+    >>> queries = ["q1", "q1", "q1", "q2", "q2", "q2"]
+    >>> ranker = mm.PrecisionAtK(k=1, C=10.0).fit(X, [1, 0, 0, 1, 0, 0], groups=queries)
+    >>> ranker.score(X, [1, 0, 0, 1, 0, 0], groups=queries)
+    1.0
+    """
+
+    n_restarts: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        *,
+        k: int = 10,
+        C: float = 1.0,
+        start: Any = "classifier",
+        start_C: float = 1.0,
+        drop_empty: bool = False,
+        bound: str = "margin",
+        max_outer: int = 100,
+        slack: str = "linear",
+        solver: Any = "auto",
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callbacks: Sequence[Any] | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
+    ) -> None:
+        self.k, self.C, self.start, self.start_C, self.drop_empty = k, C, start, start_C, drop_empty
+        self.bound, self.max_outer, self.slack, self.solver, self.tol = bound, max_outer, slack, solver, tol
+        self.max_iter, self.max_seconds, self.n_jobs, self.random_state = max_iter, max_seconds, n_jobs, random_state
+        self.warm_start, self.verbose, self.callbacks = warm_start, verbose, callbacks
+        self.checkpoint, self.checkpoint_every = checkpoint, checkpoint_every
+
+    # ------------------------------------------------------------------ fit
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        whole_number(self.k, "k")
+        positive_number(self.start_C, "start_C")
+        if isinstance(self.start, str) and self.start != "classifier":
+            raise ValueError(f"start must be 'classifier' or weights, found {self.start!r}")
+
+    def _make_structure(self) -> Structure:
+        return TopK(k=self.k)
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, groups: Any = None) -> PrecisionAtK:
+        """Learn from documents.
+
+        Parameters
+        ----------
+        X : rows (n, d), dense or sparse, one for each document and query.
+        y : relevance of each row; above 0 means relevant.
+        groups : the query of each row, by any hashable names; rows of a query need not stand together.
+        """
+        self._check_parameters()
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        queries = self._kept_queries(y, groups)
+        return self._fit([X[rows] for rows in queries], [y[rows] for rows in queries], None)
+
+    def _kept_queries(self, y: FloatArray, groups: Any) -> list[IntArray]:
+        """The rows of each query that has a relevant document."""
+        names, members = rows_by_query(_checked_groups(groups, len(y)))
+        kept = [rows for rows in members if (y[rows] > 0).any()]
+        if not kept:
+            raise ValueError("no document is relevant: expected labels above 0 in y")
+        if len(kept) < len(members) and not self.drop_empty:
+            empty = [name for name, rows in zip(names, members, strict=True) if not (y[rows] > 0).any()]
+            raise ValueError(
+                f"query {empty[0]!r} has no relevant document (no label above 0), so there is nothing to put on top; "
+                f"leave its rows out, or set drop_empty=True to leave out all such queries ({len(empty)} here)"
+            )
+        return kept
+
+    def _first_weights(self, problem: Problem, restart: int) -> FloatArray | None:
+        examples: Any = problem.examples
+        self.start_coef_ = self._classifier(examples) if isinstance(self.start, str) else self._given(examples.dim)
+        return self.start_coef_
+
+    def _given(self, dim: int) -> FloatArray:
+        weights = np.array(self.start, float)
+        if weights.shape != (dim,) or not np.isfinite(weights).all():
+            raise ValueError(f"start must be {dim} finite weights, one for each feature, found shape {weights.shape}")
+        return weights
+
+    def _classifier(self, examples: TopKExamples) -> FloatArray:
+        """Weights that tell relevant documents from others; a document of a query of n has weight 1/n."""
+        relevant = examples.relevance > 0
+        if relevant.all():
+            return np.zeros(examples.dim)
+        sizes = np.diff(examples.offsets)
+        rows = sp.csr_array(
+            (examples.rows.data, examples.rows.indices, examples.rows.indptr), (len(relevant), examples.dim)
+        )
+        classifier = MulticlassSVM(C=self.start_C, tol=self.tol, n_jobs=self.n_jobs)
+        classifier.fit(rows, relevant, sample_weight=np.repeat(1.0 / sizes, sizes))
+        return classifier.coef_[1] - classifier.coef_[0]
+
+    # ------------------------------------------------------------------ use
+
+    def predict(self, X: Any) -> FloatArray:
+        """The score of each row: among the documents of a query, those of the highest scores come first."""
+        check_is_fitted(self, "coef_")
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return np.asarray(X @ self.coef_)
+
+    def score(self, X: Any, y: Any, groups: Any = None) -> float:
+        """Precision among the k on top, as a mean over queries (`maxmargin.metrics.precision_at_k`)."""
+        scores = self.predict(X)
+        return precision_at_k(column_or_1d(y), scores, _checked_groups(groups, len(scores)), self.k)
+
+    @property
+    def feature_names_out(self) -> AnyArray:
+        check_is_fitted(self, "coef_")
+        return np.asarray(getattr(self, "feature_names_in_", self.structure_.feature_names()), object)  # type: ignore[attr-defined]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def _checked_groups(groups: Any, n: int) -> Any:
+    """The query of each of n rows, or a sentence."""
+    if groups is None:
+        raise ValueError("groups= must say to which query each row belongs")
+    groups = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
+    if len(groups) != n:
+        raise ValueError(f"X has {n} rows but groups has {len(groups)}")
+    return groups

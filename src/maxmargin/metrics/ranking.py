@@ -1,0 +1,45 @@
+"""How good a ranking of documents is, query by query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from maxmargin._checked import whole_number
+from maxmargin._types import FloatArray, IntArray
+
+
+def precision_at_k(y: Any, scores: Any, groups: Any, k: int = 10) -> float:
+    """The share of relevant documents among the k of best score, as a mean over the queries.
+
+    Of equal scores the earlier document counts as better. A query with fewer than k documents is divided by k too, as
+    in LETOR's evaluation, and one without a relevant document counts as 0.
+
+    Parameters
+    ----------
+    y : relevance of each document; above 0 means relevant.
+    scores : of each document.
+    groups : the query of each document.
+
+    >>> precision_at_k([1, 0, 1, 0], [0.9, 0.2, 0.1, 0.5], ["a", "a", "b", "b"], k=1)
+    0.5
+    """
+    k, scores = whole_number(k, "k"), np.asarray(scores, float)
+    relevant = np.asarray(y) > 0
+    if not relevant.shape == scores.shape == (len(groups),):
+        raise ValueError(f"{relevant.shape} relevance labels, {scores.shape} scores and {len(groups)} groups differ")
+    _, members = rows_by_query(groups)
+    shares: FloatArray = np.array(
+        [relevant[rows[np.argsort(-scores[rows], kind="stable")[:k]]].sum() for rows in members]
+    )
+    return float(shares.mean() / k)
+
+
+def rows_by_query(groups: Iterable[Any]) -> tuple[list[Any], list[IntArray]]:
+    """The queries in the order in which they first come, and the rows of each."""
+    members: dict[Any, list[int]] = {}
+    for row, query in enumerate(groups.tolist() if isinstance(groups, np.ndarray) else groups):
+        members.setdefault(query, []).append(row)
+    return list(members), [np.array(rows, np.int64) for rows in members.values()]
