@@ -249,6 +249,7 @@ def insert_planes(
                         base, used, 0, ridge[i], alpha, value, start, stop, age, score, index, entry, w
                     )
                     operations += n
+                    s = losses[i] - sparse_dot(indices, values, p, q_end, w) - ridge[i] * mass
                 slot_k = base + k
                 for q in range(code_offsets[i], code_offsets[i + 1]):
                     index[end], entry[end] = np.uint32(codes[q]), 0.0
@@ -265,7 +266,7 @@ def insert_planes(
                     operations += stop[t] - start[t]
                 for q in range(p, q_end):
                     scratch[indices[q]] = 0.0
-                score[k] = losses[i] - sparse_dot(indices, values, p, q_end, w) - ridge[i] * mass
+                score[k] = s
                 high, low, best = 0.0, 1e300, 0
                 if alpha[base] > 0.0:
                     low = 0.0
