@@ -92,7 +92,8 @@ def _narrow(
     before = np.fmax(b.rise[active] + scale * b.loss[active], b.rise_to[active] + scale * b.loss_to[active])
     no_gain = rises + scale * losses <= before + _RELATIVE * (1.0 + np.abs(before))
     edge = b.bracketed(active) & no_gain
-    more = bound.exchange_rate(rises, losses) > scale
+    rates = bound.exchange_rate(rises, losses)
+    more = rates > scale
     for part, ends in (
         (more & ~edge, (b.rise, b.loss, b.scale)),
         (~more & ~edge, (b.rise_to, b.loss_to, b.scale_to)),
@@ -101,11 +102,15 @@ def _narrow(
             end[active[part]] = found[part]
     b.closed[active[edge | (b.loss_to[active] <= b.loss[active])]] = True
 
-    active = active[~b.closed[active]]
+    asked, active = active, active[~b.closed[active]]
     bracketed = b.bracketed(active)
     open_ended, right = active[~bracketed], active[bracketed]
     exhausted = scales[open_ended] >= _LARGEST_SCALE
-    scales[open_ended[~exhausted]] *= _GALLOP
+    # With more loss the rate falls, so the best corner is not beyond the scale that is the rate at this one.
+    jump = np.full(len(b.loss), np.inf)
+    jump[asked] = rates
+    further = open_ended[~exhausted]
+    scales[further] = np.where(np.isfinite(jump[further]), jump[further], _GALLOP * scales[further])
     # Below 0 where the corner with more loss is above the truth: then the corner of greatest rise is asked for.
     scales[right] = np.maximum((b.rise[right] - b.rise_to[right]) / (b.loss_to[right] - b.loss[right]), 0.0)
     return np.concatenate([open_ended[~exhausted], right])
