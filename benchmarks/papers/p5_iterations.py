@@ -1,9 +1,9 @@
 """Paper 5, figure 3: steps of the concave-convex procedure against C, for its three applications.
 
 Motif: yeast origins, l = 11, one run from the best word, three of ten folds left out in turn. Coreference: three times
-ten of GUM's training documents, r = 1. Precision@5: the five training sets of OHSUMED. Means over these sets. A run ends
-when the objective falls by less than a share of itself in a step: 0.001, for coreference 0.01 (the paper: by less than
-0.001, for coreference 0.05, not relative). A step also counts where the inner problem is only solved more closely.
+ten of GUM's training documents, r = 1. Precision@5: the five training sets of OHSUMED. Means over these sets. A run
+ends when the objective falls by less than a share of itself in a step: 0.001, for coreference 0.01 (the paper: by less
+than 0.001, for coreference 0.05, not relative). A step also counts where the inner problem is only solved more closely.
 """
 
 from __future__ import annotations
@@ -49,9 +49,10 @@ def coreference() -> Iterator[tuple[Any, Any]]:
 def precision() -> Iterator[tuple[Any, Any]]:
     for fold in range(1, 6):
         X, relevance, groups = mm.datasets.load_ohsumed(*mm.datasets.ohsumed_fold(fold)["train"])
+        data = X, (relevance > 0).astype(int), groups
         yield (
             lambda C: mm.PrecisionAtK(k=5, C=C, tol=1e-3, drop_empty=True, **common()),
-            lambda model, data=(X, (relevance > 0).astype(int), groups): model.fit(*data),
+            lambda model, data=data: model.fit(*data),
         )
 
 
@@ -108,8 +109,8 @@ def markdown(result: dict[str, Any]) -> str:
     every = [row["steps"] for by_C in result["tasks"].values() for rows in by_C.values() for row in rows]
     return (
         f"# Paper 5, figure 3: outer steps against C\n\n{__doc__.split(chr(10), 2)[2].strip()}\n\n"
-        f"![outer steps against C](p5_iterations.png)\n\n{table(['C', *result['tasks']], rows)}\n\nMean number of steps "
-        f"(seconds of a fit). Of {len(every)} runs {sum(n <= 50 for n in every)} needed at most 50 steps, the longest "
+        f"![outer steps against C](p5_iterations.png)\n\n{table(['C', *result['tasks']], rows)}\n\nMean number of "
+        f"steps (seconds of a fit). Of {len(every)} runs {sum(n <= 50 for n in every)} needed at most 50 steps, the longest "
         f"{max(every)}; the paper says that most runs finish within 50, and that the number grows mildly with C."
     )
 
