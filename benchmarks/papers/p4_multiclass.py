@@ -5,9 +5,9 @@ labels of all that were drawn are permuted; then C is chosen and accuracy is mea
 labels of test folds are shuffled too, and no classifier can be much better than the share of labels that are left as
 they were. Accuracy on the true labels of the same folds stands beside.
 
-Other than in the paper: 5 outer and 3 inner folds instead of 10 and 10, three values of C for each set, ten times apart,
-sought with a relative gap of 0.01 (the final fits have 0.001); of SHUTTLE's 58,000 rows 20,000 are drawn by class.
-Features are scaled to [−1, 1] by the training part, as in the versions of these sets that LIBSVM's site offers.
+Other than in the paper: 5 outer and 3 inner folds instead of 10 and 10, three values of C for each set, ten times
+apart, sought with a relative gap of 0.01 (the final fits have 0.001); of SHUTTLE's 58,000 rows 20,000 are drawn by
+class. Features are scaled to [−1, 1] by the training part, as in the versions of these sets that LIBSVM's site offers.
 """
 
 from __future__ import annotations

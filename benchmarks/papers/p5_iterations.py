@@ -110,8 +110,8 @@ def markdown(result: dict[str, Any]) -> str:
     return (
         f"# Paper 5, figure 3: outer steps against C\n\n{__doc__.split(chr(10), 2)[2].strip()}\n\n"
         f"![outer steps against C](p5_iterations.png)\n\n{table(['C', *result['tasks']], rows)}\n\nMean number of "
-        f"steps (seconds of a fit). Of {len(every)} runs {sum(n <= 50 for n in every)} needed at most 50 steps, the longest "
-        f"{max(every)}; the paper says that most runs finish within 50, and that the number grows mildly with C."
+        f"steps (seconds of a fit). Of {len(every)} runs {sum(n <= 50 for n in every)} needed at most 50 steps, the "
+        f"longest {max(every)}; the paper says that most finish within 50, and that the number grows mildly with C."
     )
 
 
