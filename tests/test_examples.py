@@ -131,3 +131,35 @@ def test_checkpoint_and_resume(run):
     assert "bit for bit: True" in out
     assert "its C is '1.0', here it is '2.0'" in out
     assert "other data: tagger.checkpoint belongs to another run: its data is" in out
+
+
+def test_label_noise(run, tmp_path):
+    out = run("label_noise")
+    rows = re.findall(r"^ +(\d+)% +([\d.]+) +([\d.]+) +\d+$", out, re.MULTILINE)
+    gains = {int(share): float(ramp) - float(convex) for share, convex, ramp in rows}
+    assert list(gains) == [0, 10, 20, 40]
+    assert gains[0] > -0.05
+    assert min(gains[10], gains[20], gains[40]) > 0.02
+    steps = re.findall(r"^ +(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +\d+$", out, re.MULTILINE)
+    objectives = [float(step[1]) for step in steps]
+    assert len(objectives) > 3
+    assert objectives == sorted(objectives, reverse=True)
+    for _, _, convex, bound, loss in steps:
+        assert float(loss) <= float(bound) <= float(convex)
+    for name in ("label_noise_steps.png", "label_noise_C.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_clustering(run):
+    out = run("clustering")
+    objectives = [float(value) for value in re.search(r"outer steps: (.*)", out)[1].split(", ")]
+    assert objectives == sorted(objectives, reverse=True)
+    assert len(objectives) > 2
+    latent, latent_items = numbers(out, r"latent forests .* F1 +([\d.]+) +B³ ([\d.]+)")
+    chains, chain_items = numbers(out, r"fixed chains .* F1 +([\d.]+) +B³ ([\d.]+)")
+    assert latent > chains > 90
+    assert latent_items > chain_items
+    recalls = [float(value) for value in re.findall(r"r = [\d.]+ .*recall +([\d.]+)", out)]
+    assert recalls == sorted(recalls, reverse=True)
+    assert len(set(recalls)) == 3
+    assert re.search(r"strongest link .* joins stars \d+ and \d+, with a score of \d", out)

@@ -5,8 +5,9 @@ labels of all that were drawn are permuted; then C is chosen and accuracy is mea
 labels of test folds are shuffled too, and no classifier can be much better than the share of labels that are left as
 they were. Accuracy on the true labels of the same folds stands beside.
 
-Other than in the paper: 5 outer and 3 inner folds instead of 10 and 10, four values of C for each set, ten times apart.
-Features are scaled to [−1, 1] by the training part, as in the versions of these sets that LIBSVM's site offers.
+Other than in the paper: 5 outer and 3 inner folds instead of 10 and 10, three values of C for each set, ten times
+apart, sought with a relative gap of 0.01 (the final fits have 0.001); of SHUTTLE's 58,000 rows 20,000 are drawn by
+class. Features are scaled to [−1, 1] by the training part, as in the versions of these sets that LIBSVM's site offers.
 """
 
 from __future__ import annotations
@@ -28,13 +29,17 @@ from maxmargin.datasets.real import data_folder
 
 #: The values of C for each set.
 GRIDS = {
-    "dna": (0.0001, 0.001, 0.01, 0.1),
-    "letter": (0.1, 1.0, 10.0, 100.0),
-    "satimage": (0.1, 1.0, 10.0, 100.0),
-    "segment": (1.0, 10.0, 100.0, 1000.0),
-    "shuttle": (1.0, 10.0, 100.0, 1000.0),
-    "usps": (0.0001, 0.001, 0.01, 0.1),
+    "dna": (0.001, 0.01, 0.1),
+    "letter": (1.0, 10.0, 100.0),
+    "satimage": (1.0, 10.0, 100.0),
+    "segment": (10.0, 100.0, 1000.0),
+    "shuttle": (10.0, 100.0, 1000.0),
+    "usps": (0.001, 0.01, 0.1),
 }
+#: Rows drawn where a set has more.
+MOST_ROWS = 20_000
+#: Relative gaps: while C is sought, and after.
+SEARCH_TOL, TOL = 1e-2, 1e-3
 NOISES = (0.0, 0.1, 0.2)
 BOUNDS = ("margin", "ramp")
 OUTER, INNER = 5, 3
@@ -55,16 +60,25 @@ def data(name: str) -> tuple[np.ndarray, np.ndarray]:
     parts = [load_svmlight_file(str(data_folder("statlog") / file)) for file in files]
     width = max(X.shape[1] for X, _ in parts)
     rows = [np.pad(X.toarray(), ((0, 0), (0, width - X.shape[1]))) for X, _ in parts]
-    return np.concatenate(rows), np.concatenate([y for _, y in parts]).astype(int)
+    X, y = np.concatenate(rows), np.concatenate([y for _, y in parts]).astype(int)
+    return drawn(X, y, MOST_ROWS) if len(y) > MOST_ROWS else (X, y)
+
+
+def drawn(X: np.ndarray, y: np.ndarray, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """About n rows, the same share of every class but at least 10."""
+    rng, share = np.random.default_rng(0), n / len(y)
+    kept = [rng.permutation(np.flatnonzero(y == k))[: max(round(share * (y == k).sum()), 10)] for k in np.unique(y)]
+    rows = np.sort(np.concatenate(kept))
+    return X[rows], y[rows]
 
 
 def shuffled(y: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
     """Labels of which this share of each class has been permuted; the sizes of the classes stay."""
-    drawn = np.concatenate(
+    chosen = np.concatenate(
         [rng.permutation(np.flatnonzero(y == k))[: round(share * (y == k).sum())] for k in np.unique(y)]
     )
     noisy = y.copy()
-    noisy[drawn] = y[rng.permutation(drawn)]
+    noisy[chosen] = y[rng.permutation(chosen)]
     return noisy
 
 
@@ -79,11 +93,11 @@ def fold(bound: str, grid: tuple[float, ...], X: np.ndarray, y: np.ndarray, test
     """One outer fold: C by cross-validation on its training part, then accuracy on its test part."""
     test_X, noisy, true = test
     inner = StratifiedKFold(INNER, shuffle=True, random_state=1)
-    model = mm.MulticlassSVM(bound=bound, classes=np.unique(y).tolist(), n_jobs=1)
+    model = mm.MulticlassSVM(bound=bound, classes=np.unique(y).tolist(), tol=SEARCH_TOL, n_jobs=1)
     began = time.process_time()
-    search = GridSearchCV(model, {"C": list(grid)}, cv=inner).fit(X, y)
-    predicted = search.predict(test_X)
-    best = search.best_estimator_
+    search = GridSearchCV(model, {"C": list(grid)}, cv=inner, refit=False).fit(X, y)
+    best = model.set_params(tol=TOL, **search.best_params_).fit(X, y)
+    predicted = best.predict(test_X)
     return {
         "C": search.best_params_["C"],
         "accuracy": 100.0 * float((predicted == noisy).mean()),
