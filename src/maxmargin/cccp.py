@@ -96,9 +96,12 @@ class ConcaveConvex:
         present = problem.references
         assert present is not None
         found = problem.references_at(w, self.latent)
+        if not self.latent:  # for margin re-scaling β's greatest is the prediction
+            margin = problem.bound.rescaling == "margin"
+            self._losses = found.values if margin else problem.prediction_losses(w)
         gain = found.rises(w) - present.rises(w)
         sizes = INEXACT * (1.0 + np.abs(found.rises(w)))
-        self._watch(np.flatnonzero(gain < -sizes), "complete" if self.latent else "argmax")
+        self._watch(problem.positions[gain < -sizes], "complete" if self.latent else "argmax")
         take = (gain > 1e-3 * sizes) & (found.keys != present.keys)
         return present.replaced(found, take, problem.scratch), take
 
@@ -125,7 +128,7 @@ class ConcaveConvex:
                 "objective": regulariser + bound,
                 "convex": convex / total,
                 "bound": bound / total,
-                "loss": np.nan if self.latent else float(budgets @ found.values) / total,
+                "loss": np.nan if self.latent else float(budgets @ self._losses) / total,
                 "inner_gap": state.certificate(problem).gap,
                 "changes": changes,
                 "oracle_calls": problem.oracle_calls,

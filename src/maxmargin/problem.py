@@ -30,6 +30,7 @@ class Problem:
     hinges : b − w·a, at least 0.
     upper_hinges : proven upper bounds of the hinges; the same array where the argmax is exact.
     keys : hash of the output; 0 is the truth.
+    positions : where the user has each example, for messages.
     oracle_calls : loss-augmented argmaxes so far.
     """
 
@@ -45,6 +46,7 @@ class Problem:
         self.upper_hinges = np.zeros(n) if self.searches else self.hinges
         self.oracle_calls = 0
         self.references: References | None = None
+        self.positions: IntArray = self.everyone  # where the user has each example
         self._keys = np.zeros(n, np.int64)  # with references
         self._scratch = np.zeros(0)
 
@@ -176,6 +178,13 @@ class Problem:
         else:
             self._argmax(w, everyone, replace(self.bound, valued=False), answers)
         return self._as_references(answers)
+
+    def prediction_losses(self, w: FloatArray) -> FloatArray:
+        """Δ(y_i, argmax) of every example."""
+        answers = self._empty_answers()
+        self.examples.begin(self.everyone)
+        self._decode_scaled(w, self.everyone, np.zeros(self.n_examples), answers)
+        return answers.losses
 
     def first_references(self, rng: np.random.Generator) -> References:
         """The completions that a latent structure begins with."""

@@ -207,20 +207,12 @@ def test_the_objective_falls_and_is_the_formulas(name, bound, solver):
         assert history[-1]["inner_gap"] == state.certificate(problem).gap
 
 
-OF_REFERENCES = pytest.mark.xfail(
-    strict=True, reason="history_ has the loss of ỹ = argmax β, which is not the prediction where Γ is not constant"
-)
-
-
 @pytest.mark.parametrize(
     ("name", "bound"),
     [
         *((name, "ramp") for name in DATA),
         ("chain zero-one", "ramp-slack"),
-        *(
-            pytest.param(name, "ramp-slack", marks=OF_REFERENCES)
-            for name in ("multiclass", "own", "own with every argmax")
-        ),
+        *((name, "ramp-slack") for name in ("multiclass", "own", "own with every argmax")),
     ],
 )
 def test_the_loss_in_the_history_is_that_of_predictions(name, bound):

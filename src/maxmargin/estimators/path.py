@@ -47,6 +47,7 @@ def regularization_path(
             model._check_parameters()
             model._inherit(first)
             problem = model._problem(examples, weights, engine)
+            problem.positions = positions
             run = model._run(callback_list(model.callbacks))
             begin = None if state is None else run.solver.adapt(problem, state, run.seed)
             state = model._train(problem, run, state=begin)

@@ -97,6 +97,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         callbacks = FitCallbacks(self, X, Y, structure)
         with Local(self.n_jobs) as engine, told_by_position(positions):
             problem = self._problem(examples, weights, engine)
+            problem.positions = positions
             run = self._run(callbacks)
             state = self._train(problem, run, start=self._warm_weights(problem.dim), resume=resume)
         self._finish(problem, run, state, structure, positions)

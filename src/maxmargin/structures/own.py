@@ -124,17 +124,20 @@ class OwnExamples(Examples):
         w, outputs = _read_only(np.zeros(self.size)), []
         try:
             for x, y in zip(self.X, self.Y, strict=True):
-                before = deepcopy(y)
-                outputs.append(completed(y, self.structure.complete(w, x, y)))  # type: ignore[attr-defined]
-                if not same(before, y):
-                    raise ValueError("it changed y itself, which must stay as it is")
+                outputs.append(self._completed(w, x, y))
         except Exception as error:
             raise _named(error, len(outputs), "complete") from error
         return outputs
 
+    def _completed(self, w: FloatArray, x: Any, y: Any, _: Any = None) -> tuple[Any, Any]:
+        before = deepcopy(y)
+        output = completed(y, self.structure.complete(w, x, y))  # type: ignore[attr-defined]
+        if not same(before, y):
+            raise ValueError("it changed y itself, which must stay as it is")
+        return output
+
     def complete(self, w: FloatArray, ids: IntArray, answers: Answers) -> None:
-        complete = self.structure.complete  # type: ignore[attr-defined]
-        self._answer(w, ids, "complete", [None] * len(ids), answers, lambda w, x, y, _: completed(y, complete(w, x, y)))
+        self._answer(w, ids, "complete", [None] * len(ids), answers, self._completed)
 
     def initial_completion(self, rng: np.random.Generator, answers: Answers) -> None:
         first = getattr(self.structure, "initial_completion", None)
