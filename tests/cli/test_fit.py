@@ -171,3 +171,14 @@ def test_constraints(wanted, Y, scheme, note):
 def test_chosen_constraints_reach_the_model(run, files):
     assert run("fit", "tagger", "train.conll", "-o", "m.mm", "-q", "--constraints", "none").code == 0
     assert mm.load("m.mm").constraints is None
+
+
+@pytest.mark.parametrize("bound", ["ramp", "ramp-slack"])
+def test_a_ramp_in_outer_steps(run, files, bound):
+    pytest.importorskip("matplotlib")
+    result = run("fit", "multiclass", "train.svm", "-o", "ramp.mm", "--bound", bound)
+    assert result.code == 0, result.err
+    assert "; outer step " in result.err
+    result = run("inspect", "ramp.mm", "--plot", "steps.png")
+    assert result.code == 0, result.err
+    assert (files / "steps.png").stat().st_size > 1000

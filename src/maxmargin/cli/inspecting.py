@@ -147,10 +147,12 @@ def _draw(model: Any, kind: Picture, path: str) -> None:
     except ImportError:
         raise ImportError("--plot needs matplotlib: pip install 'maxmargin[plot]'") from None
     matplotlib.use("agg")
+    from maxmargin.plots.bounds import BoundDisplay
     from maxmargin.plots.convergence import ConvergenceDisplay
     from maxmargin.plots.transitions import TransitionDisplay
 
-    display: Any = ConvergenceDisplay if kind is Picture.convergence else TransitionDisplay
+    steps: Any = BoundDisplay if model.certificate_.outer_steps else ConvergenceDisplay
+    display: Any = steps if kind is Picture.convergence else TransitionDisplay
     figure = display.from_estimator(model).figure_
     picture, ending = io.BytesIO(), path.rpartition(".")[2] if "." in path else "png"
     figure.savefig(picture, format=ending, dpi=150)

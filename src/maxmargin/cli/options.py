@@ -36,6 +36,8 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but erro
 class BoundName(StrEnum):
     margin = "margin"
     slack = "slack"
+    ramp = "ramp"
+    ramp_slack = "ramp-slack"
 
 
 class SlackName(StrEnum):
@@ -43,7 +45,12 @@ class SlackName(StrEnum):
     quadratic = "quadratic"
 
 
-BoundOption = Annotated[BoundName, typer.Option("--bound", metavar="NAME", help="margin or slack (re-scaling).")]
+BoundOption = Annotated[
+    BoundName,
+    typer.Option(
+        "--bound", metavar="NAME", help="margin or slack (re-scaling), ramp or ramp-slack (for noisy labels)."
+    ),
+]
 SlackOption = Annotated[SlackName, typer.Option("--slack", metavar="NAME", help="linear or quadratic.")]
 
 

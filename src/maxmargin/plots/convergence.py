@@ -31,6 +31,11 @@ class ConvergenceDisplay:
         """Plot a fitted estimator over ``"seconds"``, ``"oracle_calls"`` or ``"iteration"``."""
         if not hasattr(estimator, "history_"):
             raise ValueError(f"{type(estimator).__name__} is not fitted: it has no history_ to plot")
+        if estimator.history_ and "primal" not in estimator.history_[0]:
+            raise ValueError(
+                f"{type(estimator).__name__} was fitted in outer steps, by a bound that is not convex; "
+                f"BoundDisplay.from_estimator draws them"
+            )
         if not estimator.history_ and estimator.n_iter_ > 0:
             raise ValueError(
                 f"history_ is empty: the fit was resumed after {estimator.n_iter_} steps and had none left to do; a "
