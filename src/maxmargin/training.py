@@ -6,15 +6,14 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from maxmargin._types import FloatArray
 from maxmargin.certificate import Certificate
 from maxmargin.checkpoint import load_checkpoint, save_checkpoint
+from maxmargin.engines.local import one_blas_thread
 from maxmargin.memory import check_memory
 from maxmargin.problem import Problem
 from maxmargin.progress import ProgressLine
@@ -38,12 +37,6 @@ class Step:
 
 
 Callback = Callable[[Step], Any]
-
-
-@cache
-def _blas() -> ThreadpoolController:
-    """The libraries with threads of their own; looking for them takes longer than a small fit."""
-    return ThreadpoolController()
 
 
 @dataclass
@@ -72,7 +65,7 @@ class Run:
         """Train; the state at the end comes back."""
         self.solver.check(problem)
         check_memory(self.solver.planned_bytes(problem), f"training {problem.dim} weights")
-        with _blas().limit(limits=1, user_api="blas"):  # our own threads split the work, so that sums do not vary
+        with one_blas_thread():
             if state is None:
                 state = self.solver.init(problem, self.seed, start)
             if resume is not None:

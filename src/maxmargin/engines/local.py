@@ -5,8 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from functools import cache
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
 
 from maxmargin._types import IntArray
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """The libraries with threads of their own; looking for them takes longer than a small fit."""
+    return ThreadpoolController()
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """Our own threads split the work, so that sums do not vary and `n_jobs` means what it says."""
+    return _libraries().limit(limits=1, user_api="blas")
 
 
 class Local:

@@ -20,6 +20,7 @@ from maxmargin.bounds import Bound
 from maxmargin.bounds.references import References
 from maxmargin.cccp import ConcaveConvex, InexactArgmaxWarning
 from maxmargin.engines import Local
+from maxmargin.engines.local import one_blas_thread
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators._html import CertificateInNotebooks
 from maxmargin.estimators._input import (
@@ -243,7 +244,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         examples, w = self.structure_.encode(X), self._flat_weights()
         answers = Answers.empty(examples.n_examples, int(examples.code_offsets[-1]))
         zeros = np.zeros(examples.n_examples)
-        with Local(self.n_jobs) as engine:
+        with Local(self.n_jobs) as engine, one_blas_thread():
             engine.map(
                 lambda ids, chunk: examples.decode(w, ids, zeros[chunk], answers), np.arange(examples.n_examples)
             )
