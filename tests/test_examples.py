@@ -163,3 +163,32 @@ def test_clustering(run):
     assert recalls == sorted(recalls, reverse=True)
     assert len(set(recalls)) == 3
     assert re.search(r"strongest link .* joins stars \d+ and \d+, with a score of \d", out)
+
+
+def test_motifs(run, tmp_path):
+    out = run("motifs")
+    rows = re.findall(r"^(words|random) +(\d+) +([\d.]+) +([\d.]+) +([\d.]+)$", out, re.MULTILINE)
+    assert [row[:2] for row in rows] == [("words", "1"), ("words", "3"), ("random", "3")]
+    objectives, errors = [float(row[2]) for row in rows], [float(row[4]) for row in rows]
+    assert objectives[1] <= objectives[0]
+    assert errors[1] < 0.15 < errors[2]
+    planted, reverse, found = re.search(r"planted (\w+) or (\w+), found (\w+)", out).groups()
+    assert found in (planted, reverse)
+    (right,) = numbers(out, r"motif, (\d+)% have it found at its very place")
+    assert right > 85
+    (accuracy,) = numbers(out, r"5-fold cross-validation: ([\d.]+)")
+    assert accuracy > 0.8
+    assert (tmp_path / "motifs.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_precision_at_k(run):
+    out = run("precision_at_k")
+    rows = re.findall(r"^ *(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +\d+$", out, re.MULTILINE)
+    assert [int(row[0]) for row in rows] == [1, 3, 5, 10]
+    gains = [float(ours) - float(classifier) for _, _, classifier, ours in rows]
+    assert gains[0] > 0.04
+    assert min(gains) > -0.01
+    assert all(float(random) < 0.4 < float(classifier) for _, random, classifier, _ in rows)
+    (score,) = numbers(out, r"precision@5 there ([\d.]+)")
+    assert score > 0.6
+    assert "query 'query 7' has no relevant document" in out

@@ -29,6 +29,17 @@ def test_yeast_ars_is_as_its_readme_tells():
     assert set("".join(data.sequences)) == set("ACGT")
     assert sum(bool(sites) for sites in data.consensus) == 191
     assert all(not sites for sites, label in zip(data.consensus, data.labels, strict=True) if label == -1)
+    assert (data.putative.sum(), data.telomeric.sum()) == (53, 19)
+    assert (data.labels[data.putative | data.telomeric] == 1).all()
+
+
+@needs_data
+def test_the_background_can_be_had_without_the_negatives():
+    data = load_yeast_ars()
+    negatives = [x for x, label in zip(data.sequences, data.labels, strict=True) if label == -1]
+    background = data.background_without(negatives)
+    assert 5982 - 400 < len(background) < 5982 - 300
+    assert not any(x in text for x in negatives[:20] for text in background)
 
 
 @needs_data

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from maxmargin._types import IntArray
 from maxmargin.datasets.real import data_folder
@@ -32,7 +34,9 @@ class YeastARS:
     labels : +1 where the sequence is an annotated origin, −1 for windows of intergenic regions (not tested).
     folds : 0 to 9, stratified by label.
     consensus : the annotated consensus sites of each sequence: one or more for about half of the positives.
-    background : intergenic sequences away from origins; the negatives are windows of some of them.
+    putative, telomeric : which origins are described as putative, and which lie at telomeres, where sequences repeat.
+    background : intergenic sequences away from origins. The negatives are windows of some of them: leave those out
+        where a classifier trains on the background and is tested on negatives (`background_without`).
     """
 
     names: list[str]
@@ -40,7 +44,13 @@ class YeastARS:
     labels: IntArray
     folds: IntArray
     consensus: list[list[ConsensusSite]]
+    putative: NDArray[np.bool_]
+    telomeric: NDArray[np.bool_]
     background: list[str]
+
+    def background_without(self, sequences: Sequence[str]) -> list[str]:
+        """The background without what holds one of these sequences."""
+        return [x for x in self.background if not any(part in x for part in sequences)]
 
 
 def load_yeast_ars() -> YeastARS:
@@ -53,6 +63,8 @@ def load_yeast_ars() -> YeastARS:
         labels=np.array([int(row["label"]) for row in rows]),
         folds=np.array([int(row["fold"]) for row in rows]),
         consensus=[_sites(row["acs_1based"]) for row in rows],
+        putative=np.array([row["confidence"] == "putative" for row in rows]),
+        telomeric=np.array([row["telomeric"] == "1" for row in rows]),
         background=[row["sequence"] for row in _rows(folder / "intergenic_background.tsv.gz")],
     )
 

@@ -62,15 +62,18 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
 
     Examples
     --------
+    >>> import numpy as np
     >>> import maxmargin as mm
-    >>> sequences = ["ACGTTTGAACA", "TTTGAACCGTA", "GGATTTGAATC", "ACGATCGTACA", "CCATGCAGGTA", "GGATCCATATC"]
-    >>> finder = mm.MotifFinder(length=6, background_order=0, C=1.0).fit(sequences, [1, 1, 1, 0, 0, 0])
+    >>> rng = np.random.default_rng(0)
+    >>> without = ["".join(rng.choice(list("ACGT"), 20)) for _ in range(30)]
+    >>> holding = [x[:h] + "TTGACC" + x[h + 6 :] for x, h in zip(without, rng.integers(0, 15, 30))]
+    >>> finder = mm.MotifFinder(length=6, background_order=0).fit(without + holding, [0] * 30 + [1] * 30)
     >>> finder.consensus_
-    'TTTGAA'
-    >>> finder.predict(["CCTTTGAAGC", "CCGATTACGC"])
+    'TTGACC'
+    >>> finder.predict(["ACATTGACCGA", "ACAGGTCTAGA"])
     array([1, 0])
-    >>> finder.sites(["CCTTTGAAGC"])
-    [MotifSite(label=1, position=2, strand='+')]
+    >>> finder.sites(["ACATTGACCGA"])
+    [MotifSite(label=1, position=3, strand='+')]
     """
 
     def __init__(

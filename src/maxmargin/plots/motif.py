@@ -169,7 +169,7 @@ class MotifDisplay:
         ax.set_xlabel("position in the sequence")
         ax.set_ylabel("sequence")
         if ax.get_legend_handles_labels()[0]:
-            ax.legend(frameon=False, loc="lower right")
+            ax.legend(frameon=False, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
 
     @staticmethod
     def _bars(ax: Any, spans: list[tuple[int, int, int]], colour: str, thick: float, label: str) -> None:
