@@ -14,6 +14,7 @@ hard margin SVM₀.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -44,12 +45,15 @@ class NSlackState(ComposedState):
 
     _parts: ClassVar[tuple[str, ...]] = ("sets",)
     _saved: ClassVar[tuple[str, ...]] = ("violated",)
-    _counters: ClassVar[tuple[str, ...]] = ("clock", "restricted_gap", "first_budget", "largest")
+    _counters: ClassVar[tuple[str, ...]] = (
+        "clock", "restricted_gap", "first_budget", "largest", "marked_gap", "marked_at",
+    )  # fmt: skip
 
     def __init__(self, problem: Problem, seed: int, start: FloatArray | None) -> None:
         super().__init__(problem, seed, start)
         self.sets, self.violated = WorkingSets(problem, NO_LIMIT), problem.everyone
         self.clock, self.restricted_gap, self.first_budget, self.largest = 0, 0.0, 0.0, 0.0
+        self.marked_gap, self.marked_at = np.inf, 0  # see NSlack.patience
 
     @property
     def n_constraints(self) -> int:
@@ -85,12 +89,14 @@ class NSlack(Solver):
     full_every : additions after which all of S is optimised; as published it would be 1.
     moves : moves of mass in one step on an S_i.
     quick_passes, most_passes : passes over S at most, during a pass over the examples and at its end.
-    most_rounds_together, most_cuts : where these passes are not enough, S is solved for all examples together (see
-        `together`), so many times at most, with so many aggregate planes.
+    rounds_together, most_cuts, far, patience : where these passes are not enough and the relative gap is still above
+        `far`, or has not fallen by a third in so many steps, S is solved for all examples together (see `together`), so
+        many times at most, with so many aggregate planes.
     inner_gap : share of the present gap to which S is optimised before the last passes.
     """
 
     name: ClassVar[str] = "nslack"
+    lowest: ClassVar[Mapping[str, int | float]] = {"rounds_together": 0}
     hard_margin: ClassVar[bool] = True
     stricter: ClassVar[str] = "lower the epsilon of NSlack"
 
@@ -100,7 +106,9 @@ class NSlack(Solver):
     moves: int = 10
     quick_passes: int = 5
     most_passes: int = 200
-    most_rounds_together: int = 3
+    rounds_together: int = 3
+    far: float = 0.1
+    patience: int = 8
     most_cuts: int = 100
     inner_gap: float = 0.1
 
@@ -166,10 +174,18 @@ class NSlack(Solver):
             self._pass(state, state.rng.permutation(n), skip_below, self.moves)
             if self._optimal(problem, state):
                 return
-        for _ in range(self.most_rounds_together if most_passes == self.most_passes else 0):
+        for _ in range(self.rounds_together if self._stuck(problem, state) and most_passes == self.most_passes else 0):
             self._optimise_together(problem, state)
             if self._optimal(problem, state):
                 return
+
+    def _stuck(self, problem: Problem, state: NSlackState) -> bool:
+        """Whether the gap is still large, or has not fallen by a third in `patience` steps of exact argmaxes."""
+        gap = state.best_primal - state.best_dual
+        if gap < 0.67 * state.marked_gap or not np.isfinite(gap):
+            state.marked_gap, state.marked_at = gap, state.clock
+        patient = problem.searches or state.clock - state.marked_at < self.patience
+        return gap > self.far * state.best_primal or not patient
 
     def _optimal(self, problem: Problem, state: NSlackState) -> bool:
         """Whether S is solved as well as needed; the weights move in a pass, so it is asked once more, at rest."""
