@@ -45,7 +45,7 @@ def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
         if psi.format == "csr":
             return psi.indices, psi.data, psi.shape[-1]
         psi = psi.tocoo()
-        return psi.coords[-1], psi.data, psi.shape[-1]
+        return psi.coords[-1] if psi.ndim == 1 else psi.col, psi.data, psi.shape[-1]
     dense = np.asarray(psi, float)
     if dense.ndim != 1:
         raise TypeError(f"joint_feature must be a vector, found an array of shape {dense.shape}")
