@@ -9,8 +9,8 @@ our model is. Precisions are means over five folds; the last column is the mean 
 
 This is the second run. The first had the same choices and no rows for two degrees and for the start from the ranking
 SVM, which were added because the ranking SVM had come out ahead; its test precisions were .606 .552 .524 .455 (initial
-weights), .633 .599 .573 .504 (ranking SVM), .643 .567 .558 .493 (latent). Between the two the library's solvers changed,
-and with them, within the tolerance, the classifiers. Before, one fold was looked at with other C (fold 1, 32 models).
+weights), .633 .599 .573 .504 (ranking SVM), .643 .567 .558 .493 (latent). Between the two the library's solvers
+changed, and with them, within the tolerance, the classifiers. Before, fold 1 was looked at with other C (32 models).
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
     C : trade-off. The default is from yeast's replication origins, where errors from 0.1 to 1 differ by less than the
         folds do; it was picked with those errors in view and not tested on other data. Choose it by cross-validation.
     start : ``"words"``: run r begins at the r-th of the words that tell the classes apart best (`motif_words`), which
-        finds a motif in yeast's replication origins. ``"random"``: at random positions, as the paper does; most such runs end
-        where no sequence has a motif, unless sequences are short and the motif is strong.
+        finds a motif in yeast's replication origins. ``"random"``: at random positions, as the paper does; there most
+        such runs end where no sequence has a motif. It takes short sequences and a strong motif.
     n_restarts : runs, of which the one with the best objective is kept. Five cover the neighbours of the best word: a
         run hardly ever moves a motif along the sequence, and the best word may be off its middle.
     tol : of the inner gap and the outer decrease, both relative. On parts of the yeast data 0.001 predicted no better
