@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 
 import numpy as np
@@ -504,3 +505,19 @@ def test_bit_for_bit_whatever_the_threads():
     X, Y = forest_data()
     first, second = (mm.LatentStructuralSVM(mm.Forest(), n_jobs=jobs).fit(X, Y).coef_ for jobs in (1, 2))
     np.testing.assert_array_equal(first, second)
+
+
+def test_max_seconds_is_for_all_restarts_together():
+    X, Y = bags(0)
+
+    class Slow(Bag):
+        def loss_augmented_argmax(self, w, x, y, scale=1.0):
+            time.sleep(0.001)
+            return super().loss_augmented_argmax(w, x, y, scale)
+
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = mm.LatentStructuralSVM(Slow(), C=10.0, tol=1e-9, n_restarts=500, max_seconds=0.2).fit(X, Y)
+    assert model.stop_reason_ == "max_seconds"
+    assert time.perf_counter() - began < 100 * 0.2  # 500 restarts would take as many times 0.2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -13,7 +14,7 @@ from maxmargin.bounds.references import References
 from maxmargin.cccp import ConcaveConvex
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.problem import Problem
-from maxmargin.solvers.base import State
+from maxmargin.solvers.base import Limits, State
 from maxmargin.structures.base import Examples, Structure
 from maxmargin.structures.own import OwnExamples
 from maxmargin.training import Run
@@ -55,11 +56,11 @@ class LatentEstimator(MaxMarginEstimator):
         if not problem.examples.latent:
             raise TypeError("the structure has no latent variables; it is one for StructuralSVM")
         given = start if state is None else state.best_w
-        rng, best, best_run = np.random.default_rng(run.seed), None, run
+        rng, best, best_run, began = np.random.default_rng(run.seed), None, run, time.perf_counter()
         for restart in range(self.n_restarts):
             start = self._first_weights(problem, restart) if restart or given is None else given
             this = run if restart == 0 else self._run(run.callbacks)
-            this.seed = run.seed + restart
+            this.seed, this.limits = run.seed + restart, self._limits_left(began)
             found = ConcaveConvex(this, self.bound == "margin", self.max_outer).go(
                 problem, self._references(problem, rng, start), start
             )
@@ -72,6 +73,13 @@ class LatentEstimator(MaxMarginEstimator):
         run.outer_steps, run.outer_decrease = best_run.outer_steps, best_run.outer_decrease
         assert best is not None
         return best
+
+    def _limits_left(self, began: float) -> Limits:
+        """Limits of a run, in which `max_seconds` counts from the first one on."""
+        if self.max_seconds is None:
+            return Limits(float(self.tol), self.max_iter)
+        left = float(self.max_seconds) - (time.perf_counter() - began)
+        return Limits(float(self.tol), self.max_iter, max(left, 1e-3))
 
     def _references(self, problem: Problem, rng: np.random.Generator, start: FloatArray | None) -> References:
         """The completions to begin with, also of a ramp: they agree with the truth, and the truth has an h as well."""

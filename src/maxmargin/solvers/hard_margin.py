@@ -62,7 +62,7 @@ def solve_exactly(problem: Problem, state: State, sets: WorkingSets) -> bool:
     used = np.unique(rows.indices)
     if rows.shape[0] == 0 or rows.shape[0] * len(used) > MOST_DENSE or min(rows.shape[0], len(used)) > MOST_ACTIVE:
         return False
-    length = float(np.sqrt(2.0 * state.best_dual)) or 1.0
+    length = float(np.sqrt(2.0 * state.best_dual)) if 0.0 < state.best_dual < np.inf else 1.0
     found = least_norm(rows[:, used].toarray(), values[asked], alpha[asked], length)
     if found is None:
         if feasible_direction(planes, values, problem.dim) is None:
