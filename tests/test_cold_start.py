@@ -1,4 +1,4 @@
-"""Cold start is a feature: what is imported when, and that a read-only cache breaks nothing."""
+"""Cold start is a feature: what is imported when, and what the cache of kernels can and cannot break."""
 
 import os
 import subprocess
@@ -74,6 +74,26 @@ def test_no_cache_directory_breaks_nothing(monkeypatch):
 
     assert _compile.kernel(double)(4) == 8
     assert calls == [True, False]
+
+
+def test_an_edit_of_what_a_kernel_calls_is_seen(tmp_path):
+    """Functions and constants of other files are compiled into a kernel: its cache is stale when they change."""
+    kernel = (
+        "from maxmargin._compile import kernel\n"
+        "from called import OFFSET, step\n\n\n"
+        "@kernel\ndef shifted(x):\n    return step(x) + OFFSET\n"
+    )
+    called = "from maxmargin._compile import inlined\n\nOFFSET = {}\n\n\n@inlined\ndef step(x):\n    return x {} 3\n"
+    (tmp_path / "calling.py").write_text(kernel)
+    use = "from calling import shifted; print(shifted(5), sum(shifted.stats.cache_hits.values()))"
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    printed = []
+    for offset, sign in [(0, "+"), (0, "+"), (0, "-"), (1, "-"), (1, "-")]:
+        (tmp_path / "called.py").write_text(called.format(offset, sign))
+        os.utime(tmp_path / "called.py", (0, 0))
+        out = run(use, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1")
+        printed.append(out.stdout.strip() or out.stderr)
+    assert printed == ["8 0", "8 1", "2 0", "3 0", "3 1"]
 
 
 @pytest.mark.parametrize("name", ["Nothing", "numpy"])
