@@ -139,7 +139,9 @@ def test_label_noise(run, tmp_path):
     gains = {int(share): float(ramp) - float(convex) for share, convex, ramp in rows}
     assert list(gains) == [0, 10, 20, 40]
     assert gains[0] > -0.05
-    assert min(gains[10], gains[20], gains[40]) > 0.02
+    noisy = gains[10], gains[20], gains[40]
+    assert min(noisy) > 0.0
+    assert max(noisy) > 0.1
     steps = re.findall(r"^ +(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +\d+$", out, re.MULTILINE)
     objectives = [float(step[1]) for step in steps]
     assert len(objectives) > 3

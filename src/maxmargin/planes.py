@@ -120,6 +120,15 @@ class Answers:
         )
 
 
+def gathered(starts: IntArray, stops: IntArray, indices: AnyArray, values: AnyArray) -> Planes:
+    """Row r: the entries starts[r] … stops[r] of these arrays."""
+    indptr = np.zeros(len(starts) + 1, np.int64)
+    np.cumsum(stops - starts, out=indptr[1:])
+    out = Planes(indptr, np.empty(indptr[-1], indices.dtype), np.empty(indptr[-1], values.dtype))
+    copy_spans(starts, indices, values, indptr, out.indices, out.values)
+    return out
+
+
 def spans(rows: IntArray, offsets: IntArray) -> IntArray:
     """Positions offsets[r] … offsets[r + 1] of each of these rows, one behind the other."""
     lengths = offsets[rows + 1] - offsets[rows]
@@ -173,6 +182,15 @@ def subtract_rows(
                 out_index[p], out_value[p], scratch[f] = f, scratch[f], 0.0
                 p += 1
         out_ptr[r + 1] = p
+
+
+@kernel
+def copy_spans(starts, index, value, out_ptr, out_index, out_value):
+    """See `gathered`."""
+    for r in range(len(starts)):
+        shift = starts[r] - out_ptr[r]
+        for p in range(out_ptr[r], out_ptr[r + 1]):
+            out_index[p], out_value[p] = index[p + shift], value[p + shift]
 
 
 @kernel

@@ -92,9 +92,9 @@ def test_a_checkpoint_knows_the_loss(tmp_path):
     path = tmp_path / "fit.npz"
     with pytest.warns(UserWarning):
         mm.StructuralSVM(Sign(), checkpoint=path, max_iter=3, tol=1e-12).fit(X, Y)
-    mm.StructuralSVM(Sign(), max_iter=4, tol=1e-2).resume(path, X, Y)
+    mm.StructuralSVM(Sign(), max_iter=40, tol=1e-2).resume(path, X, Y)
     with pytest.raises(ValueError, match="belongs to another run: its data"):
-        mm.StructuralSVM(Dearer(), max_iter=4, tol=1e-2).resume(path, X, Y)
+        mm.StructuralSVM(Dearer(), max_iter=40, tol=1e-2).resume(path, X, Y)
 
 
 class NeverWrong(Sign):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.planes import Planes
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.structures.base import Structure
@@ -42,7 +44,13 @@ class Support:
     outputs: list[Any]
     alphas: FloatArray
     values: FloatArray
-    planes: sp.csr_array
+    rows: Planes
+    dim: int
+
+    @cached_property
+    def planes(self) -> sp.csr_array:
+        """The planes as a matrix of `dim` columns, made when it is first asked for."""
+        return self.rows.matrix(self.dim)
 
     @classmethod
     def of(cls, problem: Problem, state: State, positions: IntArray) -> Support | None:
@@ -53,11 +61,11 @@ class Support:
         if problem.references is not None:
             keys = problem.references.swapped(keys, found["example"])
         outputs = [
-            problem.examples.output(int(i), int(key), code)
-            for i, key, code in zip(found["example"], keys, found["codes"], strict=True)
+            problem.examples.output(i, key, code)
+            for i, key, code in zip(found["example"].tolist(), keys.tolist(), found["codes"], strict=True)
         ]
-        planes = found["planes"].matrix(problem.dim)
-        return cls(positions[found["example"]], outputs, found["alpha"], found["value"], planes)
+        where = positions[found["example"]]
+        return cls(where, outputs, found["alpha"], found["value"], found["planes"], problem.dim)
 
     def __len__(self) -> int:
         return len(self.examples)

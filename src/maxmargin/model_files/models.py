@@ -26,6 +26,7 @@ from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.model_files.archive import Archive, BadFileError, write_archive
 from maxmargin.model_files.objects import Classes, ModelReader, ModelWriter, OwnCodeError, is_structure
 from maxmargin.model_files.values import expect
+from maxmargin.planes import Planes
 from maxmargin.structures.base import Compiled
 
 NAME, FORMAT = "maxmargin model", 1
@@ -232,14 +233,13 @@ def _check_fitted(fitted: dict[str, Any], structure: Any) -> None:
 
 def _support_state(support: Support, structure: Any) -> dict[str, Any]:
     """Outputs of compiled structures go as codes; those of other structures may be any object and are left out."""
-    planes = support.planes
     return {
         "examples": support.examples,
         "alphas": support.alphas,
         "values": support.values,
-        "indptr": planes.indptr,
-        "indices": planes.indices,
-        "data": planes.data,
+        "indptr": support.rows.indptr,
+        "indices": support.rows.indices,
+        "data": support.rows.values,
         "outputs": structure.pack_outputs(support.outputs) if isinstance(structure, Compiled) else None,
     }
 
@@ -247,17 +247,17 @@ def _support_state(support: Support, structure: Any) -> dict[str, Any]:
 def _support(state: dict[str, Any], structure: Any, dim: int) -> Support:
     outputs, arrays = state.pop("outputs"), state
     for name, kind in (
-        ("examples", "i"), ("alphas", "f"), ("values", "f"), ("indptr", "i"), ("indices", "i"), ("data", "f"),
+        ("examples", "i"), ("alphas", "f"), ("values", "f"), ("indptr", "i"), ("indices", "iu"), ("data", "f"),
     ):  # fmt: skip
         array: AnyArray = expect(arrays.get(name), np.ndarray, f"support.{name}")
-        if array.ndim != 1 or array.dtype.kind != kind:
+        if array.ndim != 1 or array.dtype.kind not in kind:
             raise BadFileError(f"is damaged: support.{name} has shape {array.shape} and type {array.dtype}")
     n = len(arrays["examples"])
     if not len(arrays["alphas"]) == len(arrays["values"]) == len(arrays["indptr"]) - 1 == n:
         raise BadFileError("is damaged: the arrays of support differ in length")
-    planes = sp.csr_array((arrays["data"], arrays["indices"], arrays["indptr"]), shape=(n, dim))
-    planes.check_format(full_check=True)
+    rows = arrays["indptr"], arrays["indices"], arrays["data"]
+    sp.csr_array(rows[::-1], shape=(n, dim)).check_format(full_check=True)
     labels = [None] * n if outputs is None else structure.unpack_outputs(outputs)
     if len(labels) != n:
         raise BadFileError(f"is damaged: support has {n} planes but {len(labels)} outputs")
-    return Support(arrays["examples"], labels, arrays["alphas"], arrays["values"], planes)
+    return Support(arrays["examples"], labels, arrays["alphas"], arrays["values"], Planes(*rows), dim)

@@ -1,7 +1,7 @@
 """Kernels over working sets: see `working_sets` for the layout and the formula of a block step.
 
 Arguments that recur: `first, count, alpha, value, start, stop, age` are the slots, `room, gram_first, gram` the inner
-products of an example's planes, `index, entry` the pool of plane entries.
+products of an example's planes (row 0, the truth's, holds the diagonal), `index, entry` the pool of plane entries.
 """
 
 from __future__ import annotations
@@ -64,43 +64,46 @@ def block_step(
     """
     for j in range(used):
         change[j] = 0.0
-    tolerance = 0.02 * (high - low)
+    tolerance, softness = 0.02 * (high - low), 1.0 / curvature
     for _ in range(moves):
+        row, of_best, product = gram_base + best * room, gram[gram_base + best], 2.0
+        if best == 0:
+            of_best, product = ridge * curvature, 0.0
         most, source, mass = 0.0, -1, 0.0
-        g_best = gram[gram_base + best * room + best]
-        for j in range(used):
-            if j != best and alpha[base + j] > 0.0 and score[j] < high:
-                d = high - score[j]
-                q = g_best + gram[gram_base + j * room + j] - 2.0 * gram[gram_base + best * room + j]
-                q = max(q / curvature, 1e-300)
-                if best == 0 or j == 0:
-                    q += ridge
-                g = min(d / q, alpha[base + j])
-                gain = g * (d - 0.5 * g * q)
-                if gain > most:
-                    most, source, mass = gain, j, g
+        if best > 0:
+            q = of_best * softness + ridge
+            g = min(high / q, alpha[base])
+            most, mass = g * (high - 0.5 * g * q), g
+            source = 0 if most > 0.0 else -1
+        for j in range(1, used):
+            d = high - score[j]
+            q = max((of_best + gram[gram_base + j] - product * gram[row + j]) * softness, 1e-300)
+            g = max(min(d / q, alpha[base + j]), 0.0)
+            gain = g * (d - 0.5 * g * q)
+            better = gain > most
+            most = gain if better else most
+            source = j if better else source
+            mass = g if better else mass
         if source < 0:
             break
-        alpha[base + source] = alpha[base + source] - mass if mass < alpha[base + source] else 0.0
+        alpha[base + source] = max(alpha[base + source] - mass, 0.0)
         alpha[base + best] += mass
         change[best] += mass
         change[source] -= mass
-        rise = ridge * mass * ((best > 0) - (source > 0))
-        target, high, low = best, 0.0, 1e300
-        best = 0
-        if alpha[base] > 0.0:
-            low = 0.0
-        for j in range(1, used):
-            if score[j] > LEFT_OUT:
-                score[j] -= rise + mass / curvature * (
-                    gram[gram_base + target * room + j] - gram[gram_base + source * room + j]
-                )
-                if score[j] > high:
-                    high, best = score[j], j
-                if alpha[base + j] > 0.0 and score[j] < low:
-                    low = score[j]
+        rise, other = ridge * mass * ((best > 0) - (source > 0)), gram_base + source * room
+        gained, lost = mass * softness * (best > 0), mass * softness * (source > 0)
+        high, low = 0.0, 0.0 if alpha[base] > 0.0 else 1e300
+        for j in range(1, used):  # a slot that is left out stays so: its score is too low for any sum to matter
+            now = score[j] - (rise + gained * gram[row + j] - lost * gram[other + j])
+            score[j] = now
+            high = max(high, now)
+            low = min(low, now if alpha[base + j] > 0.0 else 1e300)
         if high - low <= tolerance:
             break
+        best = 0
+        if high > 0.0:
+            while score[best] != high:
+                best += 1
     operations = 0
     for j in range(1, used):
         s = base + j
@@ -121,7 +124,7 @@ def block_pass(
 ):  # fmt: skip
     """See `WorkingSets.sweep`."""
     most = room.max()
-    score, change = np.zeros(most), np.zeros(most)
+    score, change = np.zeros((2, most))
     total, operations = 0.0, 0
     for i in order:
         used = count[i]
@@ -215,7 +218,7 @@ def insert_planes(
 ):  # fmt: skip
     """See `WorkingSets.insert`."""
     most = room.max()
-    score, change = np.zeros(most), np.zeros(most)
+    score, change = np.zeros((2, most))
     row, operations = 0, 0
     for r in range(len(ids)):
         i, k = ids[r], slot[r]
@@ -258,12 +261,13 @@ def insert_planes(
                 start[slot_k] = end
                 end = write_entries(indices, values, p, q_end, end, scratch, index, entry)
                 stop[slot_k] = end
-                for j in range(used):
+                for j in range(1, used):
                     t = base + j
-                    g = sparse_dot(index, entry, start[t], stop[t], scratch) if j > 0 else 0.0
+                    g = sparse_dot(index, entry, start[t], stop[t], scratch)
                     gram[gram_base + k * stride + j] = g
                     gram[gram_base + j * stride + k] = g
                     operations += stop[t] - start[t]
+                gram[gram_base + k] = gram[gram_base + k * stride + k]
                 for q in range(p, q_end):
                     scratch[indices[q]] = 0.0
                 score[k] = s
@@ -318,6 +322,7 @@ def gram_anew(ids, first, count, start, stop, room, gram_first, gram, index, ent
                 g = sparse_dot(index, entry, start[t], stop[t], scratch)
                 gram[gram_first[i] + j * room[i] + k] = g
                 gram[gram_first[i] + k * room[i] + j] = g
+            gram[gram_first[i] + j] = gram[gram_first[i] + j * room[i] + j]
             for q in range(start[s], stop[s]):
                 scratch[index[q]] = 0.0
 
@@ -415,7 +420,7 @@ def weighted_norms(ids, by_alpha, first, count, alpha, value, room, gram_first, 
     for i in ids:
         for j in range(1, count[i]):
             g = alpha[first[i] + j] if by_alpha else 1.0
-            squares += g * gram[gram_first[i] + j * room[i] + j]
+            squares += g * gram[gram_first[i] + j]
             values += g * value[first[i] + j]
     return squares, values
 

@@ -1,6 +1,6 @@
 """Proximal working sets, the default solver: dual block-coordinate ascent inside a proximal-point iteration.
 
-The regulariser ½‖w‖² is replaced by ½‖w‖² + ½(ρ − 1)‖w − z‖² around a centre z, which moves to w every second pass over
+The regulariser ½‖w‖² is replaced by ½‖w‖² + ½(ρ − 1)‖w − z‖² around a centre z, which moves to w every few passes over
 the cached planes. With ρ > 1 the blocks of the dual hardly disturb each other, so many steps can be taken between two
 rounds of argmaxes; all the while
 
@@ -42,7 +42,7 @@ class ProximalState(ComposedState):
     _parts: ClassVar[tuple[str, ...]] = ("sets",)
     _counters: ClassVar[tuple[str, ...]] = (
         "rho", "clock", "spent", "decoded", "first_left", "first_budget",
-        "effort", "marked_gap", "marked_at", "passes", "centre_primal", "inserting",
+        "effort", "marked_gap", "marked_at", "passes", "centre_primal", "inserting", "novelty",
     )  # fmt: skip
 
     def __init__(
@@ -53,7 +53,7 @@ class ProximalState(ComposedState):
         self.sets = WorkingSets(problem, most_slots)
         self.rho, self.clock = np.inf, 0
         self.spent, self.decoded = 0.0, 0.0  # operations of decode and insert; sweeps they were for
-        self.inserting = 0.0  # operations of the last insert
+        self.inserting, self.novelty = 0.0, 1.0  # operations of the last insert; share of planes that were new
         self.first_left = first_sweeps if start is None else 0  # sweeps in mini-batches still to come
         self.passes = 0  # over cached planes since the centre moved
         self.effort, self.marked_gap, self.marked_at = 1.0, np.inf, 0  # see ProximalWorkingSets.patience
@@ -109,7 +109,8 @@ class ProximalWorkingSets(Solver):
     moves : moves of mass in one block step.
     keep_rounds : rounds for which an inactive plane is kept.
     most_slots : planes per example, the truth included.
-    inner_gap : cached planes are left when the restricted gap is below this share of what it was …
+    inner_gap : cached planes are left when the restricted gap is below this share of what it was (twice that where all
+        planes found last were new: what is held says little then about what the next argmaxes find) …
     cheap_share : … or when they have cost this many times the operations of decoding and inserting.
     chunk : consecutive examples visited together in a pass.
     passes_per_move : the centre moves after so many passes, times the effort.
@@ -145,7 +146,7 @@ class ProximalWorkingSets(Solver):
     chunk: int = 32
     skip_share: float = 0.1
     most_passes: int = 50
-    passes_per_move: int = 2
+    passes_per_move: int = 3
     patience: int = 8
     progress: float = 0.7
     most_effort: float = 4096.0
@@ -315,6 +316,7 @@ class ProximalWorkingSets(Solver):
     def _insert(self, problem: Problem, state: ProximalState, ids: IntArray, moves: int) -> None:
         slot = state.sets.match(ids, problem.keys, state.clock - self.keep_rounds)
         planes = problem.planes(ids[slot < 0])
+        state.novelty = float((slot < 0).mean()) if len(slot) else 0.0
         rho = min(state.rho, 1e12)
         state.inserting = state.sets.insert(ids, slot, planes, problem, state.w, rho, state.clock, moves)
         state.spent += state.inserting
@@ -411,13 +413,13 @@ class ProximalWorkingSets(Solver):
     # ------------------------------------------------------------------ cached planes
 
     def _cheap_passes(self, problem: Problem, state: ProximalState) -> None:
-        """Passes over cached planes, from the second on only active ones; the centre moves after every second pass."""
+        """Passes over cached planes, from the second on only active ones; the centre moves after every few."""
         if np.isinf(state.rho):
             return
         sets, n = state.sets, problem.n_examples
         mean_gap = first_gap = float(sets.gap.mean())
-        allowed = state.thoroughness * self._allowed(problem, state)
-        spent = 0.0
+        allowed, spent = state.thoroughness * self._allowed(problem, state), 0.0
+        needed = self.inner_gap * (1.0 + state.novelty**3) / state.thoroughness
         chunks = np.arange(-(-n // self.chunk) * self.chunk).reshape(-1, self.chunk)
         for k in range(int(self.most_passes * state.thoroughness)):
             order = state.rng.permutation(chunks).ravel()
@@ -429,5 +431,5 @@ class ProximalWorkingSets(Solver):
             state.passes += 1
             if state.passes >= self.passes_per_move * state.effort and state.first_left == 0:
                 state.move_centre(state.rho)
-            if mean_gap <= self.inner_gap / state.thoroughness * first_gap or (spent > allowed and k > 0):
+            if mean_gap <= needed * first_gap or (spent > allowed and k > 0):
                 return

@@ -16,13 +16,14 @@ before ``start``. Memory is O(entries of the planes kept + Σ room²).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
-from maxmargin.planes import TRUTH, Planes
+from maxmargin.planes import TRUTH, Planes, gathered
 from maxmargin.problem import Problem
 from maxmargin.solvers import _block_kernels as kernels
 
@@ -296,12 +297,12 @@ class WorkingSets:
         examples, slots = self._held()
         active = self.alpha[slots] > 0
         examples, slots = examples[active], slots[active]
-        starts = self.start[slots]
-        lengths = self.code_length[examples]
-        codes = [self.index[s - n : s].astype(np.int32) for s, n in zip(starts, lengths, strict=True)]
+        stops = self.start[slots]
+        codes = gathered(stops - self.code_length[examples], stops, self.index, self.entry)
+        symbols = codes.indices.astype(np.int32)
         return {
             "example": examples, "alpha": self.alpha[slots], "value": self.value[slots], "key": self.key[slots],
-            "codes": codes, "planes": self._planes(slots),
+            "codes": [symbols[p:q] for p, q in pairwise(codes.indptr.tolist())], "planes": self._planes(slots),
         }  # fmt: skip
 
     def held_planes(self) -> tuple[Planes, FloatArray, FloatArray]:
@@ -318,10 +319,7 @@ class WorkingSets:
 
     def _planes(self, slots: IntArray) -> Planes:
         """The entries of these slots, one row each."""
-        start, lengths = self.start[slots], self.stop[slots] - self.start[slots]
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
-        at = np.repeat(start - indptr[:-1], lengths) + np.arange(indptr[-1])
-        return Planes(indptr, self.index[at], self.entry[at])
+        return gathered(self.start[slots], self.stop[slots], self.index, self.entry)
 
     def nbytes(self) -> int:
         """Memory held now."""

@@ -12,7 +12,10 @@ import scipy.sparse as sp
 
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.planes import HASH_START, mix_step, spans
+from maxmargin.planes import HASH_START, gathered, mix_step
+
+#: All bits of a float but its sign, which a zero may have.
+MAGNITUDE = np.int64(0x7FFFFFFFFFFFFFFF)
 
 #: Rows that are fuller than this are multiplied by BLAS, others by a sparse kernel.
 DENSE_SHARE = 0.5
@@ -27,19 +30,26 @@ class Rows:
     """
 
     def __init__(self, matrix: Any, constant: bool) -> None:
-        n, width = matrix.shape
-        self.constant, self.n_columns = constant, width + constant
+        self.constant, self.n_columns = constant, matrix.shape[1] + constant
         self.dense: FloatArray | None = None
-        if not sp.issparse(matrix):
-            dense = np.ascontiguousarray(matrix, float)
-            if np.count_nonzero(dense) > DENSE_SHARE * dense.size:
-                self.dense = dense
-            matrix = sp.csr_array(dense)
-        matrix = matrix.tocsr()
+        if sp.issparse(matrix):
+            self._take_sparse(matrix.tocsr())
+        else:
+            self._take_dense(np.ascontiguousarray(matrix, float))
+
+    def _take_dense(self, dense: FloatArray) -> None:
+        bits, self.indptr = dense.view(np.int64), np.zeros(len(dense) + 1, np.int64)
+        total = count_nonzeros(bits, self.constant, self.indptr)
+        self.indices, self.data = np.empty(total, np.uint32), np.empty(total)
+        copy_nonzeros(dense, bits, self.constant, self.indices, self.data)
+        if total - self.constant * len(dense) > DENSE_SHARE * dense.size:
+            self.dense = dense
+
+    def _take_sparse(self, matrix: Any) -> None:
         indices, data, indptr = matrix.indices, matrix.data.astype(float, copy=False), matrix.indptr.astype(np.int64)
-        if constant:
-            indices, data = np.insert(indices, indptr[1:], width), np.insert(data, indptr[1:], 1.0)
-            indptr = indptr + np.arange(n + 1)
+        if self.constant:
+            indices, data = np.insert(indices, indptr[1:], matrix.shape[1]), np.insert(data, indptr[1:], 1.0)
+            indptr = indptr + np.arange(len(indptr))
         self.indptr, self.indices, self.data = indptr, indices.astype(np.uint32), data
 
     @property
@@ -71,9 +81,8 @@ class Rows:
         part = object.__new__(Rows)
         part.constant, part.n_columns = self.constant, self.n_columns
         part.dense = None if self.dense is None else self.dense[rows]
-        at = spans(rows, self.indptr)
-        part.indptr = np.concatenate([[0], np.cumsum(self.counts()[rows])])
-        part.indices, part.data = self.indices[at], self.data[at]
+        taken = gathered(self.indptr[rows], self.indptr[rows + 1], self.indices, self.data)
+        part.indptr, part.indices, part.data = taken.indptr, taken.indices, taken.values
         return part
 
     def hashes(self) -> IntArray:
@@ -85,6 +94,31 @@ class Rows:
     def counts(self) -> IntArray:
         """Entries of each row."""
         return np.diff(self.indptr)
+
+
+@kernel
+def count_nonzeros(bits, constant, indptr):
+    """CSR pointers of a dense matrix, given as bits; the number of its entries that are not zero."""
+    for r in range(len(bits)):
+        count = 1 if constant else 0
+        for b in bits[r]:
+            count += b & MAGNITUDE != 0
+        indptr[r + 1] = indptr[r] + count
+    return indptr[-1]
+
+
+@kernel
+def copy_nonzeros(dense, bits, constant, indices, data):
+    """CSR columns and values of a dense matrix, and of a constant last column if asked for."""
+    q, width = 0, dense.shape[1]
+    for r in range(len(dense)):
+        for f in range(width):
+            if bits[r, f] & MAGNITUDE != 0:
+                indices[q], data[q] = f, dense[r, f]
+                q += 1
+        if constant:
+            indices[q], data[q] = width, 1.0
+            q += 1
 
 
 @kernel

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.planes import HASH_START, TRUTH, Answers, Planes, mix_step, spans
+from maxmargin.planes import HASH_PRIME, HASH_START, TRUTH, Answers, Planes, gathered, mix_step, sparse_dot
 from maxmargin.structures._same import equal, same
 from maxmargin.structures.base import Examples, Structure, StructureError
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 #: planes, per argmax, that a solver may spend beside it: about 5 % of a fast one (100 µs), so that it stays a small
 #: part of the time. Counts and not a clock, so that runs repeat.
 OPERATIONS_PER_ARGMAX, PLANE_OPERATIONS = 3000.0, 4000.0
+
+#: The bits of a float that are all set in an infinity or a NaN.
+INFINITE = np.int64(0x7FF0000000000000)
 
 #: Examples whose argmaxes a fingerprint of the data looks at.
 DIGEST_SAMPLE = 32
@@ -93,10 +96,11 @@ class OwnExamples(Examples):
         self.outputs_known = self._completed_without_weights() if latent else Y
         self.truths = self._encode_truths()
         self.dim = int(self.size)  # type: ignore[arg-type]
-        self.plane_entries = 2 * np.diff(self.truths.indptr) + 1
+        self._truth_lengths = np.diff(self.truths.indptr)
+        self.plane_entries = 2 * self._truth_lengths + 1
         self._batches: list[_Batch] = []
         self._row, self._indexed = np.zeros(self.n_examples, np.int64), False
-        self._held: dict[tuple[int, int], Any] = {}
+        self._held: dict[int, Any] = {}  # by key · n_examples + example: ints are nothing to the garbage collector
         self._scratch = threading.local()
 
     def _encode_truths(self) -> Planes:
@@ -190,12 +194,13 @@ class OwnExamples(Examples):
 
     def _rows(self, ids: IntArray, psis: list[Any]) -> Planes:
         """Joint features of any form as CSR rows."""
-        if all(type(psi) is tuple and len(psi) == 2 for psi in psis):  # the fast way in
+        if set(map(type, psis)) == {tuple} and set(map(len, psis)) == {2}:  # the fast way in
             with suppress(TypeError):  # what has no length is named below
-                lengths = [len(psi[0]) for psi in psis]
-                if lengths == [len(psi[1]) for psi in psis]:
-                    return _stack(ids, psis, lengths)
-        pairs = []
+                rows, numbers = zip(*psis, strict=True)
+                lengths = list(map(len, rows))
+                if lengths == list(map(len, numbers)):
+                    return _stack(ids, rows, numbers, lengths)
+        pairs: list[tuple[Any, Any]] = []
         for r, psi in enumerate(psis):
             if type(psi) is tuple and len(psi) == 2:
                 indices, values, length = psi[0], psi[1], None
@@ -215,20 +220,26 @@ class OwnExamples(Examples):
             if n_indices != n_values:
                 raise StructureError(f"X[{ids[r]}]: joint_feature has {n_indices} indices but {n_values} values")
             pairs.append((indices, values))
-        return _stack(ids, pairs, [len(indices) for indices, _ in pairs])
+        columns = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+        return _stack(ids, *columns, list(map(len, columns[0])))
 
     def _differences(
         self, ids: IntArray, found: Planes, losses: FloatArray, w: FloatArray
     ) -> tuple[Planes, FloatArray, IntArray]:
         """Planes, rises and keys of the joint features found."""
-        self._check_rows(ids, found)
         scratch = getattr(self._scratch, "array", None)
         if scratch is None:
             scratch = self._scratch.array = np.zeros(self.dim)
-        planes = self.truths.minus(found, ids, np.arange(len(ids)), scratch)
-        keys = np.empty(len(ids), np.int64)
-        hash_planes(planes.indptr, planes.indices, planes.values.view(np.int64), losses.view(np.int64), keys)
-        return planes, -planes.dot(w), keys
+        truths, room = self.truths, int(self._truth_lengths[ids].sum() + found.indptr[-1])
+        planes = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room))
+        rises, keys = np.empty(len(ids)), np.empty(len(ids), np.int64)
+        if not difference_planes(
+            ids, truths.indptr, truths.indices, truths.values, found.indptr, found.indices, found.values,
+            found.values.view(np.int64), losses.view(np.int64), w, scratch, planes.indptr, planes.indices,
+            planes.values, planes.values.view(np.int64), rises, keys,
+        ):  # fmt: skip
+            self._check_rows(ids, found)
+        return planes, rises, keys
 
     def _check_rows(self, ids: IntArray, found: Planes) -> None:
         """Indices in range and values finite, else a sentence with the first example where they are not."""
@@ -250,17 +261,15 @@ class OwnExamples(Examples):
         if len(ids) == 0:
             return Planes(np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0))
         found, rows = self._found(), self._rows_of(ids, answers.keys[ids])
-        at = spans(rows, found.planes.indptr)
-        indptr = np.zeros(len(ids) + 1, np.int64)
-        np.cumsum(np.diff(found.planes.indptr)[rows], out=indptr[1:])
-        return Planes(indptr, found.planes.indices[at], found.planes.values[at])
+        indptr = found.planes.indptr
+        return gathered(indptr[rows], indptr[rows + 1], found.planes.indices, found.planes.values)
 
     def hold(self, ids: IntArray, answers: Answers) -> None:
         if len(ids) == 0:
             return
         keys, outputs = answers.keys[ids], self._found().outputs
         for i, key, r in zip(ids.tolist(), keys.tolist(), self._rows_of(ids, keys).tolist(), strict=True):
-            self._held[i, key] = outputs[r]
+            self._held[key * self.n_examples + i] = outputs[r]
 
     def _found(self) -> _Batch:
         """All answers since `begin`, as one batch; `_row` says where the last one of each example is."""
@@ -282,7 +291,9 @@ class OwnExamples(Examples):
 
     def output(self, example: int, key: int, code: CodeArray) -> Any:
         """The user's own object; None for a plane that came from a checkpoint of another session."""
-        return self.outputs_known[example] if key == TRUTH else self._held.get((example, key))
+        return (
+            self.outputs_known[example] if key == TRUTH else self._held.get(int(key) * self.n_examples + int(example))
+        )
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         """The truths, and losses and planes of what a few argmaxes find at weights of 0."""
@@ -296,7 +307,8 @@ class OwnExamples(Examples):
         return self.truths.indptr, self.truths.indices, self.truths.values, *found
 
     def forget(self, live: Iterable[tuple[int, int]]) -> None:
-        self._held = {pair: self._held[pair] for pair in live if pair in self._held}
+        held, pairs = self._held, [int(key) * self.n_examples + int(example) for example, key in live]
+        self._held = {pair: held[pair] for pair in pairs if pair in held}
 
 
 def completed(y: Any, found: Any) -> tuple[Any, Any]:
@@ -335,41 +347,69 @@ def _numbers(losses: list[Any], ids: IntArray) -> FloatArray:
     return np.array([float(loss) for loss in losses]) + 0.0
 
 
-def _stack(ids: IntArray, pairs: list[tuple[Any, Any]], lengths: list[int]) -> Planes:
-    indptr = np.zeros(len(pairs) + 1, np.int64)
+def _stack(ids: IntArray, indices: Sequence[Any], values: Sequence[Any], lengths: list[int]) -> Planes:
+    indptr = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=indptr[1:])
     try:
-        return Planes(indptr, *_entries(pairs))
+        return Planes(indptr, *_entries(indices, values, int(indptr[-1])))
     except (TypeError, ValueError):
-        for i, pair in zip(ids.tolist(), pairs, strict=True):
+        for i, *pair, length in zip(ids.tolist(), indices, values, lengths, strict=True):
             try:
-                _entries([pair])
+                _entries([pair[0]], [pair[1]], length)
             except (TypeError, ValueError) as error:
                 raise StructureError(f"X[{i}]: joint_feature cannot be read: {error}") from None
         raise
 
 
-def _entries(pairs: list[tuple[Any, Any]]) -> tuple[IntArray, FloatArray]:
+def _entries(indices: Sequence[Any], values: Sequence[Any], size: int) -> tuple[IntArray, FloatArray]:
     """Indices and values of all rows, one behind the other."""
-    if not any(len(indices) for indices, _ in pairs):
+    if size == 0:
         return np.zeros(0, np.int64), np.zeros(0)
-    indices = np.concatenate([indices for indices, _ in pairs])
-    values = np.concatenate([values for _, values in pairs])
-    whole = indices.astype(np.int64, copy=False)
-    if indices.dtype.kind not in "iu" and (indices != whole).any():
+    at, value = np.concatenate(indices), np.concatenate(values)
+    whole = at.astype(np.int64, copy=False)
+    if at.dtype.kind not in "iu" and (at != whole).any():
         raise ValueError("indices must be whole numbers")
-    return whole, values.astype(float, copy=False)
+    return whole, value.astype(float, copy=False)
 
 
 @kernel
-def hash_planes(indptr, index, bits, loss_bits, keys):
-    """A hash of the entries of each row and of its loss; 0 for an empty row without loss."""
-    for r in range(len(keys)):
-        key = HASH_START
-        for q in range(indptr[r], indptr[r + 1]):
-            key = mix_step(mix_step(key, np.int64(index[q])), bits[q])
-        if indptr[r] == indptr[r + 1] and loss_bits[r] == 0:
+def difference_planes(
+    ids, truth_ptr, truth_index, truth_value, found_ptr, found_index, found_value, found_bits, loss_bits, w, scratch,
+    out_ptr, out_index, out_value, out_bits, rises, keys,
+):  # fmt: skip
+    """Row r: the truth of ids[r] less the r-th row found, cancelled entries left out; its −a·w and its key.
+
+    The key is a hash of the entries, in any order, and of the loss; 0 for an empty row without loss. False where an
+    index is out of range or a value not finite, and nothing is of use then. `scratch` is zeros, and is left so.
+    """
+    for q in range(found_ptr[-1]):
+        if found_bits[q] & INFINITE == INFINITE or found_index[q] < 0 or found_index[q] >= len(scratch):
+            return False
+    p = 0
+    for r in range(len(ids)):
+        first, stop = truth_ptr[ids[r]], truth_ptr[ids[r] + 1]
+        for q in range(first, stop):
+            scratch[truth_index[q]] += truth_value[q]
+        for q in range(found_ptr[r], found_ptr[r + 1]):
+            scratch[found_index[q]] -= found_value[q]
+        begin = p
+        for q in range(first, stop):
+            f = truth_index[q]
+            if scratch[f] != 0.0:
+                out_index[p], out_value[p], scratch[f] = f, scratch[f], 0.0
+                p += 1
+        for q in range(found_ptr[r], found_ptr[r + 1]):
+            f = found_index[q]
+            if scratch[f] != 0.0:
+                out_index[p], out_value[p], scratch[f] = f, scratch[f], 0.0
+                p += 1
+        out_ptr[r + 1] = p
+        rises[r] = -sparse_dot(out_index, out_value, begin, p, w)
+        key = mix_step(HASH_START, loss_bits[r])
+        for q in range(begin, p):
+            key += mix_step(out_bits[q], np.int64(out_index[q]) * HASH_PRIME)
+        if p == begin and loss_bits[r] == 0:
             keys[r] = TRUTH
         else:
-            key = mix_step(key, loss_bits[r])
             keys[r] = key if key != TRUTH else 1
+    return True
