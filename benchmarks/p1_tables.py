@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 import maxmargin as mm
 from benchmarks.measure import tag_crfsuite, train_crfsuite
 from benchmarks.report import table
-from benchmarks.tokens import plain_features
+from benchmarks.tokens import rich_features
 from maxmargin.solvers import NSlack
 
 #: Name, loss, bound, slack; all with C of the paper = 1, which is 1 / n here, and ε = 0.01.
@@ -35,7 +35,7 @@ C_VALUES = (1.0, 100.0)
 
 def folds() -> list[tuple[Any, Any, Any, Any]]:
     sentences, Y = mm.datasets.load_conll2002("train.first300")
-    X = [plain_features(sentence) for sentence in sentences]
+    X = [rich_features(sentence) for sentence in sentences]
     parts = []
     for fold in range(5):
         train = [i for i in range(len(X)) if i % 5 != fold]

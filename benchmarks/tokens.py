@@ -14,18 +14,33 @@ def shape(word: str) -> str:
 
 
 def plain_features(sentence: list[tuple[str, str]]) -> list[list[str]]:
-    """Word, affixes, shape and part of speech; word and part of speech of two neighbours on each side."""
-    words = [word.lower() for word, _ in sentence]
+    """Word, affixes, shape and part of speech; word, shape and part of speech of a neighbour on each side."""
     rows = []
     for t, (word, pos) in enumerate(sentence):
-        low = words[t]
+        low = word.lower()
+        row = ["bias", f"W={word}", f"p={pos}", f"s={shape(word)}", f"3<{low[:3]}", f"2>{low[-2:]}", f"3>{low[-3:]}"]
+        rows.append(row + neighbours(sentence, t, (-1, 1)))
+    return rows
+
+
+def rich_features(sentence: list[tuple[str, str]]) -> list[list[str]]:
+    """Word as it is and in lower case, six affixes, shape and part of speech; two neighbours on each side."""
+    rows = []
+    for t, (word, pos) in enumerate(sentence):
+        low = word.lower()
         row = ["bias", f"w={low}", f"W={word}", f"p={pos}", f"s={shape(word)}"]
         row += [f"{n}<{low[:n]}" for n in (1, 2, 3)] + [f"{n}>{low[-n:]}" for n in (1, 2, 3)]
-        for offset in (-2, -1, 1, 2):
-            at = t + offset
-            if 0 <= at < len(sentence):
-                row += [f"{offset}w={words[at]}", f"{offset}p={sentence[at][1]}", f"{offset}s={shape(sentence[at][0])}"]
-            else:
-                row.append(f"{offset}none")
-        rows.append(row)
+        rows.append(row + neighbours(sentence, t, (-2, -1, 1, 2)))
     return rows
+
+
+def neighbours(sentence: list[tuple[str, str]], t: int, offsets: tuple[int, ...]) -> list[str]:
+    """Word in lower case, part of speech and shape of the tokens at these offsets from t."""
+    row: list[str] = []
+    for offset in offsets:
+        if 0 <= t + offset < len(sentence):
+            word, pos = sentence[t + offset]
+            row += [f"{offset}w={word.lower()}", f"{offset}p={pos}", f"{offset}s={shape(word)}"]
+        else:
+            row.append(f"{offset}none")
+    return row

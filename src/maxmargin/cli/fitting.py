@@ -14,7 +14,7 @@ from maxmargin.cli.messages import guarded, say
 def tagger(
     train: opt.Train,
     output: opt.Output,
-    C: opt.TradeOff = "0.1",
+    C: opt.TradeOff = "0.3",
     dev: opt.Dev = None,
     data_format: Annotated[
         opt.Format, typer.Option("--format", metavar="NAME", help="conll, svmhmm or auto: see which.")

@@ -53,7 +53,7 @@ class ColumnTagger(SequenceTagger):
         *,
         templates: TokenTemplates = _DEFAULT,
         label_column: int = -1,
-        C: float = 0.1,
+        C: float = 0.3,
         loss: Any = "hamming",
         constraints: Any = None,
         fit_intercept: bool = True,

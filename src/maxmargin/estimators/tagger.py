@@ -46,7 +46,7 @@ class SequenceTagger(MaxMarginEstimator):
     def __init__(
         self,
         *,
-        C: float = 0.1,
+        C: float = 0.3,
         loss: Any = "hamming",
         constraints: Any = None,
         fit_intercept: bool = True,
