@@ -19,6 +19,7 @@ from maxmargin.datasets.real import data_folder
 #: Data set and C of LIBLINEAR's objective, which is ours; features scaled to [0, 1] but for the binary letters.
 CASES = {"ocr": 0.1, "letter": 1.0, "usps": 1.0, "shuttle": 1.0}
 LEVELS = (1e-3, 1e-4)
+RUNS = 3
 TOLERANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 0.0001)
 
 
@@ -30,6 +31,11 @@ def data(name: str) -> tuple[Any, Any]:
     dense = X.toarray()
     low, high = dense.min(axis=0), dense.max(axis=0)
     return (dense - low) / np.where(high > low, high - low, 1.0), y
+
+
+def as_rows(X: Any) -> Any:
+    """Sparse where most are zero, for both sides."""
+    return sp.csr_matrix(X) if np.count_nonzero(X) < 0.5 * X.size else X
 
 
 def primal(weights: np.ndarray, X: Any, y: np.ndarray, C: float) -> float:
@@ -44,6 +50,7 @@ def primal(weights: np.ndarray, X: Any, y: np.ndarray, C: float) -> float:
 
 def ours(name: str, C: float, best: float | None) -> dict[str, Any]:
     X, y = data(name)
+    X = as_rows(X)
     mm.MulticlassSVM(C=C, fit_intercept=False, tol=0.5, n_jobs=1).fit(X[:500], y[:500])
     if best is None:  # the optimum, by a tight certificate
         with warnings.catch_warnings():
@@ -60,20 +67,21 @@ def ours(name: str, C: float, best: float | None) -> dict[str, Any]:
         return len(reached) == len(LEVELS)
 
     model = mm.MulticlassSVM(C=C, fit_intercept=False, tol=1e-7, n_jobs=1, callbacks=[watch]).fit(X, y)
-    return {"reached": reached, "check": primal(model.coef_, X, y, C)}
+    assert primal(model.coef_, X, y, C) <= best * (1 + LEVELS[-1])  # by the other side's ruler
+    return {"reached": reached}
 
 
 def liblinear(name: str, C: float, best: float) -> dict[str, Any]:
-    """The least CPU seconds over its stopping tolerances that reach each level; rows sparse where most are zero."""
+    """The least CPU seconds over its stopping tolerances that reach each level."""
     X, y = data(name)
-    rows = sp.csr_matrix(X) if np.count_nonzero(X) < 0.5 * X.size else X
+    X = as_rows(X)
     reached: dict[str, Any] = {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         for tol in TOLERANCES:
             clock = Clock()
             model = LinearSVC(multi_class="crammer_singer", C=C, fit_intercept=False, tol=tol, max_iter=20000)
-            model.fit(rows, y)
+            model.fit(X, y)
             seconds, value = clock.cpu, primal(model.coef_, X, y, C)
             for level in LEVELS:
                 if value <= best * (1 + level):
@@ -87,12 +95,12 @@ def run() -> dict[str, Any]:
     result: dict[str, Any] = {}
     for name, C in CASES.items():
         optimum = isolated(ours, name, C, None)
-        result[name] = {
-            "C": C,
-            "optimum": [optimum["dual"], optimum["primal"]],
-            "maxmargin": isolated(ours, name, C, optimum["primal"]),
-            "liblinear": isolated(liblinear, name, C, optimum["primal"]),
-        }
+        result[name] = {"C": C, "optimum": [optimum["dual"], optimum["primal"]], "maxmargin": {}, "liblinear": {}}
+        for _ in range(RUNS):
+            for side, task in (("maxmargin", ours), ("liblinear", liblinear)):
+                least = result[name][side]
+                for level, seconds in isolated(task, name, C, optimum["primal"])["reached"].items():
+                    least[level] = min(seconds, least.get(level, np.inf))
     return {"cases": result}
 
 
@@ -100,12 +108,13 @@ def markdown(result: dict[str, Any]) -> str:
     rows = []
     for name, case in result["cases"].items():
         for level in LEVELS:
-            a, b = (case[who]["reached"].get(str(level)) for who in ("maxmargin", "liblinear"))
+            a, b = (case[who].get(str(level)) for who in ("maxmargin", "liblinear"))
             rows.append([name, case["C"], f"{100 * level:g} %", a, b, b / a if a and b else None])
     head = ["data", "C", "above the optimum", "maxmargin CPU s", "LIBLINEAR CPU s", "ratio"]
     brackets = ", ".join(f"{n} [{c['optimum'][0]:.6g}, {c['optimum'][1]:.6g}]" for n, c in result["cases"].items())
     return (
         "# Multiclass against LIBLINEAR's Crammer–Singer\n\nCPU seconds, one thread, to the same primal value (no "
-        "intercept); for LIBLINEAR the fastest stopping tolerance that reaches it. Optima, bracketed by our "
+        f"intercept), the least of {RUNS} runs in turn; for LIBLINEAR the fastest stopping tolerance that reaches it. "
+        "Both get the same rows, sparse where most entries are zero. Optima, bracketed by our "
         f"certificates: {brackets}.\n\n{table(head, rows)}"
     )

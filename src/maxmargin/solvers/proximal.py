@@ -29,7 +29,7 @@ from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver, State
 from maxmargin.solvers.hard_margin import check_separable, feasible_scale, grow_budgets, solve_exactly
 from maxmargin.solvers.together import solve_together
-from maxmargin.solvers.working_sets import WorkingSets
+from maxmargin.solvers.working_sets import PLANES_AT_FIRST, WorkingSets
 
 #: ρ where weights are given and the centre follows from them.
 LEAST_RHO = 1.0 + 1e-3
@@ -196,7 +196,7 @@ class ProximalWorkingSets(Solver):
         return new
 
     def planned_bytes(self, problem: Problem) -> float:
-        planes = 3.0 * float(problem.examples.plane_entries.mean()) * problem.n_examples
+        planes = PLANES_AT_FIRST * float(problem.examples.plane_entries.mean()) * problem.n_examples
         return super().planned_bytes(problem) + (4 + np.dtype(problem.entry_type).itemsize) * planes
 
     def resume(self, problem: Problem, state: ProximalState) -> None:
@@ -232,7 +232,7 @@ class ProximalWorkingSets(Solver):
                 self._improve_together(problem, state, cuts)
                 return
         rho = self._balanced(problem, state)
-        self._insert(problem, state, state.rng.permutation(self._busy(problem, state, problem.everyone)), self.moves)
+        self._insert(problem, state, self._busy(problem, state, self._order(state, problem.n_examples)), self.moves)
         self._clean_up(problem, state)
         if problem.objective.hard and self._improve_exactly(problem, state):
             return
@@ -321,6 +321,12 @@ class ProximalWorkingSets(Solver):
         state.inserting = state.sets.insert(ids, slot, planes, problem, state.w, rho, state.clock, moves)
         state.spent += state.inserting
 
+    def _order(self, state: ProximalState, n: int) -> IntArray:
+        """All examples, in chunks of neighbours: the planes of neighbours lie side by side."""
+        chunks = np.arange(-(-n // self.chunk) * self.chunk).reshape(-1, self.chunk)
+        order = state.rng.permutation(chunks).ravel()
+        return order[order < n]
+
     def _begin_from_weights(self, problem: Problem, state: ProximalState) -> None:
         """Warm start: planes found at the given weights set ρ; z is chosen so that w stays where it is."""
         start = state.w.copy()
@@ -335,7 +341,7 @@ class ProximalWorkingSets(Solver):
         n, first = problem.n_examples, state.clock == 1
         worth = int(self.batch_operations * n * self.vector_speed / problem.operations)
         size = max(self.smallest_batch, min(worth, -(-n // self.fewest_batches)))
-        order, estimated = state.rng.permutation(n), 0
+        order, estimated = self._order(state, n), 0
         for k in range(0, n, size):
             ids = order[k : k + size]
             self._decode(problem, state, ids)
@@ -420,11 +426,9 @@ class ProximalWorkingSets(Solver):
         mean_gap = first_gap = float(sets.gap.mean())
         allowed, spent = state.thoroughness * self._allowed(problem, state), 0.0
         needed = self.inner_gap * (1.0 + state.novelty**3) / state.thoroughness
-        chunks = np.arange(-(-n // self.chunk) * self.chunk).reshape(-1, self.chunk)
         for k in range(int(self.most_passes * state.thoroughness)):
-            order = state.rng.permutation(chunks).ravel()
             total, operations = sets.sweep(
-                order[order < n], self.skip_share * mean_gap if k % 5 else -1.0, state.clock if k else 0, state.w,
+                self._order(state, n), self.skip_share * mean_gap if k % 5 else -1.0, state.clock if k else 0, state.w,
                 state.rho, state.clock, self.moves,
             )  # fmt: skip
             mean_gap, spent = total / n, spent + operations + self.pass_operations

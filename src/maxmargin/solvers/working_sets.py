@@ -29,6 +29,8 @@ from maxmargin.solvers import _block_kernels as kernels
 
 #: Age of a plane that is to go, and a key that no plane has.
 FORGOTTEN, UNKNOWN = -2, -1
+#: Planes per example for which there is room at first.
+PLANES_AT_FIRST = 3
 #: α of slot 0 where there is no end of budget: large enough that no move changes it.
 UNLIMITED = 1e300
 
@@ -61,7 +63,8 @@ class WorkingSets:
         self.start, self.stop = np.zeros(n * room, np.int64), np.zeros(n * room, np.int64)
         self.age, self.key = np.zeros(n * room, np.int32), np.zeros(n * room, np.int64)
         self.gram = np.zeros(n * room * room)
-        pool = int(problem.examples.plane_entries.sum() + problem.examples.code_offsets[-1])  # about a plane each
+        one_each = int(problem.examples.plane_entries.sum() + problem.examples.code_offsets[-1])
+        pool = PLANES_AT_FIRST * one_each  # memory that is not written to is not taken
         self.index: AnyArray = np.empty(max(pool, 1 << 12), np.uint32)
         self.entry: AnyArray = np.empty(max(pool, 1 << 12), problem.entry_type)
         self.slots_end, self.gram_end, self.end = n * room, n * room * room, 0
