@@ -144,7 +144,7 @@ class ProximalWorkingSets(Solver):
     inner_gap: float = 0.2
     cheap_share: float = 1.3
     chunk: int = 32
-    skip_share: float = 0.1
+    skip_share: float = 0.3
     most_passes: int = 50
     passes_per_move: int = 3
     patience: int = 8
