@@ -16,7 +16,7 @@ ifneq ($(DATA),)
 test bench: export MAXMARGIN_DATA := $(DATA)
 endif
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test oldest lint bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -27,6 +27,10 @@ demo: $(STAMP) ## train, predict and plot in seconds
 test: $(STAMP) ## run the tests, warnings as errors
 	$(BIN)/python -m pytest -n auto $(ARGS)
 
+# Old versions may use what is deprecated by now elsewhere, so warnings are no errors here.
+oldest: .venv-oldest/.installed ## run the tests with the oldest dependencies that are allowed (Python 3.11 or 3.12)
+	.venv-oldest/bin/python -m pytest -n auto -W default $(ARGS)
+
 lint: $(STAMP) ## check style, format and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -36,8 +40,17 @@ bench: $(PEERS) ## measure side by side with peers
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean: ## remove all that make, tests and builds have written, .venv too
-	rm -rf .venv build dist demo-output .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-oldest build dist demo-output .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv-oldest/.installed: pyproject.toml
+	rm -rf .venv-oldest && '$(PYTHON)' -m venv .venv-oldest
+	.venv-oldest/bin/python -c 'import tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	groups = [p["dependencies"], *p["optional-dependencies"].values()]; \
+	print(*(r.replace(">=", "==") for group in groups for r in group if ">=" in r), sep="\n")' > .venv-oldest/oldest.txt
+	.venv-oldest/bin/python -m pip install --quiet 'pip>=25.1'
+	.venv-oldest/bin/python -m pip install --quiet --editable '.[all]' --group dev --constraint .venv-oldest/oldest.txt
+	@touch $@
 
 ifneq ($(shell uv pip install --help 2>/dev/null | grep -e --group),)
 $(STAMP): pyproject.toml
