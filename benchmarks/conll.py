@@ -54,10 +54,11 @@ def ours(features: str) -> dict[str, Any]:
         model = mm.SequenceTagger(C=C, n_jobs=1).fit(*data["train"])
         cpu, certificate = clock.cpu, model.certificate_
         about[str(C)] = {"gap": certificate.gap, "sweeps": certificate.oracle_calls / len(data["train"][0])}
-        about["weights"], about["columns"] = len(model.coef_), model.structure_.n_features_
+        about["weights"] = len(model.coef_)
         return cpu, model.predict
 
-    return {**search(fit, C_VALUES, data), **about}
+    columns = len({name for x in data["train"][0] for token in x for name in token})
+    return {**search(fit, C_VALUES, data), **about, "columns": columns}
 
 
 def crfsuite(features: str) -> dict[str, Any]:
