@@ -28,7 +28,7 @@ from maxmargin.solvers.base import State
 from maxmargin.training import Run
 
 #: Inner gap of the first step, unless the user wants more; it is divided by `TIGHTER` as outer steps get smaller.
-FIRST_GAP, TIGHTER = 0.05, 4.0
+FIRST_GAP, TIGHTER = 0.01, 4.0
 #: An output found must be this much worse than one known, relative to the scores, before its argmax is called inexact.
 INEXACT = 1e-6
 

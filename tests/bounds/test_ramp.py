@@ -284,7 +284,8 @@ def test_weights_are_repetitions(name, bound, monkeypatch):
     model = mm.StructuralSVM(data.structure, C=0.5, bound=bound, tol=1e-7, max_iter=3000)
     weighted = model.fit(data.X, data.Y, sample_weight=times).history_[-1]["objective"]
     repeated = model.fit([data.X[i] for i in again], [data.Y[i] for i in again]).history_[-1]["objective"]
-    assert weighted == pytest.approx(repeated, rel=1e-4)
+    # where outputs are searched for, what is found depends on the weights on the way, and so may the optimum
+    assert weighted == pytest.approx(repeated, rel=1e-4 if exact(name, bound) else 0.02)
 
 
 @pytest.mark.parametrize("bound", RAMPS)

@@ -101,9 +101,10 @@ def block_step(
         if high - low <= tolerance:
             break
         best = 0
-        if high > 0.0:
-            while score[best] != high:
-                best += 1
+        for j in range(1, used if high > 0.0 else 1):
+            if score[j] == high:
+                best = j
+                break
     operations = 0
     for j in range(1, used):
         s = base + j

@@ -112,7 +112,7 @@ class ProximalWorkingSets(Solver):
     inner_gap : cached planes are left when the restricted gap is below this share of what it was (twice that where all
         planes found last were new: what is held says little then about what the next argmaxes find) …
     cheap_share : … or when they have cost this many times the operations of decoding and inserting.
-    chunk : consecutive examples visited together in a pass.
+    chunk : consecutive examples visited together, where there are enough of them.
     passes_per_move : the centre moves after so many passes, times the effort.
     patience, progress : when so many rounds have not brought the gap below that share of what it was, the effort
         doubles, up to `most_effort`: the centre moves half as often, inner problems are solved √2 times as well, and
@@ -323,7 +323,8 @@ class ProximalWorkingSets(Solver):
 
     def _order(self, state: ProximalState, n: int) -> IntArray:
         """All examples, in chunks of neighbours: the planes of neighbours lie side by side."""
-        chunks = np.arange(-(-n // self.chunk) * self.chunk).reshape(-1, self.chunk)
+        size = max(1, min(self.chunk, n // self.fewest_batches))
+        chunks = np.arange(-(-n // size) * size).reshape(-1, size)
         order = state.rng.permutation(chunks).ravel()
         return order[order < n]
 
