@@ -436,5 +436,5 @@ class ProximalWorkingSets(Solver):
             state.passes += 1
             if state.passes >= self.passes_per_move * state.effort and state.first_left == 0:
                 state.move_centre(state.rho)
-            if mean_gap <= needed * first_gap or (spent > allowed and k > 0):
+            if mean_gap <= needed * first_gap or (spent > allowed and (k > 0 or allowed < 0.0)):
                 return
