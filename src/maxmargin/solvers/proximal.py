@@ -112,7 +112,7 @@ class ProximalWorkingSets(Solver):
     inner_gap : cached planes are left when the restricted gap is below this share of what it was (twice that where all
         planes found last were new: what is held says little then about what the next argmaxes find) …
     cheap_share : … or when they have cost this many times the operations of decoding and inserting.
-    chunk : consecutive examples visited together, where there are enough of them.
+    chunk : neighbours visited together in a pass, where there are enough of them.
     passes_per_move : the centre moves after so many passes, times the effort.
     patience, progress : when so many rounds have not brought the gap below that share of what it was, the effort
         doubles, up to `most_effort`: the centre moves half as often, inner problems are solved √2 times as well, and
@@ -232,7 +232,7 @@ class ProximalWorkingSets(Solver):
                 self._improve_together(problem, state, cuts)
                 return
         rho = self._balanced(problem, state)
-        self._insert(problem, state, self._busy(problem, state, self._order(state, problem.n_examples)), self.moves)
+        self._insert(problem, state, self._busy(problem, state, self._fresh_order(problem, state)), self.moves)
         self._clean_up(problem, state)
         if problem.objective.hard and self._improve_exactly(problem, state):
             return
@@ -321,8 +321,13 @@ class ProximalWorkingSets(Solver):
         state.inserting = state.sets.insert(ids, slot, planes, problem, state.w, rho, state.clock, moves)
         state.spent += state.inserting
 
+    def _fresh_order(self, problem: Problem, state: ProximalState) -> IntArray:
+        """The order in which new planes are taken in: any, unless neighbours have nothing in common anyway."""
+        n = problem.n_examples
+        return self._order(state, n) if problem.examples.shuffled else state.rng.permutation(n)
+
     def _order(self, state: ProximalState, n: int) -> IntArray:
-        """All examples, in chunks of neighbours: the planes of neighbours lie side by side."""
+        """All examples, in chunks of neighbours, which is where memory is faster."""
         size = max(1, min(self.chunk, n // self.fewest_batches))
         chunks = np.arange(-(-n // size) * size).reshape(-1, size)
         order = state.rng.permutation(chunks).ravel()
@@ -342,7 +347,7 @@ class ProximalWorkingSets(Solver):
         n, first = problem.n_examples, state.clock == 1
         worth = int(self.batch_operations * n * self.vector_speed / problem.operations)
         size = max(self.smallest_batch, min(worth, -(-n // self.fewest_batches)))
-        order, estimated = self._order(state, n), 0
+        order, estimated = self._fresh_order(problem, state), 0
         for k in range(0, n, size):
             ids = order[k : k + size]
             self._decode(problem, state, ids)

@@ -96,6 +96,7 @@ class Examples(ABC):
     parallel, smallest_chunk : whether decoding gains from threads, and with how many examples to a task (None: as many
         as make a call of a kernel worth it).
     exact : whether the argmaxes are exact.
+    shuffled : whether neighbours are known to have nothing in common, so that they may be visited together.
     holds_outputs : whether outputs are kept beside their codes, so that `forget` has something to do.
     latent : whether outputs have parts that are not known of the truth, so that `complete` is offered.
     """
@@ -110,6 +111,7 @@ class Examples(ABC):
     parallel: bool = True
     smallest_chunk: int | None = None
     exact: bool = True
+    shuffled: bool = False
     holds_outputs: bool = False
     latent: bool = False
     _digest: str | None = None

@@ -146,6 +146,7 @@ class MulticlassExamples(Examples):
         first, group = self._equal_rows()
         part = object.__new__(MulticlassExamples)
         part._set(self.costs, self.label_values, self.rows.take(first), self.labels[first])
+        part.shuffled = True  # by hashes
         total: FloatArray = np.bincount(group, weights, len(first)).astype(float)
         return part, total, first.astype(np.int64)
 
