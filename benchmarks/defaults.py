@@ -66,8 +66,8 @@ def markdown(result: dict[str, Any]) -> str:
         for tol in TOLS
     ]
     return (
-        "# Defaults of SequenceTagger\n\nCoNLL-2002 Spanish (train, F1 on testa; three sets of features) and OCR letters "
-        "(folds 1–8, letters right in fold 9), loss = number of wrong tokens.\n\n"
+        "# Defaults of SequenceTagger\n\nCoNLL-2002 Spanish (train, F1 on testa; three sets of features) and OCR "
+        "letters (folds 1–8, letters right in fold 9), loss = number of wrong tokens.\n\n"
         + table(["C (tol = 0.01)", *(f"entity F1, {name}" for name in sets), "letters right %"], by_C)
         + "\n\n"
         + table(["tol (default C)", "entity F1, rich", "sweeps", "letters right %", "sweeps"], by_tol)
