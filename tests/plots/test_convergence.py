@@ -41,3 +41,12 @@ def test_given_axes_and_bad_input(model):
         mm.ConvergenceDisplay.from_estimator(model, x="time")
     with pytest.raises(ValueError, match="not fitted"):
         mm.ConvergenceDisplay.from_estimator(mm.SequenceTagger())
+
+
+@pytest.mark.parametrize("x", ["iteration", "oracle_calls"])
+def test_counts_have_whole_ticks(model, x):
+    display = mm.ConvergenceDisplay.from_estimator(model, x=x)
+    for ax in display.axes_:
+        ax.set_xlim(1.2, 17.7)  # where ticks would be 2.5 apart
+        assert all(tick == round(tick) for tick in ax.get_xticks())
+    plt.close(display.figure_)

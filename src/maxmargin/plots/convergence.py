@@ -59,6 +59,8 @@ class ConvergenceDisplay:
         self._values(axes[0], at, primal, dual)
         self._gap(axes[1], at, gap)
         for ax in axes:
+            if x != "seconds":
+                ax.xaxis.get_major_locator().set_params(integer=True)
             ax.set_xlabel(_AXES[x])
             ax.spines[["top", "right"]].set_visible(False)
         return self
