@@ -366,6 +366,10 @@ def _entries(indices: Sequence[Any], values: Sequence[Any], size: int) -> tuple[
     if size == 0:
         return np.zeros(0, np.int64), np.zeros(0)
     at, value = np.concatenate(indices), np.concatenate(values)
+    if at.ndim > 1 or value.ndim > 1:
+        raise ValueError("indices and values must be flat")
+    if value.dtype.kind == "c":
+        raise ValueError("values must be real numbers")
     whole = at.astype(np.int64, copy=False)
     if at.dtype.kind not in "iu" and (at != whole).any():
         raise ValueError("indices must be whole numbers")
