@@ -157,6 +157,28 @@ def _lengths(indptr: IntArray, rows: IntArray) -> IntArray:
     return np.where(rows < 0, 0, indptr[rows + 1] - indptr[rows])
 
 
+@inlined
+def subtract_row(
+    index, value, first, stop, other_index, other_value, other_first, other_stop, scratch, out_index, out_value, p
+):
+    """Write one row less another from p on, cancelled entries left out; where it ends. `scratch` is left as zeros."""
+    for q in range(first, stop):
+        scratch[index[q]] += value[q]
+    for q in range(other_first, other_stop):
+        scratch[other_index[q]] -= other_value[q]
+    for q in range(first, stop):
+        f = index[q]
+        if scratch[f] != 0.0:
+            out_index[p], out_value[p], scratch[f] = f, scratch[f], 0.0
+            p += 1
+    for q in range(other_first, other_stop):
+        f = other_index[q]
+        if scratch[f] != 0.0:
+            out_index[p], out_value[p], scratch[f] = f, scratch[f], 0.0
+            p += 1
+    return p
+
+
 @kernel
 def subtract_rows(
     rows, indptr, index, value, other_rows, other_ptr, other_index, other_value, scratch, out_ptr, out_index, out_value
@@ -167,20 +189,20 @@ def subtract_rows(
         i, j = rows[r], other_rows[r]
         first, stop = (indptr[i], indptr[i + 1]) if i >= 0 else (0, 0)
         other_first, other_stop = (other_ptr[j], other_ptr[j + 1]) if j >= 0 else (0, 0)
-        for q in range(first, stop):
-            scratch[index[q]] += value[q]
-        for q in range(other_first, other_stop):
-            scratch[other_index[q]] -= other_value[q]
-        for q in range(first, stop):
-            f = index[q]
-            if scratch[f] != 0.0:
-                out_index[p], out_value[p], scratch[f] = f, scratch[f], 0.0
-                p += 1
-        for q in range(other_first, other_stop):
-            f = other_index[q]
-            if scratch[f] != 0.0:
-                out_index[p], out_value[p], scratch[f] = f, scratch[f], 0.0
-                p += 1
+        p = subtract_row(
+            index,
+            value,
+            first,
+            stop,
+            other_index,
+            other_value,
+            other_first,
+            other_stop,
+            scratch,
+            out_index,
+            out_value,
+            p,
+        )
         out_ptr[r + 1] = p
 
 

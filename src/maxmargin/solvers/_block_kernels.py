@@ -415,7 +415,7 @@ def add_planes(first, count, alpha, start, stop, index, entry, out):
 
 
 @kernel
-def weighted_norms(ids, by_alpha, first, count, alpha, value, room, gram_first, gram):
+def weighted_norms(ids, by_alpha, first, count, alpha, value, gram_first, gram):
     """Σ g ‖a‖² and Σ g b over the planes of ids, with g = α or 1."""
     squares, values = 0.0, 0.0
     for i in ids:

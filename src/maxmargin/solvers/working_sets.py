@@ -171,7 +171,7 @@ class WorkingSets:
     def norm_per_value(self, ids: IntArray, by_alpha: bool) -> float:
         """Σ g ‖a‖² / Σ g b over the planes of ids, with g = α or 1."""
         squares, values = kernels.weighted_norms(
-            ids, by_alpha, self.first, self.count, self.alpha, self.value, self.room, self.gram_first, self.gram
+            ids, by_alpha, self.first, self.count, self.alpha, self.value, self.gram_first, self.gram
         )
         return squares / values if values > 0 else np.inf
 

@@ -14,7 +14,17 @@ import scipy.sparse as sp
 
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.planes import HASH_PRIME, HASH_START, TRUTH, Answers, Planes, gathered, mix_step, sparse_dot
+from maxmargin.planes import (
+    HASH_PRIME,
+    HASH_START,
+    TRUTH,
+    Answers,
+    Planes,
+    gathered,
+    mix_step,
+    sparse_dot,
+    subtract_row,
+)
 from maxmargin.structures._same import equal, same
 from maxmargin.structures.base import Examples, Structure, StructureError
 
@@ -391,22 +401,11 @@ def difference_planes(
             return False
     p = 0
     for r in range(len(ids)):
-        first, stop = truth_ptr[ids[r]], truth_ptr[ids[r] + 1]
-        for q in range(first, stop):
-            scratch[truth_index[q]] += truth_value[q]
-        for q in range(found_ptr[r], found_ptr[r + 1]):
-            scratch[found_index[q]] -= found_value[q]
         begin = p
-        for q in range(first, stop):
-            f = truth_index[q]
-            if scratch[f] != 0.0:
-                out_index[p], out_value[p], scratch[f] = f, scratch[f], 0.0
-                p += 1
-        for q in range(found_ptr[r], found_ptr[r + 1]):
-            f = found_index[q]
-            if scratch[f] != 0.0:
-                out_index[p], out_value[p], scratch[f] = f, scratch[f], 0.0
-                p += 1
+        p = subtract_row(
+            truth_index, truth_value, truth_ptr[ids[r]], truth_ptr[ids[r] + 1], found_index, found_value, found_ptr[r],
+            found_ptr[r + 1], scratch, out_index, out_value, p,
+        )  # fmt: skip
         out_ptr[r + 1] = p
         rises[r] = -sparse_dot(out_index, out_value, begin, p, w)
         key = mix_step(HASH_START, loss_bits[r])
