@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._compile import inlined, kernel
-from maxmargin.planes import sparse_dot
+from maxmargin.planes import add_multiple, sparse_dot, sparse_dots
 
 LEFT_OUT = -1e300  # score of a slot that takes no part in a block step
 SMALLEST_GAP = 1e-13  # relative to the scores of a block: below it a step is lost in rounding
@@ -31,17 +31,24 @@ def block_scores(base, used, since, ridge, alpha, value, start, stop, age, score
         present += alpha[s] * score[j]
         mass += alpha[s]
         operations += stop[s] - start[s]
+    high, best, low = score_range(base, used, ridge * mass, alpha, score)
+    return present, mass, high, best, low, operations
+
+
+@inlined
+def score_range(base, used, price, alpha, score):
+    """Take the price of the mass off the scores; the largest, at least the truth's 0, its slot, the least over α > 0."""
     score[0], high, best, low = 0.0, 0.0, 0, 1e300
     if alpha[base] > 0.0:
         low = 0.0
     for j in range(1, used):
         if score[j] > LEFT_OUT:
-            score[j] -= ridge * mass
+            score[j] -= price
             if score[j] > high:
                 high, best = score[j], j
             if alpha[base + j] > 0.0 and score[j] < low:
                 low = score[j]
-    return present, mass, high, best, low, operations
+    return high, best, low
 
 
 @inlined
@@ -54,9 +61,51 @@ def block_gap(present, mass, high, ridge, budget):
 
 
 @inlined
+def best_source(base, used, diagonal, row, best, high, ridge, softness, alpha, gram, score, gain):
+    """From which slot most is gained by moving mass to slot `best`, and how much mass; no mass where nothing is."""
+    of_best, product = (gram[diagonal + best], 2.0) if best > 0 else (ridge / softness, 0.0)
+    most, source, mass = 0.0, 0, 0.0
+    if best > 0:
+        q = of_best * softness + ridge
+        mass = min(high / q, alpha[base])
+        most = mass * (high - 0.5 * mass * q)
+    first_alpha, first_norm, first_product = np.uint64(base), np.uint64(diagonal), np.uint64(row)
+    for j in range(np.uint64(1), np.uint64(used)):  # loops apart from each other, so that they vectorise
+        d = high - score[j]
+        q = max((of_best + gram[first_norm + j] - product * gram[first_product + j]) * softness, 1e-300)
+        g = min(d / q, alpha[first_alpha + j])
+        gain[j] = g * (d - 0.5 * g * q)
+    greatest = 0.0
+    for j in range(np.uint64(1), np.uint64(used)):
+        greatest = max(greatest, gain[j])
+    if greatest > most:
+        source = 1
+        while gain[source] != greatest:
+            source += 1
+        d = high - score[source]
+        q = max((of_best + gram[diagonal + source] - product * gram[row + source]) * softness, 1e-300)
+        mass = min(d / q, alpha[base + source])
+    return source, mass
+
+
+@inlined
+def shift_scores(base, used, row, other, rise, gained, lost, alpha, gram, score):
+    """The scores after a move; the highest, at least 0, and the lowest of the slots with mass (the truth's is 0)."""
+    first_alpha, first_gained, first_lost = np.uint64(base), np.uint64(row), np.uint64(other)
+    high, low = 0.0, 0.0 if alpha[base] > 0.0 else 1e300
+    for j in range(np.uint64(1), np.uint64(used)):  # a slot left out stays so: no sum matters to its score
+        score[j] -= rise + gained * gram[first_gained + j] - lost * gram[first_lost + j]
+    for j in range(np.uint64(1), np.uint64(used)):
+        high = max(high, score[j])
+    for j in range(np.uint64(1), np.uint64(used)):
+        low = min(low, score[j] if alpha[first_alpha + j] > 0.0 else 1e300)
+    return high, low
+
+
+@inlined
 def block_step(
     base, used, gram_base, room, ridge, w, curvature, clock, moves, best, high, low, alpha, start, stop, age, gram,
-    score, change, index, entry,
+    score, change, gain, index, entry,
 ):  # fmt: skip
     """Up to `moves` moves of mass, each from the slot where most is gained to the slot of best score; operations.
 
@@ -66,55 +115,33 @@ def block_step(
         change[j] = 0.0
     tolerance, softness = 0.02 * (high - low), 1.0 / curvature
     for _ in range(moves):
-        row, of_best, product = gram_base + best * room, gram[gram_base + best], 2.0
-        if best == 0:
-            of_best, product = ridge * curvature, 0.0
-        most, source, mass = 0.0, -1, 0.0
-        if best > 0:
-            q = of_best * softness + ridge
-            g = min(high / q, alpha[base])
-            most, mass = g * (high - 0.5 * g * q), g
-            source = 0 if most > 0.0 else -1
-        for j in range(1, used):
-            d = high - score[j]
-            q = max((of_best + gram[gram_base + j] - product * gram[row + j]) * softness, 1e-300)
-            g = max(min(d / q, alpha[base + j]), 0.0)
-            gain = g * (d - 0.5 * g * q)
-            better = gain > most
-            most = gain if better else most
-            source = j if better else source
-            mass = g if better else mass
-        if source < 0:
+        row = gram_base + best * room
+        source, mass = best_source(base, used, gram_base, row, best, high, ridge, softness, alpha, gram, score, gain)
+        if mass <= 0.0:
             break
         alpha[base + source] = max(alpha[base + source] - mass, 0.0)
         alpha[base + best] += mass
         change[best] += mass
         change[source] -= mass
-        rise, other = ridge * mass * ((best > 0) - (source > 0)), gram_base + source * room
-        gained, lost = mass * softness * (best > 0), mass * softness * (source > 0)
-        high, low = 0.0, 0.0 if alpha[base] > 0.0 else 1e300
-        for j in range(1, used):  # a slot that is left out stays so: its score is too low for any sum to matter
-            now = score[j] - (rise + gained * gram[row + j] - lost * gram[other + j])
-            score[j] = now
-            high = max(high, now)
-            low = min(low, now if alpha[base + j] > 0.0 else 1e300)
+        rise, step = ridge * mass * ((best > 0) - (source > 0)), mass * softness
+        high, low = shift_scores(
+            base, used, row, gram_base + source * room, rise, step * (best > 0), step * (source > 0), alpha, gram, score
+        )
         if high - low <= tolerance:
             break
         best = 0
-        for j in range(1, used if high > 0.0 else 1):
-            if score[j] == high:
-                best = j
-                break
+        if high > 0.0:
+            best = 1
+            while score[best] != high:
+                best += 1
     operations = 0
     for j in range(1, used):
         s = base + j
         if alpha[s] > 0.0:
             age[s] = clock
         if change[j] != 0.0:
-            f = change[j] / curvature
             operations += stop[s] - start[s]
-            for q in range(start[s], stop[s]):
-                w[index[q]] += f * entry[q]
+            add_multiple(index, entry, start[s], stop[s], change[j] * softness, w)
     return operations
 
 
@@ -125,7 +152,7 @@ def block_pass(
 ):  # fmt: skip
     """See `WorkingSets.sweep`."""
     most = room.max()
-    score, change = np.zeros((2, most))
+    score, change, gain = np.zeros((3, most))
     total, operations = 0.0, 0
     for i in order:
         used = count[i]
@@ -139,7 +166,7 @@ def block_pass(
             if high - low > SMALLEST_GAP:
                 operations += block_step(
                     base, used, gram_first[i], room[i], ridge[i], w, curvature, clock, moves, best, high, low, alpha,
-                    start, stop, age, gram, score, change, index, entry,
+                    start, stop, age, gram, score, change, gain, index, entry,
                 )  # fmt: skip
         total += gap[i]
     return total, operations
@@ -180,14 +207,12 @@ def move_slot(base, source, target, used, alpha, value, start, stop, age, key, r
 
 @inlined
 def write_entries(indices, values, p, q_end, end, scratch, index, entry):
-    """Put a plane at the end of the pool, and its sums into `scratch`; the new end.
+    """Put a plane, whose sums are in `scratch`, at the end of the pool; the new end.
 
     A long plane over few weights names them again and again: its entries are summed, where the pool holds the sums
     exactly.
     """
     first, summed = end, q_end - p > len(scratch)
-    for q in range(p, q_end):
-        scratch[indices[q]] += values[q]
     if summed:
         for q in range(p, q_end):
             f = indices[q]
@@ -202,13 +227,27 @@ def write_entries(indices, values, p, q_end, end, scratch, index, entry):
         if end > first:
             for q in range(p, q_end):
                 scratch[indices[q]] = 0.0
-            for q in range(p, q_end):
-                scratch[indices[q]] += values[q]
+            add_multiple(indices, values, p, q_end, 1.0, scratch)
         end = first
         for q in range(p, q_end):
             index[end], entry[end] = indices[q], values[q]
             end += 1
     return end
+
+
+@inlined
+def scores_and_products(base, used, ridge, alpha, value, start, stop, score, product, index, entry, w, plane):
+    """`block_scores` of all slots, and the inner products of their planes with one more, in the same go."""
+    present, mass, operations = 0.0, 0.0, 0
+    for j in range(1, used):
+        s = base + j
+        with_w, product[j] = sparse_dots(index, entry, start[s], stop[s], w, plane)
+        score[j] = value[s] - with_w
+        present += alpha[s] * score[j]
+        mass += alpha[s]
+        operations += stop[s] - start[s]
+    high, best, low = score_range(base, used, ridge * mass, alpha, score)
+    return present, mass, high, best, low, operations
 
 
 @kernel
@@ -219,22 +258,27 @@ def insert_planes(
 ):  # fmt: skip
     """See `WorkingSets.insert`."""
     most = room.max()
-    score, change = np.zeros((2, most))
+    score, change, gain, product = np.zeros((4, most))
     row, operations = 0, 0
     for r in range(len(ids)):
         i, k = ids[r], slot[r]
         base, used, gram_base, stride = first[i], count[i], gram_first[i], room[i]
-        present, mass, high, best, low, n = block_scores(
-            base, used, 0, ridge[i], alpha, value, start, stop, age, score, index, entry, w
-        )
-        operations += n
-        if k > 0:
-            age[base + k] = clock
-        elif k < 0:
+        if k >= 0:
+            present, mass, high, best, low, n = block_scores(
+                base, used, 0, ridge[i], alpha, value, start, stop, age, score, index, entry, w
+            )
+            operations += n
+            if k > 0:
+                age[base + k] = clock
+        else:
             p, q_end = indptr[row], indptr[row + 1]
             row += 1
+            add_multiple(indices, values, p, q_end, 1.0, scratch)
+            present, mass, high, best, low, n = scores_and_products(
+                base, used, ridge[i], alpha, value, start, stop, score, product, index, entry, w, scratch
+            )
             s = losses[i] - sparse_dot(indices, values, p, q_end, w) - ridge[i] * mass
-            operations += q_end - p
+            operations += 2 * n + q_end - p
             if s > high + 1e-12 * (abs(losses[i]) + high):
                 k = used
                 if used < stride:
@@ -247,8 +291,7 @@ def insert_planes(
                             k = j
                     gone, alpha[base + k] = alpha[base + k], 0.0
                     alpha[base] += gone
-                    for q in range(start[base + k], stop[base + k]):
-                        w[index[q]] -= gone / curvature * entry[q]
+                    add_multiple(index, entry, start[base + k], stop[base + k], -gone * (1.0 / curvature), w)
                     present, mass, high, best, low, n = block_scores(
                         base, used, 0, ridge[i], alpha, value, start, stop, age, score, index, entry, w
                     )
@@ -262,30 +305,21 @@ def insert_planes(
                 start[slot_k] = end
                 end = write_entries(indices, values, p, q_end, end, scratch, index, entry)
                 stop[slot_k] = end
+                product[k] = sparse_dot(index, entry, start[slot_k], end, scratch)
                 for j in range(1, used):
-                    t = base + j
-                    g = sparse_dot(index, entry, start[t], stop[t], scratch)
-                    gram[gram_base + k * stride + j] = g
-                    gram[gram_base + j * stride + k] = g
-                    operations += stop[t] - start[t]
-                gram[gram_base + k] = gram[gram_base + k * stride + k]
-                for q in range(p, q_end):
-                    scratch[indices[q]] = 0.0
+                    gram[gram_base + k * stride + j] = product[j]
+                    gram[gram_base + j * stride + k] = product[j]
+                gram[gram_base + k] = product[k]
                 score[k] = s
-                high, low, best = 0.0, 1e300, 0
-                if alpha[base] > 0.0:
-                    low = 0.0
-                for j in range(1, used):
-                    if score[j] > high:
-                        high, best = score[j], j
-                    if alpha[base + j] > 0.0 and score[j] < low:
-                        low = score[j]
+                high, best, low = score_range(base, used, 0.0, alpha, score)
+            for q in range(np.uint64(p), np.uint64(q_end)):
+                scratch[indices[q]] = 0.0
         count[i] = used
         gap[i] = block_gap(present, mass, high, ridge[i], budget[i])
         if high - low > SMALLEST_GAP:
             operations += block_step(
                 base, used, gram_base, stride, ridge[i], w, curvature, clock, moves, best, high, low, alpha, start,
-                stop, age, gram, score, change, index, entry,
+                stop, age, gram, score, change, gain, index, entry,
             )  # fmt: skip
     return end, operations
 
@@ -316,8 +350,7 @@ def gram_anew(ids, first, count, start, stop, room, gram_first, gram, index, ent
     for i in ids:
         for j in range(1, count[i]):
             s = first[i] + j
-            for q in range(start[s], stop[s]):
-                scratch[index[q]] += entry[q]
+            add_multiple(index, entry, start[s], stop[s], 1.0, scratch)
             for k in range(1, j + 1):
                 t = first[i] + k
                 g = sparse_dot(index, entry, start[t], stop[t], scratch)
@@ -382,8 +415,7 @@ def sum_slots(slots, coefficients, first, start, stop, index, entry, out):
     for i in range(len(slots)):
         if slots[i] > 0:
             s = first[i] + slots[i]
-            for q in range(start[s], stop[s]):
-                out[index[q]] += coefficients[i] * entry[q]
+            add_multiple(index, entry, start[s], stop[s], coefficients[i], out)
 
 
 @kernel
@@ -410,8 +442,7 @@ def add_planes(first, count, alpha, start, stop, index, entry, out):
     for i in range(len(count)):
         for s in range(first[i] + 1, first[i] + count[i]):
             if alpha[s] != 0.0:
-                for q in range(start[s], stop[s]):
-                    out[index[q]] += alpha[s] * entry[q]
+                add_multiple(index, entry, start[s], stop[s], alpha[s], out)
 
 
 @kernel

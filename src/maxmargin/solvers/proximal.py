@@ -253,8 +253,9 @@ class ProximalWorkingSets(Solver):
 
     @staticmethod
     def _clean_up(problem: Problem, state: ProximalState) -> None:
+        if state.clock % 4 == 0:
+            state.sets.compact_if_scattered()
         if state.clock % 8 == 0:
-            state.sets.compact_if_sparse()
             state.sets.release_outputs(problem)
 
     def _stuck(self, state: ProximalState) -> bool:

@@ -68,6 +68,7 @@ class WorkingSets:
         self.index: AnyArray = np.empty(max(pool, 1 << 12), np.uint32)
         self.entry: AnyArray = np.empty(max(pool, 1 << 12), problem.entry_type)
         self.slots_end, self.gram_end, self.end = n * room, n * room * room, 0
+        self.ordered = 0  # up to here, planes of the same example lie side by side
         self.scratch = np.zeros(problem.dim)
         self.budget = np.zeros(n)
         self.set_budgets(np.full(n, np.inf) if self.unlimited else problem.objective.budgets)
@@ -252,9 +253,9 @@ class WorkingSets:
         if self.end + entries > len(self.index):
             self.compact(entries)
 
-    def compact_if_sparse(self) -> None:
-        """`compact` where a third of the pool or more is dead."""
-        if self._live() < 0.67 * self.end:
+    def compact_if_scattered(self) -> None:
+        """`compact` where a third of the pool or more is dead, or away from the other planes of its example."""
+        if self.ordered < 0.67 * self.end or self._live() < 0.67 * self.end:
             self.compact()
 
     def _live(self) -> int:
@@ -266,7 +267,7 @@ class WorkingSets:
         index, entry = self.index, self.entry
         size = max(int(1.5 * (live + extra)), 1 << 12)
         self.index, self.entry = np.empty(size, np.uint32), np.empty(size, entry.dtype)
-        self.end = kernels.move_planes(
+        self.ordered = self.end = kernels.move_planes(
             self.first, self.count, self.start, self.stop, self.code_length, index, entry, self.index, self.entry
         )
 
@@ -341,6 +342,7 @@ class WorkingSets:
         for name in self._saved:
             setattr(self, name, np.array(arrays[name]))
         self.slots_end, self.gram_end, self.end, size = (int(v) for v in arrays["ends"])
+        self.ordered = 0
         self.index, self.entry = (
             _grown(self.index, self.end, size - self.end),
             _grown(self.entry, self.end, size - self.end),
