@@ -177,16 +177,21 @@ def subtract_row(
     """Write one row less another from p on, cancelled entries left out; where it ends. `scratch` is left as zeros."""
     add_multiple(index, value, first, stop, 1.0, scratch)
     add_multiple(other_index, other_value, other_first, other_stop, -1.0, scratch)
+    p = take_sums(index, first, stop, scratch, out_index, out_value, np.uint64(p))
+    return np.int64(take_sums(other_index, other_first, other_stop, scratch, out_index, out_value, p))
+
+
+@inlined
+def take_sums(index, first, stop, scratch, out_index, out_value, p):
+    """Move what is not 0 in `scratch`, at these indices, to the outputs from p on; where they end.
+
+    Zeros are written too, and then over: a branch that cannot be foreseen would cost more.
+    """
     for q in range(np.uint64(first), np.uint64(stop)):
         f = index[q]
-        if scratch[f] != 0.0:
-            out_index[p], out_value[p], scratch[f] = f, scratch[f], 0.0
-            p += 1
-    for q in range(np.uint64(other_first), np.uint64(other_stop)):
-        f = other_index[q]
-        if scratch[f] != 0.0:
-            out_index[p], out_value[p], scratch[f] = f, scratch[f], 0.0
-            p += 1
+        value = scratch[f]
+        out_index[p], out_value[p], scratch[f] = f, value, 0.0
+        p += np.uint64(value != 0.0)
     return p
 
 

@@ -215,8 +215,7 @@ class Problem:
 
     def hold(self, ids: IntArray) -> None:
         """A solver keeps the planes found for ids."""
-        if self.examples.holds_outputs:
-            self.examples.hold(ids[self.answers.keys[ids] != TRUTH], self.answers)
+        self.examples.hold(ids[self.answers.keys[ids] != TRUTH], self.answers)
 
     def aggregate(self, slopes: FloatArray) -> FloatArray:
         """Σ slopes[i] a of the planes found last, one per example."""

@@ -166,7 +166,8 @@ def test_outputs_are_retained_until_they_are_forgotten():
     assert all(examples.output(i, int(second.keys[i]), second.codes) is None for i in different)  # no plane was taken
     assert all(examples.output(i, int(first.keys[i]), first.codes) is kept[i] for i in ids)
     examples.hold(np.array(different), second)
-    examples.forget([(i, int(first.keys[i])) for i in (0, 1)] + [(3, 12345)])
+    assert examples.outputs_held == len(ids) + len(different)
+    examples.forget(np.array([0, 1, 3]), np.array([*first.keys[:2], 12345]))
     assert [examples.output(i, int(first.keys[i]), first.codes) is not None for i in ids] == [
         True,
         True,
@@ -174,7 +175,8 @@ def test_outputs_are_retained_until_they_are_forgotten():
         False,
         False,
     ]
-    examples.forget(())
+    examples.forget(np.zeros(0, np.int64), np.zeros(0, np.int64))
+    assert examples.outputs_held == 0
     assert examples.output(0, int(first.keys[0]), first.codes) is None
     assert examples.output(0, 0, first.codes) is examples.Y[0]
 
@@ -367,3 +369,35 @@ def test_what_a_vector_is_read_as():
     assert indices.tolist() == [5, 2] and values.tolist() == [1, 3.5] and length is None
     indices, values, length = sparse_vector([0, 1])
     assert indices.tolist() == [1] and values.tolist() == [1] and length == 2
+
+
+def test_the_cost_of_an_argmax_is_what_the_structure_says():
+    psis, losses, _, _ = tables(0)
+    structure = Table(psis, losses)
+    Y = [[0, i] for i in range(len(psis))]
+    assert OwnExamples(structure, range(len(psis)), Y).operations == len(psis) * Structure.argmax_operations
+    structure.argmax_operations = 1e6
+    assert OwnExamples(structure, range(len(psis)), Y).operations == len(psis) * 1e6
+    for bad in (0, -1.0, np.inf, np.nan, "many"):
+        structure.argmax_operations = bad
+        with pytest.raises(ValueError, match="argmax_operations must be a number ≥ 1, found"):
+            OwnExamples(structure, range(len(psis)), Y)
+
+
+def test_answers_come_in_batches_of_any_size(monkeypatch):
+    """Planes, rises, keys and outputs do not depend on how many answers are made planes of together."""
+    psis, losses, w, rng = tables(3)
+    ids = rng.permutation(len(psis))
+    found = []
+    for together in (1, 2, 1000):
+        monkeypatch.setattr("maxmargin.structures.own.TOGETHER", together)
+        examples = encoded(psis, losses, as_pair)
+        for _ in range(3):  # batches are used again
+            answers = decoded(examples, w, np.ones(len(psis)), ids)
+        planes = examples.planes(ids, answers)
+        examples.hold(ids, answers)
+        outputs = [examples.output(i, int(answers.keys[i]), answers.codes) for i in ids.tolist()]
+        found.append((planes.matrix(SIZE).toarray(), answers.rises, answers.keys, outputs))
+    for other in found[1:]:
+        for mine, others in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(mine, others)

@@ -75,7 +75,6 @@ class AveragedPerceptron(Solver):
         order = state.rng.permutation(n) if self.shuffle else np.arange(n)
         for k in range(0, n, self.batch):
             self._visit(problem, state, order[k : k + self.batch])
-        problem.examples.forget(())
         average = state.summed()
         if state.provable:
             state.raise_dual(lower_bound(problem, average))

@@ -42,7 +42,7 @@ class ProximalState(ComposedState):
     _parts: ClassVar[tuple[str, ...]] = ("sets",)
     _counters: ClassVar[tuple[str, ...]] = (
         "rho", "clock", "spent", "decoded", "first_left", "first_budget",
-        "effort", "marked_gap", "marked_at", "passes", "centre_primal", "inserting", "novelty",
+        "effort", "marked_gap", "marked_at", "passes", "centre_primal", "novelty",
     )  # fmt: skip
 
     def __init__(
@@ -53,7 +53,7 @@ class ProximalState(ComposedState):
         self.sets = WorkingSets(problem, most_slots)
         self.rho, self.clock = np.inf, 0
         self.spent, self.decoded = 0.0, 0.0  # operations of decode and insert; sweeps they were for
-        self.inserting, self.novelty = 0.0, 1.0  # operations of the last insert; share of planes that were new
+        self.novelty = 1.0  # share of the planes found last that were new
         self.first_left = first_sweeps if start is None else 0  # sweeps in mini-batches still to come
         self.passes = 0  # over cached planes since the centre moved
         self.effort, self.marked_gap, self.marked_at = 1.0, np.inf, 0  # see ProximalWorkingSets.patience
@@ -265,14 +265,13 @@ class ProximalWorkingSets(Solver):
 
     def _affordable_cuts(self, problem: Problem, state: ProximalState) -> int:
         """The k for which k (entries of all planes + k dim) operations are `together_share` times those of a round."""
-        entries, allowed = state.sets.entries_held(), self.together_share * self._allowed(problem, state)
+        entries, allowed = state.sets.entries_held(), self.together_share * self._allowed(state)
         cuts = (np.sqrt(entries**2 + 4.0 * problem.dim * allowed) - entries) / (2.0 * problem.dim)
         return min(int(cuts), self.most_cuts)
 
-    def _allowed(self, problem: Problem, state: ProximalState) -> float:
+    def _allowed(self, state: ProximalState) -> float:
         """Operations to spend on planes held, in this round."""
-        usual = self.cheap_share * (self.round_operations + state.spent / max(state.decoded, 1e-9))
-        return min(usual, problem.examples.most_operations - state.inserting)
+        return self.cheap_share * (self.round_operations + state.spent / max(state.decoded, 1e-9))
 
     def _improve_together(self, problem: Problem, state: ProximalState, cuts: int) -> None:
         """Insert the planes found last and solve for all examples together, around the best weights so far."""
@@ -319,8 +318,7 @@ class ProximalWorkingSets(Solver):
         planes = problem.planes(ids[slot < 0])
         state.novelty = float((slot < 0).mean()) if len(slot) else 0.0
         rho = min(state.rho, 1e12)
-        state.inserting = state.sets.insert(ids, slot, planes, problem, state.w, rho, state.clock, moves)
-        state.spent += state.inserting
+        state.spent += state.sets.insert(ids, slot, planes, problem, state.w, rho, state.clock, moves)
 
     def _fresh_order(self, problem: Problem, state: ProximalState) -> IntArray:
         """The order in which new planes are taken in: any, unless neighbours have nothing in common anyway."""
@@ -431,7 +429,7 @@ class ProximalWorkingSets(Solver):
             return
         sets, n = state.sets, problem.n_examples
         mean_gap = first_gap = float(sets.gap.mean())
-        allowed, spent = state.thoroughness * self._allowed(problem, state), 0.0
+        allowed, spent = state.thoroughness * self._allowed(state), 0.0
         needed = self.inner_gap * (1.0 + state.novelty**3) / state.thoroughness
         for k in range(int(self.most_passes * state.thoroughness)):
             total, operations = sets.sweep(
@@ -442,5 +440,5 @@ class ProximalWorkingSets(Solver):
             state.passes += 1
             if state.passes >= self.passes_per_move * state.effort and state.first_left == 0:
                 state.move_centre(state.rho)
-            if mean_gap <= needed * first_gap or (spent > allowed and (k > 0 or allowed < 0.0)):
+            if mean_gap <= needed * first_gap or (spent > allowed and k > 0):
                 return

@@ -97,7 +97,6 @@ class Subgradient(Solver):
             if state.taken > 0:
                 state.w = state.weights(state.total, 1.0 / (state.delay + state.taken))
             self._batch_step(problem, state, ids, len(batches))
-        problem.examples.forget(())
         average = state.summed()
         state.w = state.weights(average, 1.0 / state.norm)
         state.raise_dual(lower_bound(problem, state.total))

@@ -31,6 +31,8 @@ from maxmargin.solvers import _block_kernels as kernels
 FORGOTTEN, UNKNOWN = -2, -1
 #: Planes per example for which there is room at first.
 PLANES_AT_FIRST = 3
+#: Bytes up to which a pool is kept for the next time.
+LARGEST_SPARE = 1 << 26
 #: α of slot 0 where there is no end of budget: large enough that no move changes it.
 UNLIMITED = 1e300
 
@@ -68,6 +70,7 @@ class WorkingSets:
         self.index: AnyArray = np.empty(max(pool, 1 << 12), np.uint32)
         self.entry: AnyArray = np.empty(max(pool, 1 << 12), problem.entry_type)
         self.slots_end, self.gram_end, self.end = n * room, n * room * room, 0
+        self._spare: tuple[AnyArray, AnyArray] | None = None
         self.ordered = 0  # up to here, planes of the same example lie side by side
         self.scratch = np.zeros(problem.dim)
         self.budget = np.zeros(n)
@@ -262,23 +265,29 @@ class WorkingSets:
         return kernels.live_entries(self.first, self.count, self.start, self.stop, self.code_length)
 
     def compact(self, extra: int = 0) -> None:
-        """Move the live planes to the front of a new pool, in the order of examples; room for `extra` more entries."""
+        """Move the live planes to the front of another pool, in the order of examples; room for `extra` more entries.
+
+        A small pool is kept for the next time: the system takes long to give memory.
+        """
         live = self._live()
-        index, entry = self.index, self.entry
-        size = max(int(1.5 * (live + extra)), 1 << 12)
-        self.index, self.entry = np.empty(size, np.uint32), np.empty(size, entry.dtype)
+        index, entry, spare = self.index, self.entry, self._spare
+        if spare is None or len(spare[0]) < 1.25 * (live + extra) or spare[1].dtype != entry.dtype:
+            size = max(int(1.5 * (live + extra)), 1 << 12)
+            spare = np.empty(size, np.uint32), np.empty(size, entry.dtype)
+        self.index, self.entry = spare
         self.ordered = self.end = kernels.move_planes(
             self.first, self.count, self.start, self.stop, self.code_length, index, entry, self.index, self.entry
         )
+        self._spare = (index, entry) if index.nbytes + entry.nbytes <= LARGEST_SPARE else None
 
     def release_outputs(self, problem: Problem) -> None:
-        """Let the examples forget the outputs of planes that are gone."""
-        if problem.examples.holds_outputs:
+        """Let the examples forget the outputs of planes that are gone, where these are half of all or more."""
+        if problem.examples.outputs_held > 2 * int(self.count.sum()):
             examples, slots = self._held()
             keys = self.key[slots]
             if problem.references is not None:
                 keys = problem.references.swapped(keys, examples)
-            problem.examples.forget(zip(examples.tolist(), keys.tolist(), strict=True))
+            problem.examples.forget(examples, keys)
 
     def live_keys(self) -> list[tuple[int, int]]:
         """(example, key) of every plane held."""
@@ -327,7 +336,8 @@ class WorkingSets:
 
     def nbytes(self) -> int:
         """Memory held now."""
-        return sum(getattr(self, name).nbytes for name in self._saved) + self.scratch.nbytes
+        spare = sum(array.nbytes for array in self._spare or ())
+        return sum(getattr(self, name).nbytes for name in self._saved) + self.scratch.nbytes + spare
 
     # ------------------------------------------------------------------ saving
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -39,6 +39,9 @@ class Structure(ABC):
         quadratic slack are exact. Without it they search over ``scale``.
     ``exact = False``
         Says that the argmaxes are approximate, so that certificates say so too.
+    ``argmax_operations = 1e6``
+        What an argmax costs, in multiply-adds. The dearer it is, the longer the default solver works on the planes it
+        holds before it asks for more.
 
     Examples
     --------
@@ -62,6 +65,8 @@ class Structure(ABC):
     size: int | None = None
     #: Whether both argmaxes are exact.
     exact: bool = True
+    #: Multiply-adds of an argmax, about: of a fast one in Python here. A count and not a clock, so that runs repeat.
+    argmax_operations: float = 20000.0
 
     @abstractmethod
     def joint_feature(self, x: Any, y: Any) -> Any:
@@ -89,15 +94,13 @@ class Examples(ABC):
     dim : number of weights.
     code_offsets : the code of example i is ``codes[code_offsets[i]:code_offsets[i + 1]]``.
     operations : multiply-adds of decoding all examples once, so that solvers can weigh their own work against it.
-    most_operations : where the time of an argmax is not known, as in Python, the operations on planes that a solver may
-        spend for one sweep; else infinite.
     plane_entries : the most entries a plane of each example can have.
     float32_exact : whether plane values lose nothing as float32.
     parallel, smallest_chunk : whether decoding gains from threads, and with how many examples to a task (None: as many
         as make a call of a kernel worth it).
     exact : whether the argmaxes are exact.
     shuffled : whether neighbours are known to have nothing in common, so that they may be visited together.
-    holds_outputs : whether outputs are kept beside their codes, so that `forget` has something to do.
+    outputs_held : outputs kept beside their codes, so that `forget` has something to do.
     latent : whether outputs have parts that are not known of the truth, so that `complete` is offered.
     """
 
@@ -106,13 +109,11 @@ class Examples(ABC):
     code_offsets: IntArray
     operations: float
     plane_entries: IntArray
-    most_operations: float = float("inf")
     float32_exact: bool = False
     parallel: bool = True
     smallest_chunk: int | None = None
     exact: bool = True
     shuffled: bool = False
-    holds_outputs: bool = False
     latent: bool = False
     _digest: str | None = None
 
@@ -187,8 +188,12 @@ class Examples(ABC):
         """A solver keeps the present answers of ids; by default their codes are enough to know the outputs by."""
         return None
 
-    def forget(self, live: Iterable[tuple[int, int]]) -> None:
-        """Only these (example, key) pairs are still held by the solver; by default codes need no upkeep."""
+    @property
+    def outputs_held(self) -> int:
+        return 0
+
+    def forget(self, examples: IntArray, keys: IntArray) -> None:
+        """Only these answers are still held by the solver; by default codes need no upkeep."""
         return None
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin._checked import finite_number
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.planes import (
@@ -31,10 +31,8 @@ from maxmargin.structures.base import Examples, Structure, StructureError
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
 
-#: What a Python argmax is taken to cost, in multiply-adds, where the structure does not say; and the operations on
-#: planes, per argmax, that a solver may spend beside it: about 5 % of a fast one (100 µs), so that it stays a small
-#: part of the time. Counts and not a clock, so that runs repeat.
-OPERATIONS_PER_ARGMAX, PLANE_OPERATIONS = 3000.0, 4000.0
+#: Answers that are made planes of together: few enough to be in the cache still, enough to be worth the calls.
+TOGETHER = 128
 
 #: The bits of a float that are all set in an infinity or a NaN.
 INFINITE = np.int64(0x7FF0000000000000)
@@ -65,25 +63,37 @@ def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
     return sparse_vector(dense)
 
 
-@dataclass
 class _Batch:
-    """What one call of `decode` found."""
+    """What one call of `decode` found: a row for each of ids. Its arrays are used again and again."""
 
-    ids: IntArray
-    keys: IntArray
-    planes: Planes
-    outputs: list[Any]
+    def __init__(self) -> None:
+        self.indices: AnyArray = np.empty(0, np.uint32)
+        self.values = np.empty(0)
 
+    def begin(self, ids: IntArray) -> None:
+        """No rows yet, and room for one for each of ids."""
+        self.ids, self.keys, self.rises = ids, np.empty(len(ids), np.int64), np.empty(len(ids))
+        self.indptr, self.outputs = np.zeros(len(ids) + 1, np.int64), list[Any]()
 
-def _joined(parts: list[_Batch]) -> _Batch:
-    counts = np.concatenate([np.diff(part.planes.indptr) for part in parts])
-    planes = Planes(
-        np.concatenate([[0], np.cumsum(counts)]),
-        np.concatenate([part.planes.indices[: part.planes.indptr[-1]] for part in parts]),
-        np.concatenate([part.planes.values[: part.planes.indptr[-1]] for part in parts]),
-    )
-    ids, keys = (np.concatenate([getattr(part, name) for part in parts]) for name in ("ids", "keys"))
-    return _Batch(ids, keys, planes, [output for part in parts for output in part.outputs])
+    def reserve(self, used: int, entries: int) -> None:
+        """Room for that many entries behind those used."""
+        if used + entries > len(self.values):
+            indices, values, size = self.indices[:used], self.values[:used], used + max(used // 2, entries)
+            self.indices, self.values = np.empty(size, np.uint32), np.empty(size)
+            self.indices[:used], self.values[:used] = indices, values
+
+    def take(self, parts: list[_Batch]) -> None:
+        """All rows of other batches, one behind the other."""
+        self.begin(np.concatenate([part.ids for part in parts]))
+        np.concatenate([part.keys for part in parts], out=self.keys)
+        np.cumsum(np.concatenate([np.diff(part.indptr) for part in parts]), out=self.indptr[1:])
+        self.reserve(0, int(self.indptr[-1]))
+        end = 0
+        for part in parts:
+            begin, end = end, end + int(part.indptr[-1])
+            self.indices[begin:end] = part.indices[: end - begin]
+            self.values[begin:end] = part.values[: end - begin]
+            self.outputs += part.outputs
 
 
 class OwnExamples(Examples):
@@ -93,24 +103,26 @@ class OwnExamples(Examples):
     kept as the user's objects.
     """
 
-    holds_outputs, smallest_chunk = True, 1
+    smallest_chunk = 1
 
     def __init__(self, structure: Structure, X: Sequence[Any], Y: Sequence[Any], latent: bool = False) -> None:
         self.structure, self.X, self.Y, self.latent = structure, X, Y, latent
         self.n_examples = len(Y)
         self.exact = bool(getattr(structure, "exact", True))
         self.code_offsets = np.zeros(self.n_examples + 1, np.int64)
-        self.operations = OPERATIONS_PER_ARGMAX * self.n_examples
-        self.most_operations = PLANE_OPERATIONS * self.n_examples
+        self.operations = self.n_examples * finite_number(
+            getattr(structure, "argmax_operations", Structure.argmax_operations), "argmax_operations", 1.0
+        )
         self.size: int | None = getattr(structure, "size", None)
         self.outputs_known = self._completed_without_weights() if latent else Y
         self.truths = self._encode_truths()
         self.dim = int(self.size)  # type: ignore[arg-type]
         self._truth_lengths = np.diff(self.truths.indptr)
         self.plane_entries = 2 * self._truth_lengths + 1
-        self._batches: list[_Batch] = []
+        self._batches: list[_Batch] = []  # of the present decode
+        self._idle: list[_Batch] = []
         self._row, self._indexed = np.zeros(self.n_examples, np.int64), False
-        self._held: dict[int, Any] = {}  # by key · n_examples + example: ints are nothing to the garbage collector
+        self._held: dict[int, Any] = {}  # by name: ints, unlike pairs, are nothing to the garbage collector
         self._scratch = threading.local()
 
     def _encode_truths(self) -> Planes:
@@ -165,7 +177,16 @@ class OwnExamples(Examples):
     # ------------------------------------------------------------------ argmaxes
 
     def begin(self, ids: IntArray) -> None:
+        self._idle += self._batches
         self._batches, self._indexed = [], False
+
+    def _new_batch(self, ids: IntArray) -> _Batch:
+        try:
+            batch = self._idle.pop()  # threads may be at it too
+        except IndexError:
+            batch = _Batch()
+        batch.begin(ids)
+        return batch
 
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self._answer(w, ids, "loss_augmented_argmax", scales.tolist(), answers)
@@ -180,10 +201,22 @@ class OwnExamples(Examples):
         self, w: FloatArray, ids: IntArray, name: str, last: list[Any], answers: Answers, ask: Any = None
     ) -> None:
         """Ask the structure for each of ids, with the r-th of `last` as the last argument."""
-        X, Y, w = self.X, self.Y, _read_only(w)
+        w, batch = _read_only(w), self._new_batch(ids)
         ask = getattr(self.structure, name) if ask is None else ask
-        joint_feature, loss = self.structure.joint_feature, self.structure.loss
-        outputs: list[Any] = []
+        losses = np.empty(len(ids))
+        for k in range(0, len(ids), TOGETHER):
+            some = slice(k, k + TOGETHER)
+            psis, losses[some] = self._asked(w, ids[some], name, last[some], ask, batch.outputs)
+            self._add_rows(batch, k, self._rows(ids[some], psis), losses[some], w)
+        answers.losses[ids], answers.rises[ids], answers.keys[ids] = losses, batch.rises, batch.keys
+        self._batches.append(batch)
+
+    def _asked(
+        self, w: FloatArray, ids: IntArray, name: str, last: list[Any], ask: Any, outputs: list[Any]
+    ) -> tuple[list[Any], FloatArray]:
+        """Joint features and losses of what the structure says, which goes to `outputs`."""
+        X, Y, joint_feature, loss = self.X, self.Y, self.structure.joint_feature, self.structure.loss
+        before = len(outputs)
         psis: list[Any] = []
         losses: list[float] = []
         try:
@@ -195,12 +228,9 @@ class OwnExamples(Examples):
                 losses.append(loss(y, output))
         except Exception as error:
             r = len(losses)
-            culprit = name if len(outputs) == r else "joint_feature" if len(psis) == r else "loss"
+            culprit = name if len(outputs) == before + r else "joint_feature" if len(psis) == r else "loss"
             raise _named(error, int(ids[r]), culprit) from error
-        values = _numbers(losses, ids)
-        planes, rises, keys = self._differences(ids, self._rows(ids, psis), values, w)
-        answers.losses[ids], answers.rises[ids], answers.keys[ids] = values, rises, keys
-        self._batches.append(_Batch(ids, keys, planes, outputs))
+        return psis, _numbers(losses, ids)
 
     def _rows(self, ids: IntArray, psis: list[Any]) -> Planes:
         """Joint features of any form as CSR rows."""
@@ -233,23 +263,20 @@ class OwnExamples(Examples):
         columns = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         return _stack(ids, *columns, list(map(len, columns[0])))
 
-    def _differences(
-        self, ids: IntArray, found: Planes, losses: FloatArray, w: FloatArray
-    ) -> tuple[Planes, FloatArray, IntArray]:
-        """Planes, rises and keys of the joint features found."""
+    def _add_rows(self, batch: _Batch, k: int, found: Planes, losses: FloatArray, w: FloatArray) -> None:
+        """Put the planes of the joint features found into the rows of the batch from k on, with rises and keys."""
         scratch = getattr(self._scratch, "array", None)
         if scratch is None:
             scratch = self._scratch.array = np.zeros(self.dim)
-        truths, room = self.truths, int(self._truth_lengths[ids].sum() + found.indptr[-1])
-        planes = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room))
-        rises, keys = np.empty(len(ids)), np.empty(len(ids), np.int64)
+        truths, rows = self.truths, slice(k, k + len(found))
+        ids = batch.ids[rows]
+        batch.reserve(int(batch.indptr[k]), int(self._truth_lengths[ids].sum() + found.indptr[-1]))
         if not difference_planes(
             ids, truths.indptr, truths.indices, truths.values, found.indptr, found.indices, found.values,
-            found.values.view(np.int64), losses.view(np.int64), w, scratch, planes.indptr, planes.indices,
-            planes.values, planes.values.view(np.int64), rises, keys,
+            found.values.view(np.int64), losses.view(np.int64), w, scratch, batch.indptr[k:], batch.indices,
+            batch.values, batch.values.view(np.int64), batch.rises[rows], batch.keys[rows],
         ):  # fmt: skip
             self._check_rows(ids, found)
-        return planes, rises, keys
 
     def _check_rows(self, ids: IntArray, found: Planes) -> None:
         """Indices in range and values finite, else a sentence with the first example where they are not."""
@@ -271,20 +298,22 @@ class OwnExamples(Examples):
         if len(ids) == 0:
             return Planes(np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0))
         found, rows = self._found(), self._rows_of(ids, answers.keys[ids])
-        indptr = found.planes.indptr
-        return gathered(indptr[rows], indptr[rows + 1], found.planes.indices, found.planes.values)
+        return gathered(found.indptr[rows], found.indptr[rows + 1], found.indices, found.values)
 
     def hold(self, ids: IntArray, answers: Answers) -> None:
         if len(ids) == 0:
             return
         keys, outputs = answers.keys[ids], self._found().outputs
-        for i, key, r in zip(ids.tolist(), keys.tolist(), self._rows_of(ids, keys).tolist(), strict=True):
-            self._held[key * self.n_examples + i] = outputs[r]
+        rows = self._rows_of(ids, keys).tolist()
+        self._held.update(zip(self._names(ids, keys), map(outputs.__getitem__, rows), strict=True))
 
     def _found(self) -> _Batch:
         """All answers since `begin`, as one batch; `_row` says where the last one of each example is."""
         if len(self._batches) > 1:
-            self._batches = [_joined(self._batches)]
+            parts = self._batches
+            self._batches = [self._new_batch(self._row[:0])]
+            self._batches[0].take(parts)
+            self._idle += parts
         batch = self._batches[0]
         if not self._indexed:
             self._row[batch.ids] = np.arange(len(batch.ids))
@@ -301,24 +330,33 @@ class OwnExamples(Examples):
 
     def output(self, example: int, key: int, code: CodeArray) -> Any:
         """The user's own object; None for a plane that came from a checkpoint of another session."""
-        return (
-            self.outputs_known[example] if key == TRUTH else self._held.get(int(key) * self.n_examples + int(example))
-        )
+        if key == TRUTH:
+            return self.outputs_known[example]
+        name = int(key) * self.n_examples + int(example)
+        return self._held.get((name + (1 << 63)) % (1 << 64) - (1 << 63))
+
+    def _names(self, ids: IntArray, keys: IntArray) -> list[int]:
+        """One number of 64 bits for each example and key."""
+        return (keys * self.n_examples + ids).tolist()
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         """The truths, and losses and planes of what a few argmaxes find at weights of 0."""
         sample = np.linspace(0, self.n_examples - 1, min(self.n_examples, DIGEST_SAMPLE)).astype(np.int64)
         answers = Answers.empty(self.n_examples, 0)
         kept = self._batches, self._indexed
-        self.begin(sample)
+        self._batches = []
         self.decode(np.zeros(self.dim), sample, np.ones(len(sample)), answers)
         self._batches, self._indexed = kept
         found = answers.losses[sample], answers.keys[sample]
         return self.truths.indptr, self.truths.indices, self.truths.values, *found
 
-    def forget(self, live: Iterable[tuple[int, int]]) -> None:
-        held, pairs = self._held, [int(key) * self.n_examples + int(example) for example, key in live]
-        self._held = {pair: held[pair] for pair in pairs if pair in held}
+    @property
+    def outputs_held(self) -> int:
+        return len(self._held)
+
+    def forget(self, examples: IntArray, keys: IntArray) -> None:
+        held, live = self._held, self._names(examples, keys)
+        self._held = {name: held[name] for name in live if name in held}
 
 
 def completed(y: Any, found: Any) -> tuple[Any, Any]:
@@ -393,13 +431,17 @@ def difference_planes(
 ):  # fmt: skip
     """Row r: the truth of ids[r] less the r-th row found, cancelled entries left out; its −a·w and its key.
 
-    The key is a hash of the entries, in any order, and of the loss; 0 for an empty row without loss. False where an
-    index is out of range or a value not finite, and nothing is of use then. `scratch` is zeros, and is left so.
+    Entries are written from out_ptr[0] on. The key is a hash of the entries, in any order, and of the loss; 0 for an
+    empty row without loss. False where an index is out of range or a value not finite, and nothing is of use then.
+    `scratch` is zeros, and is left so.
     """
-    for q in range(found_ptr[-1]):
-        if found_bits[q] & INFINITE == INFINITE or found_index[q] < 0 or found_index[q] >= len(scratch):
-            return False
-    p = 0
+    wrong = 0
+    for q in range(len(found_index)):
+        index = found_index[q]
+        wrong += (found_bits[q] & INFINITE == INFINITE) | (index < 0) | (index >= len(scratch))
+    if wrong > 0:
+        return False
+    p = out_ptr[0]
     for r in range(len(ids)):
         begin = p
         p = subtract_row(
@@ -409,7 +451,7 @@ def difference_planes(
         out_ptr[r + 1] = p
         rises[r] = -sparse_dot(out_index, out_value, begin, p, w)
         key = mix_step(HASH_START, loss_bits[r])
-        for q in range(begin, p):
+        for q in range(np.uint64(begin), np.uint64(p)):
             key += mix_step(out_bits[q], np.int64(out_index[q]) * HASH_PRIME)
         if p == begin and loss_bits[r] == 0:
             keys[r] = TRUTH
