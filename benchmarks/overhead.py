@@ -228,5 +228,6 @@ def markdown(result: dict[str, Any]) -> str:
     return (
         "# Overhead on your own structure\n\nTime of a fit outside the user's methods, as a share of that inside, with "
         f"{N_EXAMPLES} examples (626 words of letters, at C = 0.1 and 1; medians of {RUNS} runs). Methods are clocked "
-        "from outside; what the clocks and a bare loop over the methods cost themselves is measured without a solver and taken off.\n\n" + table(head, rows)
+        "from outside; what the clocks and a bare loop over the methods cost themselves is measured without a solver "
+        "and taken off.\n\n" + table(head, rows)
     )

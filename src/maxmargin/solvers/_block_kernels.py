@@ -37,7 +37,7 @@ def block_scores(base, used, since, ridge, alpha, value, start, stop, age, score
 
 @inlined
 def score_range(base, used, price, alpha, score):
-    """Take the price of mass off the scores; the largest, at least the truth's 0, its slot, and the least over α > 0."""
+    """Take the price of mass off the scores; the largest (at least the truth's 0), its slot, the least over α > 0."""
     score[0], high, best, low = 0.0, 0.0, 0, 1e300
     if alpha[base] > 0.0:
         low = 0.0
