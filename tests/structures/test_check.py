@@ -10,7 +10,6 @@ import pytest
 import scipy.sparse as sp
 
 import maxmargin as mm
-from maxmargin.structures._same import same
 from maxmargin.structures.check import Report, check_structure
 
 LABELS = (0, 1, 2)
@@ -573,27 +572,3 @@ def test_report_of_one_problem():
         == "Thing: 1 problem\n  1. it is wrong\n  note: by the way"
     )
     assert Report().ok
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "equal"),
-    [
-        (np.array([1.0, np.nan]), np.array([1.0, np.nan]), True),
-        (np.array([1.0]), np.array([2.0]), False),
-        (np.array([1]), np.array([1, 1]), False),
-        (np.array([[1, "a"], [None, []]], object), np.array([[1, "a"], [None, []]], object), True),
-        (np.array([[1, "a"], [None, []]], object), np.array([[1, "a"], [None, [0]]], object), False),
-        (sp.csr_array([[1.0, 0.0]]), sp.csr_array([[1.0, 0.0]]), True),
-        (sp.csr_array([[1.0, 0.0]]), sp.csr_array([[0.0, 1.0]]), False),
-        ({"a": [1, (2, {3})]}, {"a": [1, (2, {3})]}, True),
-        ({"a": [1, (2, {3})]}, {"a": [1, (2, {4})]}, False),
-        ({"a": 1}, {"a": 1, "b": 2}, False),
-        (True, False, False),
-        (1, 1.0, False),
-        (float("nan"), float("nan"), True),
-        (Colour.RED, Colour.BLUE, False),
-        (object(), object(), True),
-    ],
-)
-def test_deep_comparison(a, b, equal):
-    assert same(a, b) == equal
