@@ -61,6 +61,15 @@ def block_gap(present, mass, high, ridge, budget):
 
 
 @inlined
+def first_equal(values, wanted, used):
+    """The first slot after the truth's with this value, the last one where none has it (what is not a number)."""
+    j = 1
+    while j < used - 1 and values[j] != wanted:
+        j += 1
+    return j
+
+
+@inlined
 def best_source(base, used, diagonal, row, best, high, ridge, softness, alpha, gram, score, gain):
     """From which slot most is gained by moving mass to slot `best`, and how much mass; no mass where nothing is."""
     of_best, product = (gram[diagonal + best], 2.0) if best > 0 else (ridge / softness, 0.0)
@@ -79,9 +88,7 @@ def best_source(base, used, diagonal, row, best, high, ridge, softness, alpha, g
     for j in range(np.uint64(1), np.uint64(used)):
         greatest = max(greatest, gain[j])
     if greatest > most:
-        source = 1
-        while gain[source] != greatest:
-            source += 1
+        source = first_equal(gain, greatest, used)
         d = high - score[source]
         q = max((of_best + gram[diagonal + source] - product * gram[row + source]) * softness, 1e-300)
         mass = min(d / q, alpha[base + source])
@@ -129,11 +136,7 @@ def block_step(
         )
         if high - low <= tolerance:
             break
-        best = 0
-        if high > 0.0:
-            best = 1
-            while score[best] != high:
-                best += 1
+        best = first_equal(score, high, used) if high > 0.0 else 0
     operations = 0
     for j in range(1, used):
         s = base + j
