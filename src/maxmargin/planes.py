@@ -120,6 +120,12 @@ class Answers:
         )
 
 
+def float32_exact(values: AnyArray) -> bool:
+    """Whether the values lose nothing as float32."""
+    with np.errstate(over="ignore"):
+        return bool((values == values.astype(np.float32)).all())
+
+
 def gathered(starts: IntArray, stops: IntArray, indices: AnyArray, values: AnyArray) -> Planes:
     """Row r: the entries starts[r] … stops[r] of these arrays."""
     indptr = np.zeros(len(starts) + 1, np.int64)

@@ -6,6 +6,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
 
 import maxmargin as mm
+from maxmargin.solvers.working_sets import WorkingSets
 
 
 class Sign(mm.Structure):
@@ -126,3 +127,54 @@ def test_threads_share_few_examples():
     assert len(seen - {threading.get_ident()}) == 2
     alone = mm.StructuralSVM(Sign(), n_jobs=1, max_iter=3, tol=0.5).fit(X[:8], Y[:8])
     np.testing.assert_array_equal(together.coef_, alone.coef_)
+
+
+class Weighing(mm.Structure):
+    """Labels 0 to 2; features of the truth are whole numbers, those of other labels may be any."""
+
+    size = 9
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def joint_feature(self, x, y):
+        return 3 * y + np.arange(3), np.asarray(x[0]) * (1.0 if y == x[1] else self.factor)
+
+    def loss(self, y, y_hat):
+        return float(y != y_hat)
+
+    def argmax(self, w, x):
+        return self.loss_augmented_argmax(w, x, 0, 0.0)
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        def value(k):
+            indices, values = self.joint_feature(x, k)
+            return w[indices] @ values + scale * self.loss(y, k)
+
+        return max(range(3), key=value)
+
+
+@pytest.mark.parametrize(("factor", "kind"), [(2.0, np.float32), (0.1, np.float64)])
+@pytest.mark.parametrize("solver", ["auto", "nslack"])
+def test_planes_are_held_exactly_and_small_where_they_can_be(factor, kind, solver, monkeypatch):
+    kinds, insert = [], WorkingSets.insert
+
+    def watched(self, *arguments):
+        operations = insert(self, *arguments)
+        kinds.append(self.entry.dtype.type)
+        return operations
+
+    monkeypatch.setattr(WorkingSets, "insert", watched)
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=20).tolist()
+    inputs = [(rng.integers(-3, 4, size=3), label) for label in labels]
+    structure = Weighing(factor)
+    support = mm.StructuralSVM(structure, C=0.01, solver=solver).fit(inputs, labels).support_
+    assert kinds[-1] is kind
+    expected = np.zeros((len(support), structure.size))
+    for row, plane in zip(expected, support, strict=True):
+        for label, sign in ((labels[plane.example], 1.0), (plane.output, -1.0)):
+            indices, values = structure.joint_feature(inputs[plane.example], label)
+            row[indices] += sign * values
+    assert len(support) > 10
+    np.testing.assert_array_equal(support.planes.toarray(), expected)

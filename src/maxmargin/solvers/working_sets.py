@@ -23,7 +23,7 @@ import numpy as np
 
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
-from maxmargin.planes import TRUTH, Planes, gathered
+from maxmargin.planes import TRUTH, Planes, float32_exact, gathered
 from maxmargin.problem import Problem
 from maxmargin.solvers import _block_kernels as kernels
 
@@ -107,7 +107,7 @@ class WorkingSets:
         new = ids[slot < 0]
         problem.hold(new)
         self.make_room(new)
-        self._reserve(int(planes.indptr[-1] + self.code_length[new].sum()))
+        self._reserve(int(planes.indptr[-1] + self.code_length[new].sum()), planes.values)
         self.end, operations = kernels.insert_planes(
             ids, slot, planes.indptr, planes.indices, planes.values, problem.values, problem.keys,
             problem.answers.codes, self.code_offsets, self.scratch, self.end, w, curvature, clock, moves,
@@ -225,7 +225,7 @@ class WorkingSets:
         negative = Planes(shifts.indptr, shifts.indices, -shifts.values)
         rows = self._planes(slots).minus(negative, np.arange(len(slots)), examples, scratch)
         lengths, codes = np.diff(rows.indptr), self.code_length[examples]
-        self._reserve(int(lengths.sum() + codes.sum()))
+        self._reserve(int(lengths.sum() + codes.sum()), rows.values[: rows.indptr[-1]])
         stops = self.end + np.cumsum(lengths + codes)
         old, new = self.start[slots] - codes, stops - lengths - codes
         code_rows = np.concatenate([[0], np.cumsum(codes)])
@@ -251,8 +251,10 @@ class WorkingSets:
             full, room, self.slots_end, self.gram_end, *self._slots, self.key, self.room, self.gram_first, self.gram
         )
 
-    def _reserve(self, entries: int) -> None:
-        """Room for that many more entries in the pool; dead planes go first."""
+    def _reserve(self, entries: int, values: AnyArray) -> None:
+        """Room for that many more entries in the pool, in which these values lose nothing; dead planes go first."""
+        if self.entry.dtype == np.float32 != values.dtype and not float32_exact(values):
+            self.entry = self.entry.astype(float)
         if self.end + entries > len(self.index):
             self.compact(entries)
 

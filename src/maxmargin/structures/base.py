@@ -95,7 +95,7 @@ class Examples(ABC):
     code_offsets : the code of example i is ``codes[code_offsets[i]:code_offsets[i + 1]]``.
     operations : multiply-adds of decoding all examples once, so that solvers can weigh their own work against it.
     plane_entries : the most entries a plane of each example can have.
-    float32_exact : whether plane values lose nothing as float32.
+    float32_exact : whether plane values lose nothing as float32, as far as is known.
     parallel, smallest_chunk : whether decoding gains from threads, and with how many examples to a task (None: as many
         as make a call of a kernel worth it).
     exact : whether the argmaxes are exact.

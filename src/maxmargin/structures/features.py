@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.planes import HASH_START, gathered, mix_step
+from maxmargin.planes import HASH_START, float32_exact, gathered, mix_step
 
 #: All bits of a float but its sign, which a zero may have.
 MAGNITUDE = np.int64(0x7FFFFFFFFFFFFFFF)
@@ -55,8 +55,7 @@ class Rows:
     @property
     def float32_exact(self) -> bool:
         """Whether the values lose nothing as float32."""
-        with np.errstate(over="ignore"):
-            return bool((self.data == self.data.astype(np.float32)).all())
+        return float32_exact(self.data)
 
     def scores(self, weights: FloatArray, rows: IntArray) -> FloatArray:
         """X[rows] @ weights, for weights of shape (n_columns, K)."""

@@ -20,6 +20,7 @@ from maxmargin.planes import (
     TRUTH,
     Answers,
     Planes,
+    float32_exact,
     gathered,
     mix_step,
     sparse_dot,
@@ -117,6 +118,7 @@ class OwnExamples(Examples):
         self.outputs_known = self._completed_without_weights() if latent else Y
         self.truths = self._encode_truths()
         self.dim = int(self.size)  # type: ignore[arg-type]
+        self.float32_exact = float32_exact(self.truths.values)  # of what is found, working sets see for themselves
         self._truth_lengths = np.diff(self.truths.indptr)
         self.plane_entries = 2 * self._truth_lengths + 1
         self._batches: list[_Batch] = []  # of the present decode
