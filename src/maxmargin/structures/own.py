@@ -6,6 +6,8 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
+from itertools import chain
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -50,7 +52,8 @@ def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
     if isinstance(psi, tuple) and len(psi) == 2:
         return np.asarray(psi[0]), np.asarray(psi[1]), None
     if isinstance(psi, dict):
-        return np.fromiter(psi.keys(), np.int64, len(psi)), np.fromiter(psi.values(), float, len(psi)), None
+        rows = _stack_dicts([psi])
+        return rows.indices, rows.values, None
     if sp.issparse(psi):
         if psi.ndim == 2 and psi.shape[0] != 1:
             raise TypeError(f"joint_feature must be one row, found a sparse matrix of shape {psi.shape}")
@@ -236,7 +239,11 @@ class OwnExamples(Examples):
 
     def _rows(self, ids: IntArray, psis: list[Any]) -> Planes:
         """Joint features of any form as CSR rows."""
-        if set(map(type, psis)) == {tuple} and set(map(len, psis)) == {2}:  # the fast way in
+        kinds = set(map(type, psis))
+        if kinds == {dict}:
+            with suppress(TypeError, ValueError, OverflowError):  # the culprit is named below
+                return _stack_dicts(psis)
+        if kinds == {tuple} and set(map(len, psis)) == {2}:
             with suppress(TypeError):  # what has no length is named below
                 rows, numbers = zip(*psis, strict=True)
                 lengths = list(map(len, rows))
@@ -249,7 +256,7 @@ class OwnExamples(Examples):
             else:
                 try:
                     indices, values, length = sparse_vector(psi)
-                except (TypeError, ValueError) as error:
+                except (TypeError, ValueError, OverflowError) as error:
                     raise StructureError(f"X[{ids[r]}]: joint_feature returned {type(psi).__name__}: {error}") from None
             if length is not None and length != self.size:
                 if self.size is not None:
@@ -402,13 +409,23 @@ def _stack(ids: IntArray, indices: Sequence[Any], values: Sequence[Any], lengths
     np.cumsum(lengths, out=indptr[1:])
     try:
         return Planes(indptr, *_entries(indices, values, int(indptr[-1])))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         for i, *pair, length in zip(ids.tolist(), indices, values, lengths, strict=True):
             try:
                 _entries([pair[0]], [pair[1]], length)
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, OverflowError) as error:
                 raise StructureError(f"X[{i}]: joint_feature cannot be read: {error}") from None
         raise
+
+
+def _stack_dicts(psis: list[dict[int, float]]) -> Planes:
+    for kind in set(map(type, chain.from_iterable(psis))):
+        if not issubclass(kind, Integral):  # numpy would cut a float down to an int
+            raise TypeError(f"keys must be whole numbers, found {kind.__name__}")
+    indptr = np.zeros(len(psis) + 1, np.int64)
+    np.cumsum(list(map(len, psis)), out=indptr[1:])
+    indices = np.fromiter(chain.from_iterable(psis), np.int64, indptr[-1])
+    return Planes(indptr, indices, np.fromiter(chain.from_iterable(map(dict.values, psis)), float, indptr[-1]))
 
 
 def _entries(indices: Sequence[Any], values: Sequence[Any], size: int) -> tuple[IntArray, FloatArray]:
