@@ -525,3 +525,25 @@ def test_a_failure_while_saving_leaves_the_old_model(path, monkeypatch, fails_at
         model.save(path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]
+
+
+RANDOM = {
+    "nothing": [],
+    "too few": ["MT19937", {"$array": "parameters.random_state_1"}],
+    "another generator": ["PCG64", {"$array": "parameters.random_state_1"}, 1, 0, 0.0],
+    "a place far behind": ["MT19937", {"$array": "parameters.random_state_1"}, 10**6, 0, 0.0],
+    "a place before": ["MT19937", {"$array": "parameters.random_state_1"}, -1, 0, 0.0],
+    "another array": ["MT19937", {"$array": "weights"}, 1, 0, 0.0],
+    "a number for an array": ["MT19937", 5, 1, 0, 0.0],
+}
+
+
+@pytest.mark.parametrize("name", RANDOM)
+def test_states_of_random_generators(name, tmp_path, files):
+    """Numpy would read memory that is not its own."""
+    path = tmp_path / "model.mm"
+    path.write_bytes(files["multiclass"])
+    change(
+        path, lambda document, _: document["parameters"]["random_state"].update({"$random": {"$tuple": RANDOM[name]}})
+    )
+    refused(path, "is damaged: .*random_state is no state of a random generator")

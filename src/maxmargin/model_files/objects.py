@@ -142,9 +142,7 @@ class ModelReader(Reader):
         if tag == "$record":
             return self._record(content, where)
         if tag == "$random":
-            state = np.random.RandomState()
-            state.set_state(self.decode(content[tag], where))
-            return state
+            return _random_state(self.decode(content[tag], where), where)
         if tag == "$structure":
             return self.structure(content, where)
         return super().decode_object(tag, content, where)
@@ -240,3 +238,16 @@ def _own(kind: type, method: str, call: Callable[[], Any]) -> Any:
         return call()
     except Exception as error:
         raise OwnCodeError(f"{kind.__name__}.{method} raised {type(error).__name__}: {error}") from error
+
+
+def _random_state(state: Any, where: str) -> np.random.RandomState:
+    """The generator in that state; numpy itself trusts a state, and reads whatever memory a wrong one points to."""
+    kinds = (str, np.ndarray, int, int, float)
+    if type(state) is not tuple or tuple(map(type, state)) != kinds or state[0] != "MT19937":
+        raise BadFileError(f"is damaged: {where} is no state of a random generator")
+    words, position = state[1:3]
+    if words.shape != (624,) or words.dtype != np.uint32 or not 0 <= position <= 624 or state[3] not in (0, 1):
+        raise BadFileError(f"is damaged: {where} is no state of a random generator")
+    generator = np.random.RandomState()
+    generator.set_state(state)
+    return generator
