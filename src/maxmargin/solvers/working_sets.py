@@ -254,7 +254,8 @@ class WorkingSets:
     def _reserve(self, entries: int, values: AnyArray) -> None:
         """Room for that many more entries in the pool, in which these values lose nothing; dead planes go first."""
         if self.entry.dtype == np.float32 != values.dtype and not float32_exact(values):
-            self.entry = self.entry.astype(float)
+            held, self.entry = self.entry[: self.end], np.empty(len(self.entry))
+            self.entry[: self.end] = held
         if self.end + entries > len(self.index):
             self.compact(entries)
 
