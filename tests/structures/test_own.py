@@ -12,8 +12,9 @@ from maxmargin.bounds import Bound
 from maxmargin.objective import Objective
 from maxmargin.planes import Answers
 from maxmargin.problem import Problem
+from maxmargin.structures._joint_features import sparse_vector
 from maxmargin.structures.base import Structure, StructureError
-from maxmargin.structures.own import OwnExamples, sparse_vector
+from maxmargin.structures.own import OwnExamples
 
 SIZE = 8
 

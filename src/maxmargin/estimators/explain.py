@@ -14,8 +14,8 @@ from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.planes import Planes
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
+from maxmargin.structures._joint_features import sparse_vector
 from maxmargin.structures.base import Structure
-from maxmargin.structures.own import sparse_vector
 
 
 @dataclass(frozen=True)

@@ -243,10 +243,11 @@ def _own(kind: type, method: str, call: Callable[[], Any]) -> Any:
 def _random_state(state: Any, where: str) -> np.random.RandomState:
     """The generator in that state; numpy itself trusts a state, and reads whatever memory a wrong one points to."""
     kinds = (str, np.ndarray, int, int, float)
-    if type(state) is not tuple or tuple(map(type, state)) != kinds or state[0] != "MT19937":
-        raise BadFileError(f"is damaged: {where} is no state of a random generator")
-    words, position = state[1:3]
-    if words.shape != (624,) or words.dtype != np.uint32 or not 0 <= position <= 624 or state[3] not in (0, 1):
+    sound = type(state) is tuple and tuple(map(type, state)) == kinds and state[0] == "MT19937"
+    if sound:
+        words, position, drawn = state[1:4]
+        sound = words.shape == (624,) and words.dtype == np.uint32 and 0 <= position <= 624 and drawn in (0, 1)
+    if not sound:
         raise BadFileError(f"is damaged: {where} is no state of a random generator")
     generator = np.random.RandomState()
     generator.set_state(state)

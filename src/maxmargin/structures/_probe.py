@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
+from maxmargin.structures._joint_features import sparse_vector
 from maxmargin.structures._same import same
 from maxmargin.structures.base import Structure
-from maxmargin.structures.own import sparse_vector
 
 #: What a call gives that raised.
 FAILED = object()

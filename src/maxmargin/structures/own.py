@@ -6,12 +6,9 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
-from itertools import chain
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from maxmargin._checked import finite_number
 from maxmargin._compile import kernel
@@ -28,6 +25,7 @@ from maxmargin.planes import (
     sparse_dot,
     subtract_row,
 )
+from maxmargin.structures._joint_features import sparse_vector, stack, stack_dicts
 from maxmargin.structures._same import equal, same
 from maxmargin.structures.base import Examples, Structure, StructureError
 
@@ -42,29 +40,6 @@ INFINITE = np.int64(0x7FF0000000000000)
 
 #: Examples whose argmaxes a fingerprint of the data looks at.
 DIGEST_SAMPLE = 32
-
-
-def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
-    """(indices, values, length or None) of a joint feature vector in any of the forms a structure may give."""
-    if isinstance(psi, np.ndarray) and psi.ndim == 1:
-        indices = np.flatnonzero(psi)
-        return indices, psi[indices], len(psi)
-    if isinstance(psi, tuple) and len(psi) == 2:
-        return np.asarray(psi[0]), np.asarray(psi[1]), None
-    if isinstance(psi, dict):
-        rows = _stack_dicts([psi])
-        return rows.indices, rows.values, None
-    if sp.issparse(psi):
-        if psi.ndim == 2 and psi.shape[0] != 1:
-            raise TypeError(f"joint_feature must be one row, found a sparse matrix of shape {psi.shape}")
-        if psi.format == "csr":
-            return psi.indices, psi.data, psi.shape[-1]
-        psi = psi.tocoo()
-        return psi.coords[-1] if psi.ndim == 1 else psi.col, psi.data, psi.shape[-1]
-    dense = np.asarray(psi, float)
-    if dense.ndim != 1:
-        raise TypeError(f"joint_feature must be a vector, found an array of shape {dense.shape}")
-    return sparse_vector(dense)
 
 
 class _Batch:
@@ -242,13 +217,13 @@ class OwnExamples(Examples):
         kinds = set(map(type, psis))
         if kinds == {dict}:
             with suppress(TypeError, ValueError, OverflowError):  # the culprit is named below
-                return _stack_dicts(psis)
+                return stack_dicts(psis)
         if kinds == {tuple} and set(map(len, psis)) == {2}:
             with suppress(TypeError):  # what has no length is named below
                 rows, numbers = zip(*psis, strict=True)
                 lengths = list(map(len, rows))
                 if lengths == list(map(len, numbers)):
-                    return _stack(ids, rows, numbers, lengths)
+                    return stack(ids, rows, numbers, lengths)
         pairs: list[tuple[Any, Any]] = []
         for r, psi in enumerate(psis):
             if type(psi) is tuple and len(psi) == 2:
@@ -270,7 +245,7 @@ class OwnExamples(Examples):
                 raise StructureError(f"X[{ids[r]}]: joint_feature has {n_indices} indices but {n_values} values")
             pairs.append((indices, values))
         columns = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        return _stack(ids, *columns, list(map(len, columns[0])))
+        return stack(ids, *columns, list(map(len, columns[0])))
 
     def _add_rows(self, batch: _Batch, k: int, found: Planes, losses: FloatArray, w: FloatArray) -> None:
         """Put the planes of the joint features found into the rows of the batch from k on, with rises and keys."""
@@ -402,45 +377,6 @@ def _numbers(losses: list[Any], ids: IntArray) -> FloatArray:
         if not fine:
             raise StructureError(f"X[{ids[r]}]: loss returned {loss!r}, expected a number")
     return np.array([float(loss) for loss in losses]) + 0.0
-
-
-def _stack(ids: IntArray, indices: Sequence[Any], values: Sequence[Any], lengths: list[int]) -> Planes:
-    indptr = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=indptr[1:])
-    try:
-        return Planes(indptr, *_entries(indices, values, int(indptr[-1])))
-    except (TypeError, ValueError, OverflowError):
-        for i, *pair, length in zip(ids.tolist(), indices, values, lengths, strict=True):
-            try:
-                _entries([pair[0]], [pair[1]], length)
-            except (TypeError, ValueError, OverflowError) as error:
-                raise StructureError(f"X[{i}]: joint_feature cannot be read: {error}") from None
-        raise
-
-
-def _stack_dicts(psis: list[dict[int, float]]) -> Planes:
-    for kind in set(map(type, chain.from_iterable(psis))):
-        if not issubclass(kind, Integral):  # numpy would cut a float down to an int
-            raise TypeError(f"keys must be whole numbers, found {kind.__name__}")
-    indptr = np.zeros(len(psis) + 1, np.int64)
-    np.cumsum(list(map(len, psis)), out=indptr[1:])
-    indices = np.fromiter(chain.from_iterable(psis), np.int64, indptr[-1])
-    return Planes(indptr, indices, np.fromiter(chain.from_iterable(map(dict.values, psis)), float, indptr[-1]))
-
-
-def _entries(indices: Sequence[Any], values: Sequence[Any], size: int) -> tuple[IntArray, FloatArray]:
-    """Indices and values of all rows, one behind the other."""
-    if size == 0:
-        return np.zeros(0, np.int64), np.zeros(0)
-    at, value = np.concatenate(indices), np.concatenate(values)
-    if at.ndim > 1 or value.ndim > 1:
-        raise ValueError("indices and values must be flat")
-    if value.dtype.kind == "c":
-        raise ValueError("values must be real numbers")
-    whole = at.astype(np.int64, copy=False)
-    if at.dtype.kind not in "iu" and (at != whole).any():
-        raise ValueError("indices must be whole numbers")
-    return whole, value.astype(float, copy=False)
 
 
 @kernel
