@@ -70,28 +70,30 @@ def first_equal(values, wanted, used):
 
 
 @inlined
+def best_mass(rise, square, most):
+    """The mass g ≤ most for which g · rise − ½ g² · square is greatest, and how great that is."""
+    mass = min(rise / square, most)
+    return mass, mass * (rise - 0.5 * mass * square)
+
+
+@inlined
 def best_source(base, used, diagonal, row, best, high, ridge, softness, alpha, gram, score, gain):
     """From which slot most is gained by moving mass to slot `best`, and how much mass; no mass where nothing is."""
     of_best, product = (gram[diagonal + best], 2.0) if best > 0 else (ridge / softness, 0.0)
     most, source, mass = 0.0, 0, 0.0
     if best > 0:
-        q = of_best * softness + ridge
-        mass = min(high / q, alpha[base])
-        most = mass * (high - 0.5 * mass * q)
+        mass, most = best_mass(high, of_best * softness + ridge, alpha[base])
     first_alpha, first_norm, first_product = np.uint64(base), np.uint64(diagonal), np.uint64(row)
     for j in range(np.uint64(1), np.uint64(used)):  # loops apart from each other, so that they vectorise
-        d = high - score[j]
-        q = max((of_best + gram[first_norm + j] - product * gram[first_product + j]) * softness, 1e-300)
-        g = min(d / q, alpha[first_alpha + j])
-        gain[j] = g * (d - 0.5 * g * q)
+        square = max((of_best + gram[first_norm + j] - product * gram[first_product + j]) * softness, 1e-300)
+        _, gain[j] = best_mass(high - score[j], square, alpha[first_alpha + j])
     greatest = 0.0
     for j in range(np.uint64(1), np.uint64(used)):
         greatest = max(greatest, gain[j])
     if greatest > most:
         source = first_equal(gain, greatest, used)
-        d = high - score[source]
-        q = max((of_best + gram[diagonal + source] - product * gram[row + source]) * softness, 1e-300)
-        mass = min(d / q, alpha[base + source])
+        square = max((of_best + gram[diagonal + source] - product * gram[row + source]) * softness, 1e-300)
+        mass, _ = best_mass(high - score[source], square, alpha[base + source])
     return source, mass
 
 
@@ -175,39 +177,6 @@ def block_pass(
     return total, operations
 
 
-@kernel
-def match_keys(ids, keys, oldest, slot, first, count, alpha, value, start, stop, age, key, room, gram_first, gram):
-    """See `WorkingSets.match`."""
-    for r in range(len(ids)):
-        i = ids[r]
-        base, wanted, j = first[i], keys[i], 1
-        slot[r] = 0 if wanted == 0 else -1
-        while j < count[i]:
-            s = base + j
-            if alpha[s] == 0.0 and age[s] < oldest and key[s] != wanted:
-                last = count[i] - 1
-                move_slot(base, last, j, count[i], alpha, value, start, stop, age, key, room[i], gram_first[i], gram)
-                count[i] = last
-            else:
-                if key[s] == wanted:
-                    slot[r] = j
-                j += 1
-
-
-@inlined
-def move_slot(base, source, target, used, alpha, value, start, stop, age, key, room, gram_base, gram):
-    """Put slot `source` in the place of slot `target`."""
-    s, t = base + source, base + target
-    alpha[t], value[t], age[t], key[t] = alpha[s], value[s], age[s], key[s]
-    start[t], stop[t] = start[s], stop[s]
-    for m in range(used):
-        gram[gram_base + target * room + m] = gram[gram_base + source * room + m]
-    for m in range(used):
-        gram[gram_base + m * room + target] = gram[gram_base + m * room + source]
-    gram[gram_base + target * room + target] = gram[gram_base + source * room + source]
-    alpha[s], value[s], start[s], stop[s] = 0.0, 0.0, 0, 0
-
-
 @inlined
 def write_entries(indices, values, p, q_end, end, scratch, index, entry):
     """Put a plane, whose sums are in `scratch`, at the end of the pool; the new end.
@@ -253,11 +222,30 @@ def scores_and_products(base, used, ridge, alpha, value, start, stop, score, pro
     return present, mass, high, best, low, operations
 
 
+@inlined
+def weakest_slot(base, used, alpha, age):
+    """The slot of least mass, the oldest of these."""
+    weakest = 1
+    for j in range(2, used):
+        a_j, a_k = alpha[base + j], alpha[base + weakest]
+        if a_j < a_k or (a_j == a_k and age[base + j] < age[base + weakest]):
+            weakest = j
+    return weakest
+
+
+@inlined
+def write_products(k, used, gram_base, stride, product, gram):
+    """Row and column k of an example's inner products, and its place on the diagonal."""
+    for j in range(1, used):
+        gram[gram_base + k * stride + j] = product[j]
+        gram[gram_base + j * stride + k] = product[j]
+    gram[gram_base + k] = product[k]
+
+
 @kernel
 def insert_planes(
     ids, slot, indptr, indices, values, losses, keys, codes, code_offsets, scratch, end, w, curvature, clock, moves,
-    most_slots, key, first, count, alpha, value, start, stop, age, room, gram_first, gram, gap, ridge, budget, index,
-    entry,
+    key, first, count, alpha, value, start, stop, age, room, gram_first, gram, gap, ridge, budget, index, entry,
 ):  # fmt: skip
     """See `WorkingSets.insert`."""
     most = room.max()
@@ -287,11 +275,7 @@ def insert_planes(
                 if used < stride:
                     used += 1
                 else:  # full: the oldest inactive plane goes, else the one of least mass, which the truth takes
-                    k = 1
-                    for j in range(2, used):
-                        a_j, a_k = alpha[base + j], alpha[base + k]
-                        if a_j < a_k or (a_j == a_k and age[base + j] < age[base + k]):
-                            k = j
+                    k = weakest_slot(base, used, alpha, age)
                     gone, alpha[base + k] = alpha[base + k], 0.0
                     alpha[base] += gone
                     add_multiple(index, entry, start[base + k], stop[base + k], -gone * (1.0 / curvature), w)
@@ -300,19 +284,14 @@ def insert_planes(
                     )
                     operations += n
                     s = losses[i] - sparse_dot(indices, values, p, q_end, w) - ridge[i] * mass
-                slot_k = base + k
                 for q in range(code_offsets[i], code_offsets[i + 1]):
                     index[end], entry[end] = np.uint32(codes[q]), 0.0
                     end += 1
-                alpha[slot_k], value[slot_k], age[slot_k], key[slot_k] = 0.0, losses[i], clock, keys[i]
-                start[slot_k] = end
-                end = write_entries(indices, values, p, q_end, end, scratch, index, entry)
-                stop[slot_k] = end
-                product[k] = sparse_dot(index, entry, start[slot_k], end, scratch)
-                for j in range(1, used):
-                    gram[gram_base + k * stride + j] = product[j]
-                    gram[gram_base + j * stride + k] = product[j]
-                gram[gram_base + k] = product[k]
+                t = base + k
+                alpha[t], value[t], age[t], key[t], start[t] = 0.0, losses[i], clock, keys[i], end
+                stop[t] = end = write_entries(indices, values, p, q_end, end, scratch, index, entry)
+                product[k] = sparse_dot(index, entry, start[t], end, scratch)
+                write_products(k, used, gram_base, stride, product, gram)
                 score[k] = s
                 high, best, low = score_range(base, used, 0.0, alpha, score)
             for q in range(np.uint64(p), np.uint64(q_end)):
@@ -325,147 +304,3 @@ def insert_planes(
                 stop, age, gram, score, change, gain, index, entry,
             )  # fmt: skip
     return end, operations
-
-
-@kernel
-def move_blocks(
-    full, rooms, slots_end, gram_end, first, count, alpha, value, start, stop, age, key, room, gram_first, gram
-):
-    """Move the blocks in `full` behind the others, with `rooms` slots each."""
-    for r in range(len(full)):
-        i = full[r]
-        base, used, old, new = first[i], count[i], room[i], rooms[r]
-        for j in range(used):
-            s, t = base + j, slots_end + j
-            alpha[t], value[t], start[t], stop[t] = alpha[s], value[s], start[s], stop[s]
-            age[t], key[t] = age[s], key[s]
-            for m in range(used):
-                gram[gram_end + j * new + m] = gram[gram_first[i] + j * old + m]
-        first[i], gram_first[i], room[i] = slots_end, gram_end, new
-        slots_end += new
-        gram_end += new * new
-    return slots_end, gram_end
-
-
-@kernel
-def gram_anew(ids, first, count, start, stop, room, gram_first, gram, index, entry, scratch):
-    """The inner products of the planes of ids."""
-    for i in ids:
-        for j in range(1, count[i]):
-            s = first[i] + j
-            add_multiple(index, entry, start[s], stop[s], 1.0, scratch)
-            for k in range(1, j + 1):
-                t = first[i] + k
-                g = sparse_dot(index, entry, start[t], stop[t], scratch)
-                gram[gram_first[i] + j * room[i] + k] = g
-                gram[gram_first[i] + k * room[i] + j] = g
-            gram[gram_first[i] + j] = gram[gram_first[i] + j * room[i] + j]
-            for q in range(start[s], stop[s]):
-                scratch[index[q]] = 0.0
-
-
-@kernel
-def live_entries(first, count, start, stop, code_length):
-    """Entries and code symbols of all planes held."""
-    total = 0
-    for i in range(len(count)):
-        for s in range(first[i] + 1, first[i] + count[i]):
-            total += stop[s] - start[s] + code_length[i]
-    return total
-
-
-@kernel
-def move_planes(first, count, start, stop, code_length, index, entry, to_index, to_entry):
-    """See `WorkingSets.compact`."""
-    end = 0
-    for i in range(len(count)):
-        for s in range(first[i] + 1, first[i] + count[i]):
-            p, length = start[s] - code_length[i], stop[s] - start[s]
-            for q in range(p, stop[s]):
-                to_index[end], to_entry[end] = index[q], entry[q]
-                end += 1
-            start[s], stop[s] = end - length, end
-    return end
-
-
-@kernel
-def plane_masses(first, count, alpha):
-    """Σ_j α_ij over the planes of each example."""
-    out = np.zeros(len(count))
-    for i in range(len(count)):
-        for s in range(first[i] + 1, first[i] + count[i]):
-            out[i] += alpha[s]
-    return out
-
-
-@kernel
-def best_slots(ids, first, count, value, start, stop, index, entry, w):
-    """max_j b_j − a_j·w over the planes held for each of ids, at least 0; its slot (0: the truth)."""
-    hinges, slots = np.zeros(len(ids)), np.zeros(len(ids), np.int32)
-    for r in range(len(ids)):
-        base = first[ids[r]]
-        for j in range(1, count[ids[r]]):
-            s = base + j
-            score = value[s] - sparse_dot(index, entry, start[s], stop[s], w)
-            if score > hinges[r]:
-                hinges[r], slots[r] = score, j
-    return hinges, slots
-
-
-@kernel
-def sum_slots(slots, coefficients, first, start, stop, index, entry, out):
-    """out += Σ_i coefficients[i] a of slots[i]; the truth adds nothing."""
-    for i in range(len(slots)):
-        if slots[i] > 0:
-            s = first[i] + slots[i]
-            add_multiple(index, entry, start[s], stop[s], coefficients[i], out)
-
-
-@kernel
-def add_mass(slots, masses, first, alpha):
-    """α += masses[i] on slots[i]; the truth's share is settled by `scale_alpha`."""
-    for i in range(len(slots)):
-        if slots[i] > 0:
-            alpha[first[i] + slots[i]] += masses[i]
-
-
-@kernel
-def dual_gain(first, count, alpha, value):
-    """Σ α b, example by example."""
-    total = 0.0
-    for i in range(len(count)):
-        for s in range(first[i] + 1, first[i] + count[i]):
-            total += alpha[s] * value[s]
-    return total
-
-
-@kernel
-def add_planes(first, count, alpha, start, stop, index, entry, out):
-    """out += Σ α a."""
-    for i in range(len(count)):
-        for s in range(first[i] + 1, first[i] + count[i]):
-            if alpha[s] != 0.0:
-                add_multiple(index, entry, start[s], stop[s], alpha[s], out)
-
-
-@kernel
-def weighted_norms(ids, by_alpha, first, count, alpha, value, gram_first, gram):
-    """Σ g ‖a‖² and Σ g b over the planes of ids, with g = α or 1."""
-    squares, values = 0.0, 0.0
-    for i in ids:
-        for j in range(1, count[i]):
-            g = alpha[first[i] + j] if by_alpha else 1.0
-            squares += g * gram[gram_first[i] + j]
-            values += g * value[first[i] + j]
-    return squares, values
-
-
-@kernel
-def scale_alpha(factors, first, count, alpha, budget, unlimited):
-    """See `WorkingSets.scale_alpha`."""
-    for i in range(len(count)):
-        mass = 0.0
-        for s in range(first[i] + 1, first[i] + count[i]):
-            alpha[s] *= factors[i]
-            mass += alpha[s]
-        alpha[first[i]] = unlimited if budget[i] > 1e299 else max(0.0, budget[i] - mass)

@@ -25,7 +25,8 @@ from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
 from maxmargin.planes import TRUTH, Planes, float32_exact, gathered
 from maxmargin.problem import Problem
-from maxmargin.solvers import _block_kernels as kernels
+from maxmargin.solvers import _block_kernels as steps
+from maxmargin.solvers import _upkeep_kernels as upkeep
 
 #: Age of a plane that is to go, and a key that no plane has.
 FORGOTTEN, UNKNOWN = -2, -1
@@ -93,7 +94,7 @@ class WorkingSets:
     def match(self, ids: IntArray, keys: IntArray, oldest: int) -> IntArray:
         """Forget inactive planes of ids older than `oldest`; the slot of each example's key, −1 where it is new."""
         slot = np.empty(len(ids), np.int64)
-        kernels.match_keys(ids, keys, oldest, slot, *self._slots, self.key, self.room, self.gram_first, self.gram)
+        upkeep.match_keys(ids, keys, oldest, slot, *self._slots, self.key, self.room, self.gram_first, self.gram)
         return slot
 
     def insert(
@@ -108,10 +109,10 @@ class WorkingSets:
         problem.hold(new)
         self.make_room(new)
         self._reserve(int(planes.indptr[-1] + self.code_length[new].sum()), planes.values)
-        self.end, operations = kernels.insert_planes(
+        self.end, operations = steps.insert_planes(
             ids, slot, planes.indptr, planes.indices, planes.values, problem.values, problem.keys,
             problem.answers.codes, self.code_offsets, self.scratch, self.end, w, curvature, clock, moves,
-            self.most_slots, self.key, *self._blocks, self.index, self.entry,
+            self.key, *self._blocks, self.index, self.entry,
         )  # fmt: skip
         return operations
 
@@ -120,7 +121,7 @@ class WorkingSets:
     ) -> tuple[float, int]:
         """A block step on each example of `order` whose last gap is above skip_below, over planes not older than
         `since` or active; the sum of all block gaps and the operations spent."""
-        return kernels.block_pass(
+        return steps.block_pass(
             order, skip_below, since, w, curvature, clock, moves, *self._blocks, self.index, self.entry
         )
 
@@ -135,37 +136,37 @@ class WorkingSets:
 
     def best_held(self, ids: IntArray, w: FloatArray) -> tuple[FloatArray, IntArray]:
         """`hinges`, and the slots at which they are reached (0 for the truth)."""
-        return kernels.best_slots(
+        return upkeep.best_slots(
             ids, self.first, self.count, self.value, self.start, self.stop, self.index, self.entry, w
         )
 
     def replace_alpha(self, kept: float, choices: Iterable[tuple[IntArray, FloatArray]]) -> None:
         """α := kept · α + Σ of the masses that each of `choices` puts on one slot of every example."""
-        kernels.scale_alpha(np.full(len(self.count), kept), *self._masses, UNLIMITED)
+        upkeep.scale_alpha(np.full(len(self.count), kept), *self._masses, UNLIMITED)
         for slots, masses in choices:
-            kernels.add_mass(slots, masses, self.first, self.alpha)
+            upkeep.add_mass(slots, masses, self.first, self.alpha)
         self.scale_alpha(1.0)
 
     # ------------------------------------------------------------------ sums
 
     def masses(self) -> FloatArray:
         """Σ_j α_ij of each example, the truth left out."""
-        return kernels.plane_masses(self.first, self.count, self.alpha)
+        return upkeep.plane_masses(self.first, self.count, self.alpha)
 
     def gain(self) -> float:
         """Σ α b."""
-        return kernels.dual_gain(self.first, self.count, self.alpha, self.value)
+        return upkeep.dual_gain(self.first, self.count, self.alpha, self.value)
 
     def combination(self) -> FloatArray:
         """u = Σ α a, summed anew."""
         out = np.zeros(self.dim)
-        kernels.add_planes(self.first, self.count, self.alpha, self.start, self.stop, self.index, self.entry, out)
+        upkeep.add_planes(self.first, self.count, self.alpha, self.start, self.stop, self.index, self.entry, out)
         return out
 
     def sum_of(self, slots: IntArray, coefficients: FloatArray) -> FloatArray:
         """Σ_i coefficients[i] a of the plane in slots[i]."""
         out = np.zeros(self.dim)
-        kernels.sum_slots(slots, coefficients, self.first, self.start, self.stop, self.index, self.entry, out)
+        upkeep.sum_slots(slots, coefficients, self.first, self.start, self.stop, self.index, self.entry, out)
         return out
 
     def touch(self, clock: int) -> None:
@@ -174,7 +175,7 @@ class WorkingSets:
 
     def norm_per_value(self, ids: IntArray, by_alpha: bool) -> float:
         """Σ g ‖a‖² / Σ g b over the planes of ids, with g = α or 1."""
-        squares, values = kernels.weighted_norms(
+        squares, values = upkeep.weighted_norms(
             ids, by_alpha, self.first, self.count, self.alpha, self.value, self.gram_first, self.gram
         )
         return squares / values if values > 0 else np.inf
@@ -192,7 +193,7 @@ class WorkingSets:
     def scale_alpha(self, factors: FloatArray | float) -> None:
         """α := factor α on planes; the truth takes the rest of the budget."""
         factors = np.broadcast_to(np.asarray(factors, float), (len(self.count),))
-        kernels.scale_alpha(factors, *self._masses, UNLIMITED)
+        upkeep.scale_alpha(factors, *self._masses, UNLIMITED)
 
     def rebase(self, problem: Problem, before: References) -> None:
         """Make the planes relative to the problem's references instead of those before; dual values stay.
@@ -215,7 +216,7 @@ class WorkingSets:
         self.scale_alpha(1.0)
         nothing = np.full(problem.n_examples, UNKNOWN, np.int64)
         self.match(np.flatnonzero(changed), nothing, FORGOTTEN + 1)
-        kernels.gram_anew(
+        upkeep.gram_anew(
             np.flatnonzero(changed), self.first, self.count, self.start, self.stop, self.room, self.gram_first,
             self.gram, self.index, self.entry, problem.scratch,
         )  # fmt: skip
@@ -247,7 +248,7 @@ class WorkingSets:
         for name in ("alpha", "value", "start", "stop", "age", "key"):
             setattr(self, name, _grown(getattr(self, name), self.slots_end, slots))
         self.gram = _grown(self.gram, self.gram_end, grams)
-        self.slots_end, self.gram_end = kernels.move_blocks(
+        self.slots_end, self.gram_end = upkeep.move_blocks(
             full, room, self.slots_end, self.gram_end, *self._slots, self.key, self.room, self.gram_first, self.gram
         )
 
@@ -265,7 +266,7 @@ class WorkingSets:
             self.compact()
 
     def _live(self) -> int:
-        return kernels.live_entries(self.first, self.count, self.start, self.stop, self.code_length)
+        return upkeep.live_entries(self.first, self.count, self.start, self.stop, self.code_length)
 
     def compact(self, extra: int = 0) -> None:
         """Move the live planes to the front of another pool, in the order of examples; room for `extra` more entries.
@@ -278,7 +279,7 @@ class WorkingSets:
             size = max(int(1.5 * (live + extra)), 1 << 12)
             spare = np.empty(size, np.uint32), np.empty(size, entry.dtype)
         self.index, self.entry = spare
-        self.ordered = self.end = kernels.move_planes(
+        self.ordered = self.end = upkeep.move_planes(
             self.first, self.count, self.start, self.stop, self.code_length, index, entry, self.index, self.entry
         )
         self._spare = (index, entry) if index.nbytes + entry.nbytes <= LARGEST_SPARE else None
@@ -299,7 +300,7 @@ class WorkingSets:
 
     def entries_held(self) -> int:
         """Entries of all planes held."""
-        return kernels.live_entries(self.first, self.count, self.start, self.stop, np.zeros_like(self.code_length))
+        return upkeep.live_entries(self.first, self.count, self.start, self.stop, np.zeros_like(self.code_length))
 
     def _held(self) -> tuple[IntArray, IntArray]:
         """Example and slot of every plane held."""

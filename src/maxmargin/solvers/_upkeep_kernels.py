@@ -1,0 +1,186 @@
+"""Kernels that keep working sets and sum over them: see `working_sets` for the layout, `_block_kernels` for the steps
+and for arguments that recur."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin._compile import inlined, kernel
+from maxmargin.planes import add_multiple, sparse_dot
+
+
+@inlined
+def move_slot(base, source, target, used, alpha, value, start, stop, age, key, room, gram_base, gram):
+    """Put slot `source` in the place of slot `target`."""
+    s, t = base + source, base + target
+    alpha[t], value[t], age[t], key[t] = alpha[s], value[s], age[s], key[s]
+    start[t], stop[t] = start[s], stop[s]
+    for m in range(used):
+        gram[gram_base + target * room + m] = gram[gram_base + source * room + m]
+    for m in range(used):
+        gram[gram_base + m * room + target] = gram[gram_base + m * room + source]
+    gram[gram_base + target * room + target] = gram[gram_base + source * room + source]
+    alpha[s], value[s], start[s], stop[s] = 0.0, 0.0, 0, 0
+
+
+@kernel
+def match_keys(ids, keys, oldest, slot, first, count, alpha, value, start, stop, age, key, room, gram_first, gram):
+    """See `WorkingSets.match`."""
+    for r in range(len(ids)):
+        i = ids[r]
+        base, wanted, j = first[i], keys[i], 1
+        slot[r] = 0 if wanted == 0 else -1
+        while j < count[i]:
+            s = base + j
+            if alpha[s] == 0.0 and age[s] < oldest and key[s] != wanted:
+                last = count[i] - 1
+                move_slot(base, last, j, count[i], alpha, value, start, stop, age, key, room[i], gram_first[i], gram)
+                count[i] = last
+            else:
+                if key[s] == wanted:
+                    slot[r] = j
+                j += 1
+
+
+@kernel
+def move_blocks(
+    full, rooms, slots_end, gram_end, first, count, alpha, value, start, stop, age, key, room, gram_first, gram
+):
+    """Move the blocks in `full` behind the others, with `rooms` slots each."""
+    for r in range(len(full)):
+        i = full[r]
+        base, used, old, new = first[i], count[i], room[i], rooms[r]
+        for j in range(used):
+            s, t = base + j, slots_end + j
+            alpha[t], value[t], start[t], stop[t] = alpha[s], value[s], start[s], stop[s]
+            age[t], key[t] = age[s], key[s]
+            for m in range(used):
+                gram[gram_end + j * new + m] = gram[gram_first[i] + j * old + m]
+        first[i], gram_first[i], room[i] = slots_end, gram_end, new
+        slots_end += new
+        gram_end += new * new
+    return slots_end, gram_end
+
+
+@kernel
+def live_entries(first, count, start, stop, code_length):
+    """Entries and code symbols of all planes held."""
+    total = 0
+    for i in range(len(count)):
+        for s in range(first[i] + 1, first[i] + count[i]):
+            total += stop[s] - start[s] + code_length[i]
+    return total
+
+
+@kernel
+def move_planes(first, count, start, stop, code_length, index, entry, to_index, to_entry):
+    """See `WorkingSets.compact`."""
+    end = 0
+    for i in range(len(count)):
+        for s in range(first[i] + 1, first[i] + count[i]):
+            p, length = start[s] - code_length[i], stop[s] - start[s]
+            for q in range(p, stop[s]):
+                to_index[end], to_entry[end] = index[q], entry[q]
+                end += 1
+            start[s], stop[s] = end - length, end
+    return end
+
+
+@kernel
+def gram_anew(ids, first, count, start, stop, room, gram_first, gram, index, entry, scratch):
+    """The inner products of the planes of ids."""
+    for i in ids:
+        for j in range(1, count[i]):
+            s = first[i] + j
+            add_multiple(index, entry, start[s], stop[s], 1.0, scratch)
+            for k in range(1, j + 1):
+                t = first[i] + k
+                g = sparse_dot(index, entry, start[t], stop[t], scratch)
+                gram[gram_first[i] + j * room[i] + k] = g
+                gram[gram_first[i] + k * room[i] + j] = g
+            gram[gram_first[i] + j] = gram[gram_first[i] + j * room[i] + j]
+            for q in range(start[s], stop[s]):
+                scratch[index[q]] = 0.0
+
+
+@kernel
+def scale_alpha(factors, first, count, alpha, budget, unlimited):
+    """See `WorkingSets.scale_alpha`."""
+    for i in range(len(count)):
+        mass = 0.0
+        for s in range(first[i] + 1, first[i] + count[i]):
+            alpha[s] *= factors[i]
+            mass += alpha[s]
+        alpha[first[i]] = unlimited if budget[i] > 1e299 else max(0.0, budget[i] - mass)
+
+
+@kernel
+def add_mass(slots, masses, first, alpha):
+    """α += masses[i] on slots[i]; the truth's share is settled by `scale_alpha`."""
+    for i in range(len(slots)):
+        if slots[i] > 0:
+            alpha[first[i] + slots[i]] += masses[i]
+
+
+@kernel
+def plane_masses(first, count, alpha):
+    """Σ_j α_ij over the planes of each example."""
+    out = np.zeros(len(count))
+    for i in range(len(count)):
+        for s in range(first[i] + 1, first[i] + count[i]):
+            out[i] += alpha[s]
+    return out
+
+
+@kernel
+def dual_gain(first, count, alpha, value):
+    """Σ α b, example by example."""
+    total = 0.0
+    for i in range(len(count)):
+        for s in range(first[i] + 1, first[i] + count[i]):
+            total += alpha[s] * value[s]
+    return total
+
+
+@kernel
+def add_planes(first, count, alpha, start, stop, index, entry, out):
+    """out += Σ α a."""
+    for i in range(len(count)):
+        for s in range(first[i] + 1, first[i] + count[i]):
+            if alpha[s] != 0.0:
+                add_multiple(index, entry, start[s], stop[s], alpha[s], out)
+
+
+@kernel
+def sum_slots(slots, coefficients, first, start, stop, index, entry, out):
+    """out += Σ_i coefficients[i] a of slots[i]; the truth adds nothing."""
+    for i in range(len(slots)):
+        if slots[i] > 0:
+            s = first[i] + slots[i]
+            add_multiple(index, entry, start[s], stop[s], coefficients[i], out)
+
+
+@kernel
+def best_slots(ids, first, count, value, start, stop, index, entry, w):
+    """max_j b_j − a_j·w over the planes held for each of ids, at least 0; its slot (0: the truth)."""
+    hinges, slots = np.zeros(len(ids)), np.zeros(len(ids), np.int32)
+    for r in range(len(ids)):
+        base = first[ids[r]]
+        for j in range(1, count[ids[r]]):
+            s = base + j
+            score = value[s] - sparse_dot(index, entry, start[s], stop[s], w)
+            if score > hinges[r]:
+                hinges[r], slots[r] = score, j
+    return hinges, slots
+
+
+@kernel
+def weighted_norms(ids, by_alpha, first, count, alpha, value, gram_first, gram):
+    """Σ g ‖a‖² and Σ g b over the planes of ids, with g = α or 1."""
+    squares, values = 0.0, 0.0
+    for i in ids:
+        for j in range(1, count[i]):
+            g = alpha[first[i] + j] if by_alpha else 1.0
+            squares += g * gram[gram_first[i] + j]
+            values += g * value[first[i] + j]
+    return squares, values
