@@ -18,6 +18,9 @@ import numpy as np
 
 from maxmargin._types import FloatArray
 
+#: C c_i of any example.
+BUDGETS = 1e-100, 1e100
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -33,6 +36,18 @@ class Objective:
     C: float
     weights: FloatArray
     slack: str = "linear"
+
+    def __post_init__(self) -> None:
+        """A sentence for budgets whose squares are beyond what numbers can hold."""
+        low, high = BUDGETS
+        with np.errstate(over="ignore"):
+            budgets = self.budgets[self.weights > 0]
+        bad = budgets[(budgets < low) | (budgets > high)]
+        if len(bad) and not self.hard:
+            raise ValueError(
+                f"C={self.C:g} times a sample weight must be from {low:g} to {high:g}, found {bad[0]:g}; scale the "
+                f"sample weights, or ask for a hard margin with C=inf"
+            )
 
     @property
     def hard(self) -> bool:
@@ -78,10 +93,17 @@ class Objective:
         square : ‖Σ α a‖².
         masses : Σ_y α_iy of each example, the truth left out.
         """
-        cost = square + float((self.ridges * masses**2).sum()) if self.quadratic else square
+        t = self.best_multiple(gain, square, masses, longest)
+        return np.inf if np.isinf(t) else t * gain - 0.5 * t * t * self._dual_cost(square, masses)
+
+    def best_multiple(self, gain: float, square: float, masses: FloatArray, longest: float = 1.0) -> float:
+        """The t of `dual`."""
         if gain <= 0.0:
             return 0.0
+        cost = self._dual_cost(square, masses)
         best = gain / cost if cost > 0 else np.inf
-        limit = np.inf if self.quadratic or self.hard else longest
-        t = min(best, limit)
-        return np.inf if np.isinf(t) else t * gain - 0.5 * t * t * cost
+        return best if self.quadratic or self.hard else min(best, longest)
+
+    def _dual_cost(self, square: float, masses: FloatArray) -> float:
+        """Twice what D(α) takes off Σ α b."""
+        return square + float((self.ridges * masses**2).sum()) if self.quadratic else square

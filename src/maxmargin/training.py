@@ -28,7 +28,7 @@ class Step:
     ----------
     iteration : steps so far.
     certificate : of the best weights so far.
-    weights : the best weights so far (read them, do not change them).
+    weights : the best weights so far, read only.
     """
 
     iteration: int
@@ -106,5 +106,7 @@ class Run:
         if self.checkpoint is not None and time.monotonic() - self._saved_at >= self.checkpoint_every:
             save_checkpoint(self.checkpoint, problem, self.solver, state)
             self._saved_at = time.monotonic()
-        step = Step(state.iteration, certificate, state.best_w)
+        weights = state.best_w.view()
+        weights.flags.writeable = False
+        step = Step(state.iteration, certificate, weights)
         return any([bool(callback(step)) for callback in self.callbacks])

@@ -251,7 +251,7 @@ def test_names_of_examples_in_the_middle_of_training(method):
 def test_merged_rows_are_named_where_they_first_stand():
     rows = np.array([[1.0], [1.0], [-1.0], [-1.0], [1e308]])
     with np.errstate(all="ignore"), pytest.raises(mm.StructureError, match=r"^X\[4\]: expected a finite score"):
-        mm.MulticlassSVM(C=1e300).fit(rows, [0, 0, 1, 1, 1])
+        mm.MulticlassSVM(C=1e90).fit(rows, [0, 0, 1, 1, 1])
 
 
 def test_too_many_weights_are_refused_before_work(monkeypatch):
@@ -326,3 +326,11 @@ def test_wrong_answers_of_a_structure(wrong, sentence):
         setattr(structure, name, method)
     with pytest.raises(mm.StructureError, match=sentence):
         mm.StructuralSVM(structure).fit(ROWS[:, :3], np.where(LABELS > 1, 1, -1))
+
+
+@pytest.mark.parametrize(("C", "weight"), [(1e160, 1.0), (1e-310, 1.0), (1e60, 1e60), (1e-60, 1e-60)])
+@pytest.mark.parametrize("solver", ["auto", "subgradient", "perceptron"])
+def test_budgets_beyond_numbers(C, weight, solver):
+    X, y = np.eye(3), [0, 1, 2]
+    with pytest.raises(ValueError, match=r"times a sample weight must be from 1e-100 to 1e\+100, found .*; scale the"):
+        mm.MulticlassSVM(C=C, solver=solver).fit(X, y, sample_weight=[1.0, weight, 1.0])

@@ -23,7 +23,38 @@ def as_pair(psi):
     return np.flatnonzero(psi), psi[np.flatnonzero(psi)]
 
 
+def reusing(buffer, given):
+    """A form that writes every joint feature into the same work array, and gives what `given` makes of that."""
+
+    def form(psi):
+        buffer[:] = psi
+        return given(buffer)
+
+    return form
+
+
+def reused_dict(psi, work={}):  # noqa: B006
+    work.clear()
+    work.update(enumerate(psi.tolist()))
+    return work
+
+
+def reused_csr(psi, work=sp.csr_array(np.ones((1, SIZE)))):  # noqa: B008
+    work.data[:] = psi
+    return work
+
+
 FORMS = {
+    "one array again and again": reusing(np.zeros(SIZE), lambda buffer: buffer),
+    "parts of one array": reusing(np.zeros(SIZE), lambda buffer: buffer[:SIZE]),
+    "pair with one array": reusing(np.zeros(SIZE), lambda buffer: (np.arange(SIZE), buffer)),
+    "pair of lists with one list": reusing([0.0] * SIZE, lambda buffer: (list(range(SIZE)), buffer)),
+    "new csr rows of one array": reusing(
+        np.zeros(SIZE), lambda buffer: sp.csr_array((buffer, np.arange(SIZE), [0, SIZE]), shape=(1, SIZE))
+    ),
+    "one dict again and again": reused_dict,
+    "one csr row again and again": reused_csr,
+    "dok": lambda psi: sp.dok_array(psi[None]),
     "dense": lambda psi: psi,
     "float32": lambda psi: psi.astype(np.float32),
     "whole numbers": lambda psi: psi.astype(np.int16),
@@ -302,6 +333,8 @@ BAD_FEATURES = {
     "values that are no numbers": (lambda *_: ([1], ["a"]), "X[3]"),
     "indices that are no numbers": (lambda *_: (["a"], [1.0]), "X[3]"),
     "pair of numbers": (lambda *_: (1, 1.0), "X[3]"),
+    "values that are digits": (lambda *_: ([1], ["2"]), "X[3]: joint_feature cannot be read: values must be real"),
+    "indices that are digits": (lambda *_: (["1"], [2.0]), "X[3]: joint_feature cannot be read: indices must be whole"),
 }
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from functools import cache
+from threading import Lock
 from typing import Any
 
 from threadpoolctl import ThreadpoolController
@@ -20,9 +20,36 @@ def _libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Our own threads split the work, so that sums do not vary and `n_jobs` means what it says."""
-    return _libraries().limit(limits=1, user_api="blas")
+class OneBlasThread:
+    """Our own threads split the work, so that sums do not vary and `n_jobs` means what it says.
+
+    The number of threads belongs to the whole process: with fits side by side, the first to begin sets it and the last
+    to end sets it back.
+    """
+
+    def __init__(self) -> None:
+        self._inside, self._lock = 0, Lock()
+        self._limit: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                self._limit = _libraries().limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.restore_original_limits()
+
+
+_one_blas_thread = OneBlasThread()
+
+
+def one_blas_thread() -> OneBlasThread:
+    """The context of this process in which BLAS has one thread."""
+    return _one_blas_thread
 
 
 class Local:

@@ -20,7 +20,7 @@ from maxmargin.structures.base import Structure
 
 @dataclass(frozen=True)
 class SupportPlane:
-    """One active plane. ``Σ alpha · plane`` is the weights that attain the lower bound: `coef_` as the gap closes.
+    """One active plane of the dual values at the end of the fit. ``Σ alpha · plane`` is `coef_` as the gap closes.
 
     Attributes
     ----------

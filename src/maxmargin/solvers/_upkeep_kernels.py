@@ -133,6 +133,16 @@ def plane_masses(first, count, alpha):
 
 
 @kernel
+def largest_values(first, count, value):
+    """max_j b_ij over the planes of each example, at least 0."""
+    out = np.zeros(len(count))
+    for i in range(len(count)):
+        for s in range(first[i] + 1, first[i] + count[i]):
+            out[i] = max(out[i], value[s])
+    return out
+
+
+@kernel
 def dual_gain(first, count, alpha, value):
     """Σ α b, example by example."""
     total = 0.0

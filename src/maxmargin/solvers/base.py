@@ -69,7 +69,7 @@ class State:
     def certificate(self, problem: Problem) -> Certificate:
         exact = problem.exact
         if problem.searches and problem.examples.exact:
-            exact = self.best_bound <= self.best_primal * (1 + EXACT_WITHIN)
+            exact = np.isfinite(self.best_bound) and self.best_bound <= self.best_primal * (1 + EXACT_WITHIN)
         primal = self.best_primal if exact else max(self.best_primal, self.best_dual)  # an estimate, never below proof
         offset = problem.offset
         return Certificate(

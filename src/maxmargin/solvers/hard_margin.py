@@ -31,9 +31,9 @@ class NotSeparableError(ValueError):
     def __init__(self, problem: Problem, state: State) -> None:
         short = int((problem.hinges > 0).sum())
         super().__init__(
-            f"the data are not separable: no weights give every one of the {problem.n_examples} examples its margin "
-            f"({short} fall short at present, and a linear program over the planes found so far has no solution), so "
-            f"C=inf has no solution; give a finite C, for instance C=1.0"
+            f"the data are not separable: no weights give every example its margin ({short} of {problem.n_examples} "
+            f"different ones fall short at present, and a linear program over the planes found so far has no "
+            f"solution), so C=inf has no solution; give a finite C, for instance C=1.0"
         )
 
 
@@ -57,20 +57,17 @@ def solve_exactly(problem: Problem, state: State, sets: WorkingSets) -> bool:
     Whether that was done: α, budgets and w are changed. Raises `NotSeparableError` where there are none.
     """
     planes, values, alpha = sets.held_planes()
-    asked = values > 0
-    rows = planes.matrix(problem.dim)[asked]
+    rows = planes.matrix(problem.dim)
     used = np.unique(rows.indices)
     if rows.shape[0] == 0 or rows.shape[0] * len(used) > MOST_DENSE or min(rows.shape[0], len(used)) > MOST_ACTIVE:
         return False
     length = float(np.sqrt(2.0 * state.best_dual)) if 0.0 < state.best_dual < np.inf else 1.0
-    found = least_norm(rows[:, used].toarray(), values[asked], alpha[asked], length)
+    found = least_norm(rows[:, used].toarray(), values, alpha, length)
     if found is None:
         if feasible_direction(planes, values, problem.dim) is None:
             raise NotSeparableError(problem, state)
         return False
-    alpha[:] = 0.0
-    alpha[asked] = found
-    sets.set_alpha(alpha)
+    sets.set_alpha(found)
     state.w = sets.combination()
     return True
 
@@ -84,7 +81,7 @@ def check_separable(problem: Problem, state: State, sets: WorkingSets) -> None:
     if np.isinf(state.best_primal):
         present, state.w = state.w, w
         problem.decode(w, problem.everyone)
-        feasible_scale(problem, state)
+        feasible_scale(problem, state, sets)
         state.w = present
 
 
@@ -94,13 +91,13 @@ def feasible_direction(planes: Planes, values: FloatArray, dim: int) -> FloatArr
     They maximise t ≤ 1 where a·w ≥ t b and |w_f| ≤ 1 / max |a_f|, and are scaled to t = 1. The bounds on w make the
     answer independent of the scale of each feature.
     """
-    rows = planes.matrix(dim)[values > 0]
+    rows = planes.matrix(dim)
     largest = abs(rows).max(axis=0).toarray().ravel()
     used = np.flatnonzero(largest)
     scaled = rows[:, used] @ sp.diags_array(1.0 / largest[used])
     program = linprog(
         np.append(np.zeros(len(used)), -1.0),
-        A_ub=sp.hstack([-scaled, sp.csr_array(values[values > 0][:, None])]),
+        A_ub=sp.hstack([-scaled, sp.csr_array(values[:, None])]),
         b_ub=np.zeros(rows.shape[0]),
         bounds=[(-1.0, 1.0)] * len(used) + [(0.0, 1.0)],
         method="highs",
@@ -112,7 +109,7 @@ def feasible_direction(planes: Planes, values: FloatArray, dim: int) -> FloatArr
     return w
 
 
-def feasible_scale(problem: Problem, state: State) -> None:
+def feasible_scale(problem: Problem, state: State, sets: WorkingSets) -> None:
     """Offer the smallest multiple t w that meets all margins, where there is one.
 
     With the hinges found at t w, a plane asks for t' = t b / (b − hinge); the largest such t' is tried next, until no
@@ -120,9 +117,10 @@ def feasible_scale(problem: Problem, state: State) -> None:
     problem holds the hinges at w again.
     """
     w, calls = state.w, problem.oracle_calls
-    t = 1.0
+    t, margins = 1.0, sets.largest_values()
+    margins[margins == 0.0] = margins.max(initial=0.0)  # an example of which no more is asked than w·a ≥ 0
     for sweep in range(MOST_SWEEPS):
-        missed = problem.hinges > FEASIBLE_WITHIN * problem.values
+        missed = problem.hinges > FEASIBLE_WITHIN * np.maximum(problem.values, margins)
         if not missed.any():
             _offer(problem, state, t * w)
             break
@@ -137,7 +135,7 @@ def feasible_scale(problem: Problem, state: State) -> None:
         problem.decode(w, problem.everyone)
 
 
-def _offer(problem: Problem, state: State, w: np.ndarray) -> None:
+def _offer(problem: Problem, state: State, w: FloatArray) -> None:
     primal = 0.5 * float(w @ w)
     if primal < state.best_primal:
         state.best_primal, state.best_w = primal, w.copy()

@@ -70,7 +70,7 @@ class NSlackState(ComposedState):
         self.largest = max(self.largest, float(problem.values[ids].max(initial=0.0)))
 
     def support(self, problem: Problem) -> dict[str, Any]:
-        return self.sets.support()
+        return self.sets.support(problem)
 
 
 @dataclass(frozen=True)
@@ -244,7 +244,7 @@ class NSlack(Solver):
         state.decode(problem, problem.everyone)
         state.raise_dual(objective.dual(sets.gain(), float(state.w @ state.w), sets.masses()))
         if objective.hard:
-            feasible_scale(problem, state)
+            feasible_scale(problem, state, state.sets)
         else:
             state.sets.raise_hinges(problem, state.w)
             state.offer(problem, state.w)

@@ -92,7 +92,7 @@ class ProximalState(ComposedState):
         self.w, self.z = w, (self.rho * w - self.sets.combination()) / (self.rho - 1.0)
 
     def support(self, problem: Problem) -> dict[str, Any]:
-        return self.sets.support()
+        return self.sets.support(problem)
 
 
 @dataclass(frozen=True)
@@ -203,6 +203,7 @@ class ProximalWorkingSets(Solver):
         calls = problem.oracle_calls
         if state.first_left == 0:
             problem.decode(state.w, problem.everyone)
+            state.sets.raise_hinges(problem, state.w)
             problem.oracle_calls = calls
 
     # ------------------------------------------------------------------ a step
@@ -344,7 +345,7 @@ class ProximalWorkingSets(Solver):
     def _batched_sweep(self, problem: Problem, state: ProximalState) -> None:
         """Decode and insert in mini-batches; the first sweep finds ρ on the way, from its first batch on."""
         n, first = problem.n_examples, state.clock == 1
-        worth = int(self.batch_operations * n * self.vector_speed / problem.operations)
+        worth = int(self.batch_operations * n * self.vector_speed / max(problem.operations, 1.0))
         size = max(self.smallest_batch, min(worth, -(-n // self.fewest_batches)))
         order, estimated = self._fresh_order(problem, state), 0
         for k in range(0, n, size):
@@ -388,7 +389,7 @@ class ProximalWorkingSets(Solver):
         state.sets.raise_hinges(problem, state.w)
         state.raise_dual(objective.dual(state.sets.gain(), float(u @ u), state.sets.masses()))
         if objective.hard:
-            feasible_scale(problem, state)
+            feasible_scale(problem, state, state.sets)
         else:
             state.offer(problem, state.w)
         self._watch_progress(state)

@@ -157,6 +157,10 @@ class WorkingSets:
         """Σ α b."""
         return upkeep.dual_gain(self.first, self.count, self.alpha, self.value)
 
+    def largest_values(self) -> FloatArray:
+        """The largest b among the planes of each example, at least 0."""
+        return upkeep.largest_values(self.first, self.count, self.value)
+
     def combination(self) -> FloatArray:
         """u = Σ α a, summed anew."""
         out = np.zeros(self.dim)
@@ -309,17 +313,23 @@ class WorkingSets:
         within = np.arange(len(examples)) - np.repeat(np.cumsum(counts) - counts, counts)
         return examples, self.first[examples] + 1 + within
 
-    def support(self) -> dict[str, Any]:
-        """Active planes: example, alpha, value, key, code, and the planes' CSR rows."""
+    def support(self, problem: Problem) -> dict[str, Any]:
+        """Active planes: example, alpha, value, key, code, and the planes' CSR rows.
+
+        Dual values are those of the multiple of α whose dual value is greatest, as in a certificate.
+        """
+        u = self.combination()
+        multiple = problem.objective.best_multiple(self.gain(), float(u @ u), self.masses())
         examples, slots = self._held()
-        active = self.alpha[slots] > 0
+        active = self.alpha[slots] * multiple > 0
         examples, slots = examples[active], slots[active]
         stops = self.start[slots]
         codes = gathered(stops - self.code_length[examples], stops, self.index, self.entry)
         symbols = codes.indices.astype(np.int32)
         return {
-            "example": examples, "alpha": self.alpha[slots], "value": self.value[slots], "key": self.key[slots],
-            "codes": [symbols[p:q] for p, q in pairwise(codes.indptr.tolist())], "planes": self._planes(slots),
+            "example": examples, "alpha": multiple * self.alpha[slots], "value": self.value[slots],
+            "key": self.key[slots], "codes": [symbols[p:q] for p, q in pairwise(codes.indptr.tolist())],
+            "planes": self._planes(slots),
         }  # fmt: skip
 
     def held_planes(self) -> tuple[Planes, FloatArray, FloatArray]:

@@ -22,9 +22,6 @@ def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
         return indices, psi[indices], len(psi)
     if isinstance(psi, tuple) and len(psi) == 2:
         return np.asarray(psi[0]), np.asarray(psi[1]), None
-    if isinstance(psi, dict):
-        rows = stack_dicts([psi])
-        return rows.indices, rows.values, None
     if sp.issparse(psi):
         if psi.ndim == 2 and psi.shape[0] != 1:
             raise TypeError(f"joint_feature must be one row, found a sparse matrix of shape {psi.shape}")
@@ -32,10 +29,30 @@ def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
             return psi.indices, psi.data, psi.shape[-1]
         psi = psi.tocoo()
         return psi.coords[-1] if psi.ndim == 1 else psi.col, psi.data, psi.shape[-1]
+    if isinstance(psi, dict):
+        rows = stack_dicts([psi])
+        return rows.indices, rows.values, None
     dense = np.asarray(psi, float)
     if dense.ndim != 1:
         raise TypeError(f"joint_feature must be a vector, found an array of shape {dense.shape}")
     return sparse_vector(dense)
+
+
+def may_share_memory(psis: list[Any]) -> bool:
+    """Whether two of these are one object, or parts of one: then the second may have been written over the first."""
+    owners = [
+        id(part) if type(part) is not np.ndarray or part.base is None else id(part.base)
+        for psi in psis
+        for part in (psi if type(psi) is tuple else (getattr(psi, "data", psi),) if sp.issparse(psi) else (psi,))
+    ]
+    return len(set(owners)) < len(owners)
+
+
+def copied(psi: Any) -> Any:
+    """A joint feature of its own, whatever the structure does with what it gave."""
+    if type(psi) is tuple:
+        return tuple(map(copied, psi))
+    return psi.copy() if hasattr(psi, "copy") else psi
 
 
 def stack(ids: IntArray, indices: Sequence[Any], values: Sequence[Any], lengths: list[int]) -> Planes:
@@ -71,8 +88,10 @@ def _entries(indices: Sequence[Any], values: Sequence[Any], size: int) -> tuple[
     at, value = np.concatenate(indices), np.concatenate(values)
     if at.ndim > 1 or value.ndim > 1:
         raise ValueError("indices and values must be flat")
-    if value.dtype.kind == "c":
-        raise ValueError("values must be real numbers")
+    if value.dtype.kind not in "iufbO":
+        raise ValueError(f"values must be real numbers, found {value.dtype}")
+    if at.dtype.kind not in "iufO":
+        raise ValueError(f"indices must be whole numbers, found {at.dtype}")
     whole = at.astype(np.int64, copy=False)
     if at.dtype.kind not in "iu" and (at != whole).any():
         raise ValueError("indices must be whole numbers")

@@ -390,7 +390,7 @@ class ChainExamples(Examples):
         rows = [array for part in (self.rows, self.edges) if part is not None for array in part.arrays()]
         s = self.structure
         allowed = s.allowed_, s.start_allowed_, s.end_allowed_
-        return *rows, self.code_offsets, self.labels, s.costs_, self.units, *allowed
+        return *rows, self.code_offsets, self.labels, s.costs_, self.units, np.array([self.most_loss]), *allowed
 
 
 _NO_ROWS = np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0)

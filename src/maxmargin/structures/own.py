@@ -25,7 +25,7 @@ from maxmargin.planes import (
     sparse_dot,
     subtract_row,
 )
-from maxmargin.structures._joint_features import sparse_vector, stack, stack_dicts
+from maxmargin.structures._joint_features import copied, may_share_memory, sparse_vector, stack, stack_dicts
 from maxmargin.structures._same import equal, same
 from maxmargin.structures.base import Examples, Structure, StructureError
 
@@ -93,6 +93,7 @@ class OwnExamples(Examples):
             getattr(structure, "argmax_operations", Structure.argmax_operations), "argmax_operations", 1.0
         )
         self.size: int | None = getattr(structure, "size", None)
+        self._copies = False
         self.outputs_known = self._completed_without_weights() if latent else Y
         self.truths = self._encode_truths()
         self.dim = int(self.size)  # type: ignore[arg-type]
@@ -112,7 +113,7 @@ class OwnExamples(Examples):
                 psis.append(self.structure.joint_feature(self.X[i], self.outputs_known[i]))
         except Exception as error:
             raise _named(error, len(psis), "joint_feature") from error
-        truths = self._rows(ids, psis)
+        truths = self._rows(ids, self._kept(ids, psis, self.outputs_known))
         if self.size is None:
             raise StructureError(
                 "joint_feature gives (indices, values) or a dict, so the structure must say how many weights there "
@@ -195,7 +196,8 @@ class OwnExamples(Examples):
         self, w: FloatArray, ids: IntArray, name: str, last: list[Any], ask: Any, outputs: list[Any]
     ) -> tuple[list[Any], FloatArray]:
         """Joint features and losses of what the structure says, which goes to `outputs`."""
-        X, Y, joint_feature, loss = self.X, self.Y, self.structure.joint_feature, self.structure.loss
+        X, Y, loss = self.X, self.Y, self.structure.loss
+        joint_feature = self._copied_joint_feature if self._copies else self.structure.joint_feature
         before = len(outputs)
         psis: list[Any] = []
         losses: list[float] = []
@@ -210,7 +212,18 @@ class OwnExamples(Examples):
             r = len(losses)
             culprit = name if len(outputs) == before + r else "joint_feature" if len(psis) == r else "loss"
             raise _named(error, int(ids[r]), culprit) from error
-        return psis, _numbers(losses, ids)
+        return self._kept(ids, psis, outputs[before:]), _numbers(losses, ids)
+
+    def _kept(self, ids: IntArray, psis: list[Any], outputs: Sequence[Any]) -> list[Any]:
+        """The joint features of these outputs. Where a structure gives the same work array again and again, they are
+        asked for anew, and copied at once from then on."""
+        if self._copies or not may_share_memory(psis):
+            return psis
+        self._copies = True
+        return [self._copied_joint_feature(self.X[i], output) for i, output in zip(ids.tolist(), outputs, strict=True)]
+
+    def _copied_joint_feature(self, x: Any, output: Any) -> Any:
+        return copied(self.structure.joint_feature(x, output))
 
     def _rows(self, ids: IntArray, psis: list[Any]) -> Planes:
         """Joint features of any form as CSR rows."""
