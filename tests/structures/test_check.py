@@ -242,6 +242,19 @@ def test_a_vector_shorter_than_size():
     assert report.problems[0].startswith("X[0]: joint_feature has 6 entries, expected 7 as the attribute `size` says")
 
 
+@pytest.mark.parametrize("size", ["3", -3, 0, 6.0, True])
+@pytest.mark.parametrize("form", ["dense", "pair"])
+def test_a_size_that_is_no_number_of_weights(size, form):
+    sentence = only_problem(replaced(size=size, joint_feature=FORMS[form]))
+    assert sentence == f"the attribute `size` must be a whole number ≥ 1, found {size!r}"
+
+
+def test_more_weights_than_memory():
+    sentence = only_problem(replaced(size=10**12, joint_feature=as_pair), n_trials=10)
+    assert sentence.startswith("checking 1000000000000 weights in 10 trials needs about 3.2e+05 GB of memory, ")
+    assert sentence.endswith(" GB are free; use fewer weights or a lower n_trials")
+
+
 def test_joint_feature_that_raises_for_an_output_of_argmax():
     sentence = only_problem(replaced(argmax=lambda self, w, x: "nonsense"))
     assert sentence.startswith("X[0]: joint_feature raised TypeError: ")
@@ -556,8 +569,25 @@ def test_data_that_a_compiled_structure_refuses():
 def test_bad_arguments():
     with pytest.raises(ValueError, match="X has 3 examples but Y has 2"):
         check_structure(Sound(), X, Y[:2])
-    with pytest.raises(ValueError, match="there are no examples to check with"):
+    with pytest.raises(ValueError, match="X is empty: there are no examples"):
         check_structure(Sound(), [], [])
+    with pytest.raises(ValueError, match="Y: expected a sequence of examples, found NoneType"):
+        check_structure(Sound(), X, None)
+    with pytest.raises(ValueError, match="n_trials must be a whole number ≥ 1, found 0"):
+        check_structure(Sound(), X, Y, n_trials=0)
+
+
+@pytest.mark.parametrize("structure", [Sound(), mm.Multiclass()])
+def test_examples_that_are_generated(structure):
+    report = check_structure(structure, iter(X), iter(Y))
+    assert report.ok, str(report)
+    assert str(report) == str(check_structure(structure, X, Y))
+
+
+def test_rows_of_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    report = check_structure(Sound(), pandas.DataFrame(X, columns=["a", "b"]), pandas.Series(Y))
+    assert str(report) == "Sound on 3 examples under 20 random weights: no problems found"
 
 
 def test_the_seed_makes_the_weights():
