@@ -228,6 +228,19 @@ def test_joint_features_of_the_wrong_form(psi, told):
     assert all("joint_feature" in sentence for sentence in report.problems if "beaten" not in sentence)
 
 
+@pytest.mark.parametrize("form", ["dense", "csr", "csr_matrix", "coo", "pair"])
+def test_complex_joint_features(form):
+    def psi(self, x, y):
+        return FORMS[form](self, np.asarray(x) + 0j, y) if form == "pair" else FORMS[form](self, x, y) * (1 + 0j)
+
+    structure = replaced(joint_feature=psi, size=6)
+    sentence = only_problem(structure)
+    assert sentence.startswith("X[0]: joint_feature returned ")
+    assert "expected real numbers, found complex ones, for y itself, 0" in sentence
+    with pytest.raises(mm.StructureError, match=r"X\[0\]: joint_feature "):
+        mm.StructuralSVM(structure).fit(X, Y)
+
+
 @pytest.mark.parametrize("index", [6, -1])
 def test_an_index_out_of_range(index):
     def psi(self, x, y):

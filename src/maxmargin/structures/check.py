@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import numbers
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.exceptions import ComplexWarning
 from sklearn.base import clone
 
 from maxmargin._checked import whole_number
@@ -119,8 +121,20 @@ def check_structure(structure: Structure, X: Any, Y: Any, *, n_trials: int = 20,
         except Exception as error:
             return Report([f"fit raised {told(error)}"], [], subject)
     findings = Findings()
-    _Checker(Probe(structure, rows, list(Y), findings), n_trials, np.random.default_rng(random_state)).run()
+    _Checker(_RealProbe(structure, rows, list(Y), findings), n_trials, np.random.default_rng(random_state)).run()
     return Report(findings.sentences(), findings.sentences(note=True), subject)
+
+
+class _RealProbe(Probe):
+    """Finds fault with complex Ψ too, whose imaginary part numpy drops with no more than a warning."""
+
+    def _vector_fault(self, psi: Any, i: int) -> tuple[str, str] | None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ComplexWarning)
+            try:
+                return super()._vector_fault(psi, i)
+            except ComplexWarning:
+                return "complex", f"returned {shown(psi)}, expected real numbers, found complex ones"
 
 
 @dataclass
