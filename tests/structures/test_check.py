@@ -551,6 +551,20 @@ def test_enumerate_that_raises_and_one_that_never_ends():
     assert report.notes == ["X[0]: only the first 2000 outputs of enumerate were compared"]
 
 
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (lambda self: ["a"] * 5, "feature_names must give one name for each of 6 weights, found 5"),
+        (lambda self: [("a", 1)] * 6, "feature_names must give one name for each of 6 weights, found an array of "
+         "shape (6, 2)"),
+        (lambda self: 1 / 0, "feature_names raised ZeroDivisionError: division by zero"),
+    ],
+)  # fmt: skip
+def test_names_that_are_not_one_for_each_weight(names, told):
+    assert only_problem(replaced(feature_names=names)) == told
+    assert check_structure(replaced(feature_names=lambda self: list("abcdef")), X, Y).ok
+
+
 def test_all_problems_are_told_at_once():
     def loss(self, y, y_hat):
         return 1.0

@@ -15,7 +15,7 @@ from maxmargin.planes import Planes
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.structures._joint_features import sparse_vector
-from maxmargin.structures.base import Structure
+from maxmargin.structures.base import Structure, StructureError
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,7 @@ class Decision:
 
 def explain(structure: Structure, w: FloatArray, x: Any, names: AnyArray, n_features: int) -> Decision:
     """The best output of x against the second best."""
+    check_names(names, len(w))
     best = _two_best(structure, w, x)
     (prediction, score) = best[0]
     if len(best) == 1:
@@ -133,8 +134,16 @@ def _two_best(structure: Structure, w: FloatArray, x: Any) -> list[tuple[Any, fl
     raise TypeError(f"to name a runner-up, {type(structure).__name__} needs topk(w, x, k) or enumerate(x)")
 
 
+def check_names(names: AnyArray, size: int) -> None:
+    """One name for each weight, else a sentence."""
+    if names.shape != (size,):
+        found = len(names) if names.ndim == 1 else f"an array of shape {names.shape}"
+        raise StructureError(f"feature_names must give one name for each of {size} weights, found {found}")
+
+
 def weights_frame(names: AnyArray, w: FloatArray) -> Any:
     """Names and weights as a pandas frame, largest first."""
+    check_names(names, len(w))
     try:
         import pandas as pd
     except ImportError:

@@ -19,6 +19,7 @@ from maxmargin._checked import whole_number
 from maxmargin._types import FloatArray
 from maxmargin.bounds import Bound
 from maxmargin.estimators._input import paired_examples
+from maxmargin.estimators.explain import check_names
 from maxmargin.memory import check_memory
 from maxmargin.planes import Answers
 from maxmargin.structures._probe import FAILED, Findings, Output, Probe, binds, shown, told
@@ -77,8 +78,9 @@ def check_structure(structure: Structure, X: Any, Y: Any, *, n_trials: int = 20,
 
     Checked are types, shapes and finite values of Ψ and Δ, Δ(y, y) = 0 ≤ Δ(y, ŷ), that no known output beats an argmax
     at what it maximises (w·Ψ; w·Ψ + scale · Δ at several scales; the violation of each bound where there is a
-    `bound_argmax`), that scores are w·Ψ where they are told (`topk`, `score`), and that no method changes its arguments
-    or answers differently when asked again. Known outputs are y, all that was answered, and those of ``enumerate(x)``.
+    `bound_argmax`), that scores are w·Ψ where they are told (`topk`, `score`), that `feature_names` names each weight,
+    and that no method changes its arguments or answers differently when asked again. Known outputs are y, all that was
+    answered, and those of ``enumerate(x)``.
 
     Parameters
     ----------
@@ -168,6 +170,7 @@ class _Checker:
         pools = [self._known_outputs(i) for i in range(len(self.probe.Y))]
         if self.probe.size is None or not self._weights_fit(self.probe.size):
             return
+        self._check_names(self.probe.size)
         weights = self._weights(self.probe.size)
         for i, pool in enumerate(pools):
             if pool:  # without Ψ and Δ of the truth there is nothing to compare with
@@ -197,6 +200,17 @@ class _Checker:
         """Whether there is memory for the weights of all trials."""
         planned, what = _WEIGHT_BYTES * size * self.n_trials, f"checking {size} weights in {self.n_trials} trials"
         return self._passes("size", "memory", check_memory, planned, what, "use fewer weights or a lower n_trials")
+
+    def _check_names(self, size: int) -> None:
+        """Whether `feature_names`, where it is there, names every weight."""
+        if not hasattr(self.structure, "feature_names"):
+            return
+        try:
+            names = np.asarray(self.structure.feature_names(), object)
+        except Exception as error:
+            self.findings.add("feature_names", "raises", f"feature_names raised {told(error)}")
+        else:
+            self._passes("feature_names", "shape", check_names, names, size)
 
     def _passes(self, name: str, kind: str, check: Callable[..., Any], *arguments: Any) -> bool:
         """Whether a check raises nothing; what it raises is a finding."""
