@@ -47,3 +47,24 @@ def test_names_that_are_not_one_for_each_weight():
     for look in (lambda: model.explain(X[0]), model.weights_frame):
         with pytest.raises(mm.StructureError, match="feature_names must give one name for each of 6 weights, found 5"):
             look()
+
+
+def test_contributions_and_the_rest_are_the_margin():
+    model = mm.StructuralSVM(Labels()).fit(X, Y)
+    whole = model.explain(X[0])
+    assert len(whole.contributions) == 4 and whole.rest == 0.0
+    assert sum(amount for _, amount in whole.contributions) == pytest.approx(whole.margin)
+    assert "all others" not in str(whole)
+    for n in range(4):
+        part = model.explain(X[0], n_features=n)
+        assert part.contributions == whole.contributions[:n]
+        assert abs(part.rest) > 1e-3
+        assert sum(amount for _, amount in part.contributions) + part.rest == pytest.approx(part.margin)
+        assert str(part).splitlines()[-1] == f"  {part.rest:+.4g}  all others"
+
+
+@pytest.mark.parametrize("n_features", [-1, 2.0, "all"])
+def test_a_number_of_features_that_is_none(n_features):
+    model = mm.StructuralSVM(Labels()).fit(X, Y)
+    with pytest.raises(ValueError, match=f"n_features must be a whole number ≥ 0, found {n_features!r}"):
+        model.explain(X[0], n_features=n_features)

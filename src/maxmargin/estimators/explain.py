@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin._checked import whole_number
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.planes import Planes
 from maxmargin.problem import Problem
@@ -88,8 +89,8 @@ class Decision:
     ----------
     prediction, score : the best output and its score.
     runner_up, margin : the second best, and by how much it lost; None and infinite where there is no other.
-    contributions : (name, amount) of the weights that tell the two apart, largest first; all amounts together are
-        the margin.
+    contributions : (name, amount) of the weights that tell the two apart most, largest first: `n_features` of them.
+    rest : the sum over all other weights; together with the amounts shown it is the margin.
     """
 
     prediction: Any
@@ -97,15 +98,18 @@ class Decision:
     runner_up: Any
     margin: float
     contributions: list[tuple[str, float]]
+    rest: float = 0.0
 
     def __str__(self) -> str:
         lines = [f"{self.prediction!r} (score {self.score:.4g}) beats {self.runner_up!r} by {self.margin:.4g}"]
         lines += [f"  {amount:+.4g}  {name}" for name, amount in self.contributions]
+        lines += [f"  {self.rest:+.4g}  all others"] if self.rest else []
         return "\n".join(lines)
 
 
 def explain(structure: Structure, w: FloatArray, x: Any, names: AnyArray, n_features: int) -> Decision:
     """The best output of x against the second best."""
+    n_features = whole_number(n_features, "n_features", 0)
     check_names(names, len(w))
     best = _two_best(structure, w, x)
     (prediction, score) = best[0]
@@ -117,9 +121,10 @@ def explain(structure: Structure, w: FloatArray, x: Any, names: AnyArray, n_feat
         indices, values, _ = sparse_vector(structure.joint_feature(x, output))
         np.add.at(difference, indices.astype(int), sign * values)
     amounts = w * difference
-    order = np.argsort(-np.abs(amounts), kind="stable")[:n_features]
-    contributions = [(str(names[j]), float(amounts[j])) for j in order if amounts[j] != 0]
-    return Decision(prediction, score, runner_up, score - second, contributions)
+    order = np.argsort(-np.abs(amounts), kind="stable")
+    contributions = [(str(names[j]), float(amounts[j])) for j in order[:n_features] if amounts[j] != 0]
+    rest = float(amounts[order[n_features:]].sum())
+    return Decision(prediction, score, runner_up, score - second, contributions, rest)
 
 
 def _two_best(structure: Structure, w: FloatArray, x: Any) -> list[tuple[Any, float]]:
