@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import maxmargin as mm
+from maxmargin.estimators.explain import explain
 
 LABELS = (0, 1, 2)
 
@@ -38,6 +39,22 @@ class MisNamed(Labels):
         return list("abcde")
 
 
+class Last(Labels):
+    """The last of equally good labels, while `enumerate` begins with the first."""
+
+    def argmax(self, w, x):
+        return max(reversed(LABELS), key=lambda y: w[2 * y : 2 * y + 2] @ x)
+
+
+class LastRanked(Last):
+    """The same, with a `topk` that begins with the first."""
+
+    def topk(self, w, x, k):
+        scores = {y: w[2 * y : 2 * y + 2] @ x for y in LABELS}
+        return [(y, scores[y]) for y in sorted(LABELS, key=lambda y: -scores[y])[:k]]
+
+
+NAMES = np.array(list("abcdef"), object)
 X = np.random.default_rng(0).normal(size=(20, 2))
 Y = np.where(X[:, 0] > 0, 0, np.where(X[:, 1] > 0, 1, 2)).tolist()
 
@@ -68,3 +85,55 @@ def test_a_number_of_features_that_is_none(n_features):
     model = mm.StructuralSVM(Labels()).fit(X, Y)
     with pytest.raises(ValueError, match=f"n_features must be a whole number ≥ 0, found {n_features!r}"):
         model.explain(X[0], n_features=n_features)
+
+
+@pytest.mark.parametrize("structure", [Last(), LastRanked()])
+@pytest.mark.parametrize(
+    ("w", "prediction", "runner_up"),
+    [([0.0, 0, 0, 0, 0, 0], 2, 0), ([1.0, 0, 0, 0, 1, 0], 2, 0), ([1.0, 0, 1, 0, 0, 0], 1, 0)],
+)
+def test_the_prediction_among_equals_is_that_of_predict(structure, w, prediction, runner_up):
+    w, x = np.array(w), np.array([1.0, 0.0])
+    decision = explain(structure, w, x, NAMES, 10)
+    assert decision.prediction == prediction == structure.argmax(w, x)
+    assert (decision.runner_up, decision.margin) == (runner_up, 0.0)
+    assert decision.score == w[2 * prediction]
+    assert sum(amount for _, amount in decision.contributions) == 0.0
+
+
+def test_an_argmax_that_misses_the_best():
+    class First(Labels):
+        def argmax(self, w, x):
+            return 0
+
+    decision = explain(First(), np.array([1.0, 0, 3.0, 0, 2.0, 0]), np.array([1.0, 0.0]), NAMES, 10)
+    assert (decision.prediction, decision.score, decision.runner_up, decision.margin) == (0, 1.0, 1, -2.0)
+    assert decision.contributions == [("c", -3.0), ("a", 1.0)]
+
+
+def test_outputs_that_are_arrays():
+    class Arrays(Labels):
+        def joint_feature(self, x, y):
+            return super().joint_feature(x, int(y[0]))
+
+        def argmax(self, w, x):
+            return [super().argmax(w, x)]
+
+        def enumerate(self, x):
+            return [np.array([y]) for y in LABELS]
+
+    decision = explain(Arrays(), np.array([1.0, 0, 3.0, 0, 2.0, 0]), np.array([1.0, 0.0]), NAMES, 10)
+    assert (decision.prediction, decision.runner_up, decision.margin) == ([1], np.array([2]), 1.0)
+
+
+def test_a_single_output_has_no_runner_up():
+    class Only(Labels):
+        def enumerate(self, x):
+            return [1]
+
+        def argmax(self, w, x):
+            return 1
+
+    decision = explain(Only(), np.arange(6.0), np.array([1.0, 0.0]), NAMES, 10)
+    assert (decision.prediction, decision.score, decision.runner_up) == (1, 2.0, None)
+    assert (decision.margin, decision.contributions, decision.rest) == (float("inf"), [], 0.0)
