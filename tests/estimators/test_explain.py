@@ -137,3 +137,30 @@ def test_a_single_output_has_no_runner_up():
     decision = explain(Only(), np.arange(6.0), np.array([1.0, 0.0]), NAMES, 10)
     assert (decision.prediction, decision.score, decision.runner_up) == (1, 2.0, None)
     assert (decision.margin, decision.contributions, decision.rest) == (float("inf"), [], 0.0)
+
+
+class Reusing(Labels):
+    """Gives the same object for every joint feature, filled anew."""
+
+    def __init__(self, form):
+        self.form = form
+        self.dense, self.pair, self.entries = np.zeros(6), (np.zeros(2, int), np.zeros(2)), {}
+
+    def joint_feature(self, x, y):
+        if self.form == "dense":
+            self.dense[:] = 0.0
+            self.dense[2 * y : 2 * y + 2] = x
+            return self.dense
+        if self.form == "pair":
+            self.pair[0][:], self.pair[1][:] = (2 * y, 2 * y + 1), x
+            return self.pair
+        self.entries.clear()
+        self.entries.update({2 * y: x[0], 2 * y + 1: x[1]})
+        return self.entries
+
+
+@pytest.mark.parametrize("form", ["dense", "pair", "dict"])
+def test_joint_features_that_are_one_object_filled_anew(form):
+    w = np.random.default_rng(1).normal(size=6)
+    for x in X:
+        assert explain(Reusing(form), w, x, NAMES, 10) == explain(Labels(), w, x, NAMES, 10)

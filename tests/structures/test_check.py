@@ -103,6 +103,38 @@ def test_sound_structures_pass_whatever_the_form_of_their_features(form):
     assert str(report) == "Broken on 3 examples under 20 random weights: no problems found"
 
 
+class Reusing(Complete):
+    """Gives the same object for every joint feature, filled anew."""
+
+    def __init__(self, form):
+        self.form = form
+        self.dense, self.pair, self.entries = np.zeros(6), (np.zeros(2, int), np.zeros(2)), {}
+
+    def joint_feature(self, x, y):
+        if self.form == "dense":
+            self.dense[:] = Sound.joint_feature(self, x, y)
+            return self.dense
+        if self.form == "pair":
+            self.pair[0][:], self.pair[1][:] = as_pair(self, x, y)
+            return self.pair
+        self.entries.clear()
+        self.entries.update(FORMS["dict"](self, x, y))
+        return self.entries
+
+    def score(self, w, x, y):
+        return w @ Sound.joint_feature(self, x, y)
+
+
+@pytest.mark.parametrize("form", ["dense", "pair", "dict"])
+def test_joint_features_that_are_one_object_filled_anew(form):
+    report = check_structure(Reusing(form), X, Y)
+    assert report.ok and not report.notes, str(report)
+    beaten = type("Beaten", (Reusing,), {"argmax": worst})
+    assert (
+        check_structure(beaten(form), X, Y).problems == check_structure(replaced(Complete, argmax=worst), X, Y).problems
+    )
+
+
 @pytest.mark.parametrize("structure", [Sound(), Complete()])
 def test_sound_structures_pass(structure):
     report = check_structure(structure, X, Y, n_trials=50, random_state=3)
@@ -278,7 +310,7 @@ def test_joint_feature_that_raises_for_an_output_of_argmax():
 
 
 def worst(self, w, x):
-    return min(LABELS, key=lambda k: w @ self.joint_feature(x, k))
+    return min(LABELS, key=lambda k: w @ Sound.joint_feature(self, x, k))
 
 
 def test_argmax_beaten():
