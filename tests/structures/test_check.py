@@ -103,6 +103,38 @@ def test_sound_structures_pass_whatever_the_form_of_their_features(form):
     assert str(report) == "Broken on 3 examples under 20 random weights: no problems found"
 
 
+class Reusing(Complete):
+    """Gives the same object for every joint feature, filled anew."""
+
+    def __init__(self, form):
+        self.form = form
+        self.dense, self.pair, self.entries = np.zeros(6), (np.zeros(2, int), np.zeros(2)), {}
+
+    def joint_feature(self, x, y):
+        if self.form == "dense":
+            self.dense[:] = Sound.joint_feature(self, x, y)
+            return self.dense
+        if self.form == "pair":
+            self.pair[0][:], self.pair[1][:] = as_pair(self, x, y)
+            return self.pair
+        self.entries.clear()
+        self.entries.update(FORMS["dict"](self, x, y))
+        return self.entries
+
+    def score(self, w, x, y):
+        return w @ Sound.joint_feature(self, x, y)
+
+
+@pytest.mark.parametrize("form", ["dense", "pair", "dict"])
+def test_joint_features_that_are_one_object_filled_anew(form):
+    report = check_structure(Reusing(form), X, Y)
+    assert report.ok and not report.notes, str(report)
+    beaten = type("Beaten", (Reusing,), {"argmax": worst})
+    assert (
+        check_structure(beaten(form), X, Y).problems == check_structure(replaced(Complete, argmax=worst), X, Y).problems
+    )
+
+
 @pytest.mark.parametrize("structure", [Sound(), Complete()])
 def test_sound_structures_pass(structure):
     report = check_structure(structure, X, Y, n_trials=50, random_state=3)
@@ -228,6 +260,19 @@ def test_joint_features_of_the_wrong_form(psi, told):
     assert all("joint_feature" in sentence for sentence in report.problems if "beaten" not in sentence)
 
 
+@pytest.mark.parametrize("form", ["dense", "csr", "csr_matrix", "coo", "pair"])
+def test_complex_joint_features(form):
+    def psi(self, x, y):
+        return FORMS[form](self, np.asarray(x) + 0j, y) if form == "pair" else FORMS[form](self, x, y) * (1 + 0j)
+
+    structure = replaced(joint_feature=psi, size=6)
+    sentence = only_problem(structure)
+    assert sentence.startswith("X[0]: joint_feature returned ")
+    assert "expected real numbers, found complex ones, for y itself, 0" in sentence
+    with pytest.raises(mm.StructureError, match=r"X\[0\]: joint_feature "):
+        mm.StructuralSVM(structure).fit(X, Y)
+
+
 @pytest.mark.parametrize("index", [6, -1])
 def test_an_index_out_of_range(index):
     def psi(self, x, y):
@@ -242,6 +287,19 @@ def test_a_vector_shorter_than_size():
     assert report.problems[0].startswith("X[0]: joint_feature has 6 entries, expected 7 as the attribute `size` says")
 
 
+@pytest.mark.parametrize("size", ["3", -3, 0, 6.0, True])
+@pytest.mark.parametrize("form", ["dense", "pair"])
+def test_a_size_that_is_no_number_of_weights(size, form):
+    sentence = only_problem(replaced(size=size, joint_feature=FORMS[form]))
+    assert sentence == f"the attribute `size` must be a whole number ≥ 1, found {size!r}"
+
+
+def test_more_weights_than_memory():
+    sentence = only_problem(replaced(size=10**12, joint_feature=as_pair), n_trials=10)
+    assert sentence.startswith("checking 1000000000000 weights in 10 trials needs about 3.2e+05 GB of memory, ")
+    assert sentence.endswith(" GB are free; use fewer weights or a lower n_trials")
+
+
 def test_joint_feature_that_raises_for_an_output_of_argmax():
     sentence = only_problem(replaced(argmax=lambda self, w, x: "nonsense"))
     assert sentence.startswith("X[0]: joint_feature raised TypeError: ")
@@ -252,7 +310,7 @@ def test_joint_feature_that_raises_for_an_output_of_argmax():
 
 
 def worst(self, w, x):
-    return min(LABELS, key=lambda k: w @ self.joint_feature(x, k))
+    return min(LABELS, key=lambda k: w @ Sound.joint_feature(self, x, k))
 
 
 def test_argmax_beaten():
@@ -525,6 +583,20 @@ def test_enumerate_that_raises_and_one_that_never_ends():
     assert report.notes == ["X[0]: only the first 2000 outputs of enumerate were compared"]
 
 
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (lambda self: ["a"] * 5, "feature_names must give one name for each of 6 weights, found 5"),
+        (lambda self: [("a", 1)] * 6, "feature_names must give one name for each of 6 weights, found an array of "
+         "shape (6, 2)"),
+        (lambda self: 1 / 0, "feature_names raised ZeroDivisionError: division by zero"),
+    ],
+)  # fmt: skip
+def test_names_that_are_not_one_for_each_weight(names, told):
+    assert only_problem(replaced(feature_names=names)) == told
+    assert check_structure(replaced(feature_names=lambda self: list("abcdef")), X, Y).ok
+
+
 def test_all_problems_are_told_at_once():
     def loss(self, y, y_hat):
         return 1.0
@@ -556,8 +628,25 @@ def test_data_that_a_compiled_structure_refuses():
 def test_bad_arguments():
     with pytest.raises(ValueError, match="X has 3 examples but Y has 2"):
         check_structure(Sound(), X, Y[:2])
-    with pytest.raises(ValueError, match="there are no examples to check with"):
+    with pytest.raises(ValueError, match="X is empty: there are no examples"):
         check_structure(Sound(), [], [])
+    with pytest.raises(ValueError, match="Y: expected a sequence of examples, found NoneType"):
+        check_structure(Sound(), X, None)
+    with pytest.raises(ValueError, match="n_trials must be a whole number ≥ 1, found 0"):
+        check_structure(Sound(), X, Y, n_trials=0)
+
+
+@pytest.mark.parametrize("structure", [Sound(), mm.Multiclass()])
+def test_examples_that_are_generated(structure):
+    report = check_structure(structure, iter(X), iter(Y))
+    assert report.ok, str(report)
+    assert str(report) == str(check_structure(structure, X, Y))
+
+
+def test_rows_of_a_data_frame():
+    pandas = pytest.importorskip("pandas")
+    report = check_structure(Sound(), pandas.DataFrame(X, columns=["a", "b"]), pandas.Series(Y))
+    assert str(report) == "Sound on 3 examples under 20 random weights: no problems found"
 
 
 def test_the_seed_makes_the_weights():

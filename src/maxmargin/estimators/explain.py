@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin._checked import whole_number
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.planes import Planes
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.structures._joint_features import sparse_vector
-from maxmargin.structures.base import Structure
+from maxmargin.structures._same import equal
+from maxmargin.structures.base import Structure, StructureError
 
 
 @dataclass(frozen=True)
@@ -86,10 +88,11 @@ class Decision:
 
     Attributes
     ----------
-    prediction, score : the best output and its score.
-    runner_up, margin : the second best, and by how much it lost; None and infinite where there is no other.
-    contributions : (name, amount) of the weights that tell the two apart, largest first; all amounts together are
-        the margin.
+    prediction, score : the output that the argmax gives, as in `predict`, and its score.
+    runner_up, margin : the best other output, and by how much it lost; None and infinite where there is no other. The
+        margin is below 0 where an argmax that is not exact missed a better one.
+    contributions : (name, amount) of the weights that tell the two apart most, largest first: `n_features` of them.
+    rest : the sum over all other weights; together with the amounts shown it is the margin.
     """
 
     prediction: Any
@@ -97,44 +100,73 @@ class Decision:
     runner_up: Any
     margin: float
     contributions: list[tuple[str, float]]
+    rest: float = 0.0
 
     def __str__(self) -> str:
         lines = [f"{self.prediction!r} (score {self.score:.4g}) beats {self.runner_up!r} by {self.margin:.4g}"]
         lines += [f"  {amount:+.4g}  {name}" for name, amount in self.contributions]
+        lines += [f"  {self.rest:+.4g}  all others"] if self.rest else []
         return "\n".join(lines)
 
 
 def explain(structure: Structure, w: FloatArray, x: Any, names: AnyArray, n_features: int) -> Decision:
-    """The best output of x against the second best."""
-    best = _two_best(structure, w, x)
-    (prediction, score) = best[0]
-    if len(best) == 1:
+    """The output predicted for x against the best other one."""
+    n_features = whole_number(n_features, "n_features", 0)
+    check_names(names, len(w))
+    prediction, ranked = structure.argmax(w, x), _ranked(structure, w, x)
+    score = next((score for output, score in ranked if equal(output, prediction)), None)
+    if score is None:  # one of many that are equally good, or an argmax that is not exact
+        score = _score(structure, w, x, prediction)
+    other = next((pair for pair in ranked if not equal(pair[0], prediction)), None)
+    if other is None:
         return Decision(prediction, score, None, float("inf"), [])
-    runner_up, second = best[1]
-    difference = np.zeros(len(w))
-    for sign, output in ((1.0, prediction), (-1.0, runner_up)):
-        indices, values, _ = sparse_vector(structure.joint_feature(x, output))
-        np.add.at(difference, indices.astype(int), sign * values)
-    amounts = w * difference
-    order = np.argsort(-np.abs(amounts), kind="stable")[:n_features]
-    contributions = [(str(names[j]), float(amounts[j])) for j in order if amounts[j] != 0]
-    return Decision(prediction, score, runner_up, score - second, contributions)
+    runner_up, second = other
+    amounts = _amounts(structure, w, x, prediction, runner_up)
+    order = np.argsort(-np.abs(amounts), kind="stable")
+    contributions = [(str(names[j]), float(amounts[j])) for j in order[:n_features] if amounts[j] != 0]
+    rest = float(amounts[order[n_features:]].sum())
+    return Decision(prediction, score, runner_up, score - second, contributions, rest)
 
 
-def _two_best(structure: Structure, w: FloatArray, x: Any) -> list[tuple[Any, float]]:
+def _ranked(structure: Structure, w: FloatArray, x: Any) -> list[tuple[Any, float]]:
+    """Outputs with their scores, best first, the two best at least."""
     if hasattr(structure, "topk"):
-        return list(structure.topk(w, x, 2))
+        return [(output, float(score)) for output, score in structure.topk(w, x, 2)]
     if hasattr(structure, "enumerate"):
-        scored = []
-        for output in structure.enumerate(x):
-            indices, values, _ = sparse_vector(structure.joint_feature(x, output))
-            scored.append((output, float(values @ w[indices.astype(int)])))
-        return sorted(scored, key=lambda pair: -pair[1])[:2]
+        scored = [(output, _score(structure, w, x, output)) for output in structure.enumerate(x)]
+        return sorted(scored, key=lambda pair: -pair[1])
     raise TypeError(f"to name a runner-up, {type(structure).__name__} needs topk(w, x, k) or enumerate(x)")
+
+
+def _score(structure: Structure, w: FloatArray, x: Any, output: Any) -> float:
+    indices, values = _entries(structure, x, output)
+    return float(values @ w[indices])
+
+
+def _amounts(structure: Structure, w: FloatArray, x: Any, output: Any, other: Any) -> FloatArray:
+    """What each weight adds to the score of an output less that of another."""
+    difference = np.zeros(len(w))
+    np.add.at(difference, *_entries(structure, x, output))
+    np.subtract.at(difference, *_entries(structure, x, other))
+    return w * difference
+
+
+def _entries(structure: Structure, x: Any, output: Any) -> tuple[IntArray, FloatArray]:
+    """Ψ as (indices, values), copied: a structure may use its arrays again."""
+    indices, values, _ = sparse_vector(structure.joint_feature(x, output))
+    return np.array(indices, np.int64), np.array(values, float)
+
+
+def check_names(names: AnyArray, size: int) -> None:
+    """One name for each weight, else a sentence."""
+    if names.shape != (size,):
+        found = len(names) if names.ndim == 1 else f"an array of shape {names.shape}"
+        raise StructureError(f"feature_names must give one name for each of {size} weights, found {found}")
 
 
 def weights_frame(names: AnyArray, w: FloatArray) -> Any:
     """Names and weights as a pandas frame, largest first."""
+    check_names(names, len(w))
     try:
         import pandas as pd
     except ImportError:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import inspect
 import numbers
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.exceptions import ComplexWarning
 from sklearn.base import clone
 
+from maxmargin._checked import whole_number
 from maxmargin._types import FloatArray
 from maxmargin.bounds import Bound
+from maxmargin.estimators._input import paired_examples
+from maxmargin.estimators.explain import check_names
+from maxmargin.memory import check_memory
 from maxmargin.planes import Answers
 from maxmargin.structures._probe import FAILED, Findings, Output, Probe, binds, shown, told
 from maxmargin.structures.base import Compiled, Structure, StructureError
@@ -31,6 +37,8 @@ _SCALES = (0.0, 0.5, 1.0, 10.0)
 #: Relative to Σ |w_j Ψ_j|: what rounding, even in float32, may cost an argmax.
 _TOLERANCE = 1e-6
 _MOST_ENUMERATED, _TOP = 2000, 5
+#: Bytes that a weight of a trial takes while scores are made of it: it is there four times.
+_WEIGHT_BYTES = 4 * 8.0
 
 
 @dataclass
@@ -65,20 +73,19 @@ class Report:
         return "\n".join(lines + [f"  note: {sentence}" for sentence in self.notes])
 
 
-def check_structure(
-    structure: Structure, X: Any, Y: Sequence[Any], *, n_trials: int = 20, random_state: int = 0
-) -> Report:
+def check_structure(structure: Structure, X: Any, Y: Any, *, n_trials: int = 20, random_state: int = 0) -> Report:
     """Try a structure's methods on some examples under random weights, and tell all that is wrong.
 
     Checked are types, shapes and finite values of Ψ and Δ, Δ(y, y) = 0 ≤ Δ(y, ŷ), that no known output beats an argmax
     at what it maximises (w·Ψ; w·Ψ + scale · Δ at several scales; the violation of each bound where there is a
-    `bound_argmax`), that scores are w·Ψ where they are told (`topk`, `score`), and that no method changes its arguments
-    or answers differently when asked again. Known outputs are y, all that was answered, and those of ``enumerate(x)``.
+    `bound_argmax`), that scores are w·Ψ where they are told (`topk`, `score`), that `feature_names` names each weight,
+    and that no method changes its arguments or answers differently when asked again. Known outputs are y, all that was
+    answered, and those of ``enumerate(x)``.
 
     Parameters
     ----------
     structure : yours, or a built-in one, of which a clone is fitted.
-    X, Y : a few examples, small enough for `enumerate` where the structure has it.
+    X, Y : a few examples in any form that `fit` takes, small enough for `enumerate` where the structure has it.
     n_trials : random weights tried on each example.
     random_state : seed of the weights.
 
@@ -101,11 +108,9 @@ def check_structure(
     >>> report.problems[0]  # doctest: +ELLIPSIS
     'X[0]: loss_augmented_argmax gives -1 but is beaten by 1, ... found 0 against 0.5 (26 such cases)'
     """
+    n_trials = whole_number(n_trials, "n_trials")
+    X, Y = paired_examples(X, Y)
     rows: list[Any] = [X[[i]] for i in range(X.shape[0])] if sp.issparse(X) else list(X)
-    if len(rows) != len(Y):
-        raise ValueError(f"X has {len(rows)} examples but Y has {len(Y)}")
-    if len(rows) == 0:
-        raise ValueError("there are no examples to check with")
     subject = f"{type(structure).__name__} on {len(Y)} example{'s' * (len(Y) > 1)} under {n_trials} random weights"
     if isinstance(structure, type):
         name = structure.__name__
@@ -118,8 +123,20 @@ def check_structure(
         except Exception as error:
             return Report([f"fit raised {told(error)}"], [], subject)
     findings = Findings()
-    _Checker(Probe(structure, rows, list(Y), findings), n_trials, np.random.default_rng(random_state)).run()
+    _Checker(_RealProbe(structure, rows, list(Y), findings), n_trials, np.random.default_rng(random_state)).run()
     return Report(findings.sentences(), findings.sentences(note=True), subject)
+
+
+class _RealProbe(Probe):
+    """Finds fault with complex Ψ too, whose imaginary part numpy drops with no more than a warning."""
+
+    def _vector_fault(self, psi: Any, i: int) -> tuple[str, str] | None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", ComplexWarning)
+            try:
+                return super()._vector_fault(psi, i)
+            except ComplexWarning:
+                return "complex", f"returned {shown(psi)}, expected real numbers, found complex ones"
 
 
 @dataclass
@@ -148,11 +165,12 @@ class _Checker:
 
     def run(self) -> None:
         usable = [name for name in _ARGUMENTS if self._check_signature(name)]
-        if "joint_feature" not in usable or "loss" not in usable:
+        if "joint_feature" not in usable or "loss" not in usable or not self._size_is_whole():
             return
         pools = [self._known_outputs(i) for i in range(len(self.probe.Y))]
-        if self.probe.size is None:
+        if self.probe.size is None or not self._weights_fit(self.probe.size):
             return
+        self._check_names(self.probe.size)
         weights = self._weights(self.probe.size)
         for i, pool in enumerate(pools):
             if pool:  # without Ψ and Δ of the truth there is nothing to compare with
@@ -172,6 +190,36 @@ class _Checker:
             return True
         self.findings.add(name, "signature", f"{name} cannot be called as solvers call it: {expected}")
         return False
+
+    def _size_is_whole(self) -> bool:
+        """Whether `size`, where the structure tells it, can be a number of weights."""
+        size = self.probe.size
+        return size is None or self._passes("size", "type", whole_number, size, "the attribute `size`")
+
+    def _weights_fit(self, size: int) -> bool:
+        """Whether there is memory for the weights of all trials."""
+        planned, what = _WEIGHT_BYTES * size * self.n_trials, f"checking {size} weights in {self.n_trials} trials"
+        return self._passes("size", "memory", check_memory, planned, what, "use fewer weights or a lower n_trials")
+
+    def _check_names(self, size: int) -> None:
+        """Whether `feature_names`, where it is there, names every weight."""
+        if not hasattr(self.structure, "feature_names"):
+            return
+        try:
+            names = np.asarray(self.structure.feature_names(), object)
+        except Exception as error:
+            self.findings.add("feature_names", "raises", f"feature_names raised {told(error)}")
+        else:
+            self._passes("feature_names", "shape", check_names, names, size)
+
+    def _passes(self, name: str, kind: str, check: Callable[..., Any], *arguments: Any) -> bool:
+        """Whether a check raises nothing; what it raises is a finding."""
+        try:
+            check(*arguments)
+        except (ValueError, MemoryError) as error:
+            self.findings.add(name, kind, str(error))
+            return False
+        return True
 
     def _weights(self, size: int) -> list[FloatArray]:
         """Zero, then by turns normal ones of any magnitude and small whole numbers, which make ties."""

@@ -1,0 +1,166 @@
+"""Explained decisions and named weights, of structures of one's own."""
+
+import numpy as np
+import pytest
+
+import maxmargin as mm
+from maxmargin.estimators.explain import explain
+
+LABELS = (0, 1, 2)
+
+
+class Labels(mm.Structure):
+    """Multiclass over vectors of two numbers, with all that `explain` asks for."""
+
+    size = 6
+
+    def joint_feature(self, x, y):
+        psi = np.zeros(6)
+        psi[2 * y : 2 * y + 2] = x
+        return psi
+
+    def loss(self, y, y_hat):
+        return float(y != y_hat)
+
+    def argmax(self, w, x):
+        return max(LABELS, key=lambda y: w[2 * y : 2 * y + 2] @ x)
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        return max(LABELS, key=lambda k: w[2 * k : 2 * k + 2] @ x + scale * (k != y))
+
+    def enumerate(self, x):
+        return LABELS
+
+
+class MisNamed(Labels):
+    """A name too few."""
+
+    def feature_names(self):
+        return list("abcde")
+
+
+class Last(Labels):
+    """The last of equally good labels, while `enumerate` begins with the first."""
+
+    def argmax(self, w, x):
+        return max(reversed(LABELS), key=lambda y: w[2 * y : 2 * y + 2] @ x)
+
+
+class LastRanked(Last):
+    """The same, with a `topk` that begins with the first."""
+
+    def topk(self, w, x, k):
+        scores = {y: w[2 * y : 2 * y + 2] @ x for y in LABELS}
+        return [(y, scores[y]) for y in sorted(LABELS, key=lambda y: -scores[y])[:k]]
+
+
+NAMES = np.array(list("abcdef"), object)
+X = np.random.default_rng(0).normal(size=(20, 2))
+Y = np.where(X[:, 0] > 0, 0, np.where(X[:, 1] > 0, 1, 2)).tolist()
+
+
+def test_names_that_are_not_one_for_each_weight():
+    model = mm.StructuralSVM(MisNamed()).fit(X, Y)
+    for look in (lambda: model.explain(X[0]), model.weights_frame):
+        with pytest.raises(mm.StructureError, match="feature_names must give one name for each of 6 weights, found 5"):
+            look()
+
+
+def test_contributions_and_the_rest_are_the_margin():
+    model = mm.StructuralSVM(Labels()).fit(X, Y)
+    whole = model.explain(X[0])
+    assert len(whole.contributions) == 4 and whole.rest == 0.0
+    assert sum(amount for _, amount in whole.contributions) == pytest.approx(whole.margin)
+    assert "all others" not in str(whole)
+    for n in range(4):
+        part = model.explain(X[0], n_features=n)
+        assert part.contributions == whole.contributions[:n]
+        assert abs(part.rest) > 1e-3
+        assert sum(amount for _, amount in part.contributions) + part.rest == pytest.approx(part.margin)
+        assert str(part).splitlines()[-1] == f"  {part.rest:+.4g}  all others"
+
+
+@pytest.mark.parametrize("n_features", [-1, 2.0, "all"])
+def test_a_number_of_features_that_is_none(n_features):
+    model = mm.StructuralSVM(Labels()).fit(X, Y)
+    with pytest.raises(ValueError, match=f"n_features must be a whole number ≥ 0, found {n_features!r}"):
+        model.explain(X[0], n_features=n_features)
+
+
+@pytest.mark.parametrize("structure", [Last(), LastRanked()])
+@pytest.mark.parametrize(
+    ("w", "prediction", "runner_up"),
+    [([0.0, 0, 0, 0, 0, 0], 2, 0), ([1.0, 0, 0, 0, 1, 0], 2, 0), ([1.0, 0, 1, 0, 0, 0], 1, 0)],
+)
+def test_the_prediction_among_equals_is_that_of_predict(structure, w, prediction, runner_up):
+    w, x = np.array(w), np.array([1.0, 0.0])
+    decision = explain(structure, w, x, NAMES, 10)
+    assert decision.prediction == prediction == structure.argmax(w, x)
+    assert (decision.runner_up, decision.margin) == (runner_up, 0.0)
+    assert decision.score == w[2 * prediction]
+    assert sum(amount for _, amount in decision.contributions) == 0.0
+
+
+def test_an_argmax_that_misses_the_best():
+    class First(Labels):
+        def argmax(self, w, x):
+            return 0
+
+    decision = explain(First(), np.array([1.0, 0, 3.0, 0, 2.0, 0]), np.array([1.0, 0.0]), NAMES, 10)
+    assert (decision.prediction, decision.score, decision.runner_up, decision.margin) == (0, 1.0, 1, -2.0)
+    assert decision.contributions == [("c", -3.0), ("a", 1.0)]
+
+
+def test_outputs_that_are_arrays():
+    class Arrays(Labels):
+        def joint_feature(self, x, y):
+            return super().joint_feature(x, int(y[0]))
+
+        def argmax(self, w, x):
+            return [super().argmax(w, x)]
+
+        def enumerate(self, x):
+            return [np.array([y]) for y in LABELS]
+
+    decision = explain(Arrays(), np.array([1.0, 0, 3.0, 0, 2.0, 0]), np.array([1.0, 0.0]), NAMES, 10)
+    assert (decision.prediction, decision.runner_up, decision.margin) == ([1], np.array([2]), 1.0)
+
+
+def test_a_single_output_has_no_runner_up():
+    class Only(Labels):
+        def enumerate(self, x):
+            return [1]
+
+        def argmax(self, w, x):
+            return 1
+
+    decision = explain(Only(), np.arange(6.0), np.array([1.0, 0.0]), NAMES, 10)
+    assert (decision.prediction, decision.score, decision.runner_up) == (1, 2.0, None)
+    assert (decision.margin, decision.contributions, decision.rest) == (float("inf"), [], 0.0)
+
+
+class Reusing(Labels):
+    """Gives the same object for every joint feature, filled anew."""
+
+    def __init__(self, form):
+        self.form = form
+        self.dense, self.pair, self.entries = np.zeros(6), (np.zeros(2, int), np.zeros(2)), {}
+
+    def joint_feature(self, x, y):
+        if self.form == "dense":
+            self.dense[:] = 0.0
+            self.dense[2 * y : 2 * y + 2] = x
+            return self.dense
+        if self.form == "pair":
+            self.pair[0][:], self.pair[1][:] = (2 * y, 2 * y + 1), x
+            return self.pair
+        self.entries.clear()
+        self.entries.update({2 * y: x[0], 2 * y + 1: x[1]})
+        return self.entries
+
+
+@pytest.mark.parametrize("form", ["dense", "pair", "dict"])
+def test_joint_features_that_are_one_object_filled_anew(form):
+    w = np.random.default_rng(1).normal(size=6)
+    for x in X:
+        assert explain(Reusing(form), w, x, NAMES, 10) == explain(Labels(), w, x, NAMES, 10)
