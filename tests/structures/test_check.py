@@ -273,6 +273,17 @@ def test_complex_joint_features(form):
         mm.StructuralSVM(structure).fit(X, Y)
 
 
+def test_a_work_array_that_is_not_cleared():
+    work = np.zeros(6)
+
+    def psi(self, x, y):
+        work[2 * y : 2 * y + 2] += x
+        return work
+
+    report = mm.check_structure(replaced(joint_feature=psi), X, Y)
+    assert any("joint_feature gives another value when it is asked again" in sentence for sentence in report.problems)
+
+
 @pytest.mark.parametrize("index", [6, -1])
 def test_an_index_out_of_range(index):
     def psi(self, x, y):

@@ -5,11 +5,13 @@ from __future__ import annotations
 import copy
 import inspect
 import numbers
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.exceptions import ComplexWarning
 
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.structures._joint_features import sparse_vector
@@ -113,19 +115,20 @@ class Probe:
         of = f"for {origin}, {shown(output)}"
         read: list[Any] = []
         for name, first, reader in (("joint_feature", self.X[i], self._vector), ("loss", self.Y[i], self._number)):
-            method = getattr(self.structure, name)
-            try:
-                answers = [method(first, output) for _ in range(1 + repeat)]
-            except Exception as error:
-                self.findings.add(name, "raises", f"X[{i}]: {name} raised {told(error)} {of}")
-                return None
-            self.compare_arguments(i, name)
-            found = reader(i, answers[0], of)
-            if found is None:
-                return None
-            if repeat and not same(found, reader(i, answers[1], of)):
+            found: list[Any] = []
+            for _ in range(1 + repeat):
+                try:
+                    answer = getattr(self.structure, name)(first, output)
+                except Exception as error:
+                    self.findings.add(name, "raises", f"X[{i}]: {name} raised {told(error)} {of}")
+                    return None
+                self.compare_arguments(i, name)
+                found.append(reader(i, answer, of))  # at once: the next call may fill the same object anew
+                if found[0] is None:
+                    return None
+            if not same(found[0], found[-1]):
                 self.findings.add(name, "again", f"X[{i}]: {name} gives another value when it is asked again {of}")
-            read.append(found)
+            read.append(found[0])
         (indices, values), loss = read
         return Output(shown(output), origin, trial, indices, values, loss)
 
@@ -141,8 +144,12 @@ class Probe:
     def _vector_fault(self, psi: Any, i: int) -> tuple[str, str] | None:
         """The kind of fault and what to say of it; learns `size` from the first vector that tells it."""
         try:
-            indices, values, length = sparse_vector(psi)
-            values = np.asarray(values, float)
+            with warnings.catch_warnings():  # numpy would drop imaginary parts
+                warnings.simplefilter("error", ComplexWarning)
+                indices, values, length = sparse_vector(psi)
+                values = np.asarray(values, float)
+        except ComplexWarning:
+            return "complex", f"returned {shown(psi)}, expected real numbers, found complex ones"
         except (TypeError, ValueError) as error:
             return "type", f"returned {shown(psi)}, expected a vector ({error})"
         if indices.ndim != 1 or values.ndim != 1 or len(indices) != len(values):

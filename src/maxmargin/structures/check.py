@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import numbers
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
@@ -12,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.exceptions import ComplexWarning
 from sklearn.base import clone
 
 from maxmargin._checked import whole_number
@@ -123,20 +121,8 @@ def check_structure(structure: Structure, X: Any, Y: Any, *, n_trials: int = 20,
         except Exception as error:
             return Report([f"fit raised {told(error)}"], [], subject)
     findings = Findings()
-    _Checker(_RealProbe(structure, rows, list(Y), findings), n_trials, np.random.default_rng(random_state)).run()
+    _Checker(Probe(structure, rows, list(Y), findings), n_trials, np.random.default_rng(random_state)).run()
     return Report(findings.sentences(), findings.sentences(note=True), subject)
-
-
-class _RealProbe(Probe):
-    """Finds fault with complex Ψ too, whose imaginary part numpy drops with no more than a warning."""
-
-    def _vector_fault(self, psi: Any, i: int) -> tuple[str, str] | None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", ComplexWarning)
-            try:
-                return super()._vector_fault(psi, i)
-            except ComplexWarning:
-                return "complex", f"returned {shown(psi)}, expected real numbers, found complex ones"
 
 
 @dataclass
