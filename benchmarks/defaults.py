@@ -17,7 +17,8 @@ def entities() -> dict[str, Any]:
     """Three sets of features, of about 13, 23 and 30 to a token; tol with the second."""
     parts = {part: mm.datasets.load_conll2002(part) for part in ("train", "testa")}
     by_C: dict[str, Any] = {}
-    for name, make in (*FEATURES.items(), ("templates", mm.TokenTemplates())):
+    makers: dict[str, Any] = {**FEATURES, "templates": mm.TokenTemplates()}
+    for name, make in makers.items():
         X, tests = ([make(sentence) for sentence in parts[part][0]] for part in parts)
         for C in CS:
             model = mm.SequenceTagger(C=C, tol=0.01).fit(X, parts["train"][1])

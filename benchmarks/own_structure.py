@@ -29,6 +29,7 @@ class DlibProblem:
         self.structure, self.X, self.Y, self.C = structure, X, Y, C
         self.num_samples, self.num_dimensions = len(X), structure.size
         self.solution: tuple[Any, Any] = None, None
+        self.calls = 0
 
     def _sparse(self, x: Any, y: Any) -> Any:
         import dlib
@@ -52,6 +53,7 @@ class DlibProblem:
 
     def separation_oracle(self, i: int, solution: Any) -> tuple[float, Any]:
         w, x, y = self._weights(solution), self.X[i], self.Y[i]
+        self.calls += 1
         found = self.structure.loss_augmented_argmax(w, x, y)
         return self.structure.loss(y, found), self._sparse(x, found)
 
@@ -72,7 +74,7 @@ def objective(structure: NumpyChain, w: Any, X: list[Any], Y: list[Any]) -> floa
 
 def run() -> dict[str, Any]:
     X, Y = load()
-    structure = NumpyChain(X[0].shape[1], N_LABELS)
+    structure = NumpyChain(X[0].shape[1], N_LABELS, sparse=False)
     mm.StructuralSVM(structure, tol=0.5).fit(X[:30], Y[:30])
     try:
         import dlib
@@ -81,9 +83,9 @@ def run() -> dict[str, Any]:
     result: dict[str, Any] = {"n": len(X), "dlib": None}
     goal, tol = 0.0, 1e-3
     if dlib is not None:
-        structure.calls, clock = 0, Clock()
-        w = np.array(dlib.solve_structural_svm_problem(DlibProblem(structure, X, Y)))
-        result["dlib"] = {"cpu": clock.cpu, "sweeps": structure.calls / len(X)}
+        problem, clock = DlibProblem(structure, X, Y), Clock()
+        w = np.array(dlib.solve_structural_svm_problem(problem))
+        result["dlib"] = {"cpu": clock.cpu, "sweeps": problem.calls / len(X)}
         goal, tol = objective(structure, w, X, Y), 1e-6
         result["dlib"]["objective"] = goal
     clock = Clock()

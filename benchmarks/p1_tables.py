@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import warnings
+from collections.abc import Sequence
 from typing import Any
 from unittest.mock import patch
 
@@ -70,6 +71,7 @@ def fit(name: str, C: float, X: Any, Y: Any) -> tuple[Any, int, float]:
     with patch.object(NSlack, "run", watched), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # ε ends these fits, as in the paper
         model.fit(X, Y)
+    assert model.support_ is not None
     hamming = [sum(a != b for a, b in zip(Y[p.example], p.output, strict=True)) for p in model.support_]
     return model, constraints[0], float(np.mean(hamming))
 
@@ -99,7 +101,7 @@ def run() -> dict[str, Any]:
     return {"rows": rows}
 
 
-def summary(values: list[float]) -> list[float]:
+def summary(values: Sequence[float]) -> list[float]:
     return [float(np.mean(values)), float(np.std(values, ddof=1))]
 
 

@@ -15,7 +15,7 @@ PACKAGES = ("maxmargin", "numpy", "scipy", "scikit-learn", "numba", "python-crfs
 
 def write(name: str, result: dict[str, Any], text: str, seconds: float, command: str | None = None) -> str:
     """Write NAME.json and NAME.md; the Markdown comes back."""
-    about = {
+    about: dict[str, Any] = {
         "date": datetime.date.today().isoformat(),
         "command": command or f"python -m benchmarks {name}",
         "seconds": round(seconds),

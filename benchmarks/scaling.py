@@ -60,7 +60,7 @@ def threads() -> dict[str, float]:
                 sweep = partial(engine.map, lambda ids, part: examples.decode(w, ids, zeros[part], answers), ids)
                 sweep()  # starts the threads
                 times = {f"decode, {jobs}": elapsed(time.perf_counter, sweep)}
-            times[f"fit, {jobs}"] = elapsed(time.perf_counter, lambda jobs=jobs: tagger(jobs).fit(X, Y))
+            times[f"fit, {jobs}"] = elapsed(time.perf_counter, partial(tagger(jobs).fit, X, Y))
             best |= {name: min(value, best.get(name, np.inf)) for name, value in times.items()}
     return best
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -238,7 +238,7 @@ def counts_row(data: Data, train: np.ndarray, test: np.ndarray) -> Row:
 # ---------------------------------------------------------------------- evidence
 
 
-def strict_matches(X: Sequence[str]) -> np.ndarray:
+def strict_matches(X: Iterable[str]) -> np.ndarray:
     """Whether a sequence holds the strict consensus of 11 on either strand."""
     allowed = [LETTERS.get(letter, letter) for letter in CONSENSUS[11]]
 

@@ -108,7 +108,7 @@ def fold_rows(fold: int) -> dict[str, Any]:
         "ranking SVM": best(ranking_svm(train, 3), validation),
         "ranking SVM, two degrees": best(ranking_svm(train, 2), validation),
     }
-    found = {name: {"C": C, **figures([w] * len(TOPS), train, test)} for name, (C, w) in chosen.items()}
+    found: dict[str, Any] = {name: {"C": C, **figures([w] * len(TOPS), train, test)} for name, (C, w) in chosen.items()}
     found["latent"] = latent(train, validation, test, chosen["initial weights"][1])
     found["latent, from the ranking SVM"] = latent(train, validation, test, chosen["ranking SVM"][1])
     print(fold, {name: np.round(row["test"], 3).tolist() for name, row in found.items()}, flush=True)
