@@ -231,3 +231,11 @@ def test_the_place_of_an_example_is_the_users_where_some_have_no_weight(data):
     weights = np.r_[0.0, 0.0, np.ones(10)]
     with pytest.raises(ValueError, match=r"^X\[3\]: features for the pairs"):
         mm.ForestClustering().fit(X, [*Y[:3], Y[3][:-1], *Y[4:]], sample_weight=weights)
+
+
+def test_explain_points_to_links():
+    X, Y = [np.random.default_rng(0).normal(size=(4, 4, 2))], [[0, 0, 1, 1]]
+    model = mm.ForestClustering().fit(X, Y)
+    with pytest.raises(TypeError, match=r"Forest cannot explain an output: look at links\(w, x\)"):
+        model.explain(X[0])
+    assert len(model.links(X[0])) == 4 - len(set(model.predict(X)[0]))

@@ -113,6 +113,8 @@ def explain(structure: Structure, w: FloatArray, x: Any, names: AnyArray, n_feat
     """The output predicted for x against the best other one."""
     n_features = whole_number(n_features, "n_features", 0)
     check_names(names, len(w))
+    if hasattr(structure, "instead_of_explain"):
+        raise TypeError(f"{type(structure).__name__} cannot explain an output: look at {structure.instead_of_explain}")
     prediction, ranked = structure.argmax(w, x), _ranked(structure, w, x)
     score = next((score for output, score in ranked if equal(output, prediction)), None)
     if score is None:  # one of many that are equally good, or an argmax that is not exact
