@@ -40,12 +40,16 @@ def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
 
 def may_share_memory(psis: list[Any]) -> bool:
     """Whether two of these are one object, or parts of one: then the second may have been written over the first."""
-    owners = [
-        id(part) if type(part) is not np.ndarray or part.base is None else id(part.base)
-        for psi in psis
-        for part in (psi if type(psi) is tuple else (getattr(psi, "data", psi),) if sp.issparse(psi) else (psi,))
-    ]
-    return len(set(owners)) < len(owners)
+    kinds = set(map(type, psis))
+    if kinds == {tuple}:
+        parts = list(chain.from_iterable(psis))
+    elif kinds <= {dict, list, np.ndarray}:
+        parts = psis
+    else:
+        both = (psi if type(psi) is tuple else (getattr(psi, "data", psi) if sp.issparse(psi) else psi,) for psi in psis)
+        parts = list(chain.from_iterable(both))
+    owners = [part if type(part) is not np.ndarray or part.base is None else part.base for part in parts]
+    return len(set(map(id, owners))) < len(owners)
 
 
 def copied(psi: Any) -> Any:
