@@ -46,8 +46,8 @@ def may_share_memory(psis: list[Any]) -> bool:
     elif kinds <= {dict, list, np.ndarray}:
         parts = psis
     else:
-        both = (psi if type(psi) is tuple else (getattr(psi, "data", psi) if sp.issparse(psi) else psi,) for psi in psis)
-        parts = list(chain.from_iterable(both))
+        held = (getattr(psi, "data", psi) if sp.issparse(psi) else psi for psi in psis)
+        parts = list(chain.from_iterable(psi if type(psi) is tuple else (psi,) for psi in held))
     owners = [part if type(part) is not np.ndarray or part.base is None else part.base for part in parts]
     return len(set(map(id, owners))) < len(owners)
 
