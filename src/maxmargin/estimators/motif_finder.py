@@ -148,9 +148,6 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         self.classes_ = found if self.classes is None else np.asarray(self.classes)
         return X, y.tolist(), weights, positions
 
-    def _inherit(self, other: Any) -> None:
-        self.classes_ = other.classes_
-
     def _first_weights(self, problem: Problem, restart: int) -> FloatArray | None:
         if self.start == "random":
             return None

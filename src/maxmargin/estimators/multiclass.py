@@ -93,11 +93,6 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         examples, weights, first = examples.merged(weights)
         return examples, weights, positions[first]
 
-    def _inherit(self, other: Any) -> None:
-        self.classes_, self.n_features_in_ = other.classes_, other.n_features_in_
-        if hasattr(other, "feature_names_in_"):
-            self.feature_names_in_ = other.feature_names_in_
-
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         table = weights.reshape(-1, len(self.classes_)).T.copy()
         if self.fit_intercept:

@@ -22,6 +22,7 @@ from maxmargin.cccp import ConcaveConvex, InexactArgmaxWarning
 from maxmargin.engines import Local
 from maxmargin.engines.local import one_blas_thread
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
+from maxmargin.estimators._fitted import learning_anew
 from maxmargin.estimators._html import CertificateInNotebooks
 from maxmargin.estimators._input import (
     example_weights,
@@ -91,18 +92,19 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         check_files(self.checkpoint, resume)
         if resume is not None and not self._convex:
             raise ValueError(f"bound={self.bound!r} has no checkpoints to resume from: they are for convex bounds")
-        X, Y, weights, positions = self._prepare(X, Y, sample_weight)
-        with told_by_position(positions):
-            structure, examples = self._encode(X, Y)
-        examples, weights, positions = self._merged(examples, weights, positions)
-        callbacks = FitCallbacks(self, X, Y, structure)
-        with Local(self.n_jobs) as engine, told_by_position(positions):
-            problem = self._problem(examples, weights, engine)
-            problem.positions = positions
-            run = self._run(callbacks)
-            state = self._train(problem, run, start=self._warm_weights(problem.dim), resume=resume)
-        self._finish(problem, run, state, structure, positions)
-        callbacks.finish(state.best_w)
+        with learning_anew(self) as before:
+            X, Y, weights, positions = self._prepare(X, Y, sample_weight)
+            with told_by_position(positions):
+                structure, examples = self._encode(X, Y)
+            examples, weights, positions = self._merged(examples, weights, positions)
+            callbacks = FitCallbacks(self, X, Y, structure)
+            with Local(self.n_jobs) as engine, told_by_position(positions):
+                problem = self._problem(examples, weights, engine)
+                problem.positions = positions
+                run = self._run(callbacks)
+                state = self._train(problem, run, start=before._warm_weights(problem.dim), resume=resume)
+            self._finish(problem, run, state, structure, positions)
+            callbacks.finish(state.best_w)
         return self
 
     def _train(
@@ -121,10 +123,6 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
     def _merged(self, examples: Any, weights: FloatArray, positions: IntArray) -> tuple[Any, FloatArray, IntArray]:
         """Equal examples made one, where a structure knows how to tell; by default nothing changes."""
         return examples, weights, positions
-
-    def _inherit(self, other: Any) -> None:
-        """Take over what `other` learnt in `_prepare`, for a copy that is fitted to the same data."""
-        return None
 
     def _check_parameters(self) -> None:
         """One sentence for the first parameter that cannot be used."""
