@@ -106,3 +106,22 @@ def test_each_model_of_a_path_knows_its_data():
     np.testing.assert_array_equal(models[1].start_coef_, models[0].coef_)
     path = mm.regularization_path(mm.MotifFinder(length=4, background_order=0), *motifs(), [0.1, 1.0])
     assert [model.classes_.tolist() for model in path] == [["no", "yes"]] * 2
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_an_intercept_set_after_a_fit_is_for_the_next(intercept):
+    X, y = mm.datasets.make_multiclass(20, random_state=0)
+    model = mm.MulticlassSVM(fit_intercept=intercept).fit(X, y)
+    before = model.topk(X[0], 2), model.explain(X[0])
+    model.set_params(fit_intercept=not intercept)
+    assert (model.topk(X[0], 2), model.explain(X[0])) == before
+    assert model.fit(X, y).intercept_.any() != intercept
+
+
+def test_an_intercept_of_links_set_after_a_fit_is_for_the_next():
+    places = [[0.0, 1.0, 5.0, 5.5], [3.0, 9.0, 3.5]]
+    X = [np.abs(np.subtract.outer(p, p))[:, :, None] for p in places]
+    model = mm.ForestClustering(C=10.0).fit(X, [["a", "a", "b", "b"], ["a", "b", "a"]])
+    before = model.links(X[0])
+    assert len(before) == 2
+    assert model.set_params(fit_intercept=False).links(X[0]) == before

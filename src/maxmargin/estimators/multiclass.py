@@ -95,12 +95,13 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         table = weights.reshape(-1, len(self.classes_)).T.copy()
-        if self.fit_intercept:
+        if structure.fit_intercept:
             return {"structure_": structure, "coef_": table[:, :-1], "intercept_": table[:, -1].copy()}
         return {"structure_": structure, "coef_": table, "intercept_": np.zeros(len(self.classes_))}
 
     def _flat_weights(self) -> FloatArray:
-        table = np.column_stack([self.coef_, self.intercept_]) if self.fit_intercept else self.coef_
+        structure: Any = self.structure_
+        table = np.column_stack([self.coef_, self.intercept_]) if structure.fit_intercept else self.coef_
         return np.ascontiguousarray(table.T).ravel()
 
     @property
