@@ -16,6 +16,7 @@ from maxmargin.estimators._input import indexable
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.problem import Problem
 from maxmargin.structures.base import Structure
+from maxmargin.structures.labels import named_classes
 from maxmargin.structures.motif import Motif, MotifSite
 from maxmargin.structures.motif_words import start_from_word
 
@@ -138,6 +139,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         return self
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
+        named = None if self.classes is None else named_classes(self.classes).array()
         y = column_or_1d(Y)
         check_classification_targets(y)
         X, y, weights, positions = super()._prepare(X, y, sample_weight)
@@ -145,7 +147,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         if len(found) == 1:
             only = found.tolist()[0]
             raise ValueError(f"y has one class only, {only!r}: a motif is learnt from sequences with and without it")
-        self.classes_ = found if self.classes is None else np.asarray(self.classes)
+        self.classes_ = found if named is None else named
         return X, y.tolist(), weights, positions
 
     def _first_weights(self, problem: Problem, restart: int) -> FloatArray | None:

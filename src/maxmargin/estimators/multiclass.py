@@ -14,7 +14,7 @@ from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.estimators._callbacks import with_callbacks
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.structures.base import Structure
-from maxmargin.structures.labels import Labels
+from maxmargin.structures.labels import Labels, named_classes
 from maxmargin.structures.multiclass import Multiclass
 
 
@@ -81,12 +81,13 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         return self._fit(X, y, sample_weight, path)
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
+        named = None if self.classes is None else named_classes(self.classes).array()
         X, y = validate_data(self, X, Y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
         X, y, weights, positions = super()._prepare(X, y, sample_weight)
-        self.classes_ = np.unique(y) if self.classes is None else np.asarray(self.classes)
+        self.classes_ = np.unique(y) if named is None else named
         return X, y, weights, positions
 
     def _merged(self, examples: Any, weights: FloatArray, positions: IntArray) -> tuple[Any, FloatArray, IntArray]:

@@ -22,7 +22,7 @@ from maxmargin.structures.base import Compiled, Examples
 from maxmargin.structures.constraints import feasible_lengths, resolve_constraints
 from maxmargin.structures.costs import cost_matrix
 from maxmargin.structures.features import Rows
-from maxmargin.structures.labels import Labels, distinct_labels
+from maxmargin.structures.labels import Labels, distinct_labels, named_classes
 from maxmargin.structures.sequences import SequenceEncoder
 
 if TYPE_CHECKING:
@@ -75,8 +75,7 @@ class Chain(Compiled):
             raise ValueError(
                 f"cost must be 'hamming', 'hamming-share', 'zero-one', a matrix or a dict, found {self.cost!r}"
             )
-        values = _distinct(Y) if self.classes is None else self.classes
-        self._set_labels(Labels(values, given=self.classes is not None))
+        self._set_labels(Labels(_distinct(Y)) if self.classes is None else named_classes(self.classes))
         tokens, edges = self._split(X)
         matrix, offsets = self.tokens_.fit(tokens)
         edge_matrix = None if self.edges_ is None else self._place_edges(*self.edges_.fit(edges), offsets)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -77,6 +77,22 @@ class Labels:
             for code, value in enumerate(self.values):
                 array[code] = value
         return array
+
+
+def named_classes(classes: Any) -> Labels:
+    """The labels that a parameter `classes` names, each once, in its order."""
+    listed = isinstance(classes, Iterable) and hasattr(classes, "__len__") and getattr(classes, "ndim", 1) == 1
+    if not listed or isinstance(classes, str | bytes | Set | Mapping):
+        raise ValueError(f"classes must be a list of labels in order, found {type(classes).__name__} {classes!r:.60}")
+    values = [_plain(value) for value in classes]
+    found = distinct_labels(values, lambda i: f"classes[{i}]")
+    if len(found) < len(values):
+        twice = next(i for i, value in enumerate(values) if value in values[:i])
+        raise ValueError(
+            f"classes[{twice}]: expected each label once, found {values[twice]!r}, "
+            f"which is classes[{values.index(values[twice])}] as well"
+        )
+    return Labels(found, given=True)
 
 
 def distinct_labels(labels: Iterable[Any], where: Callable[[int], str]) -> list[Any]:
