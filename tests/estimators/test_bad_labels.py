@@ -34,3 +34,35 @@ def test_classes_that_name_no_labels_in_order(classes, sentence):
     if not hasattr(classes, "__next__"):  # scikit-learn cannot clone those
         with pytest.raises(ValueError, match=sentence):
             mm.StructuralSVM(mm.Multiclass(classes=classes)).fit(ROWS, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
+        (["a", "b", None, "a"], r"^Y\[2\]: expected text as Y\[0\] is, found NoneType None$"),
+        ([None, "b", "a", "a"], r"^Y\[0\]: expected text or a number, found NoneType None$"),
+        ([None] * 4, r"^Y\[0\]: expected text or a number, found NoneType None$"),
+        ([0, 1, 1, "a"], r"^Y\[3\]: expected a number as Y\[0\] is, found str 'a'$"),
+        (["a", 1, "b", "a"], r"^Y\[1\]: expected text as Y\[0\] is, found int 1$"),
+        (["a", "b", float("nan"), "a"], r"^Y\[2\]: expected text as Y\[0\] is, found float nan$"),
+        (["a", ("b", "c"), "b", "a"], r"^Y\[1\]: expected text as Y\[0\] is, found tuple \('b', 'c'\)$"),
+    ],
+)
+def test_rows_of_labels_of_several_kinds(labels, sentence):
+    as_objects = np.empty(len(labels), object)
+    as_objects[:] = labels
+    for y in (labels, tuple(labels), as_objects):
+        with pytest.raises(ValueError, match=sentence):
+            mm.MulticlassSVM().fit(np.eye(4), y)
+        with pytest.raises(ValueError, match=sentence):
+            mm.MotifFinder(length=2, background_order=0).fit(["ACGT"] * 4, y)
+
+
+def test_labels_of_several_kinds_are_for_a_structure():
+    labels = ["a", None, 1, ("b", "c")]
+    assert mm.StructuralSVM(mm.Multiclass()).fit(np.eye(4), labels).predict(np.eye(4)) == labels
+
+
+def test_numbers_of_several_types_are_one_kind():
+    model = mm.MulticlassSVM().fit(np.eye(3), [True, np.int8(2), 3.0])
+    assert model.classes_.tolist() == [1.0, 2.0, 3.0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -38,6 +39,28 @@ def paired_examples(X: Any, Y: Any) -> tuple[Any, Any]:
     if n == 0:
         raise ValueError("X is empty: there are no examples")
     return X, Y
+
+
+def check_labels_of_one_kind(y: Any) -> None:
+    """Labels that can be sorted, and that numpy takes as they are: all of them text, or all numbers."""
+    y = y.to_numpy() if hasattr(y, "to_numpy") else y
+    labels = y.ravel().tolist() if isinstance(y, np.ndarray) and y.dtype == object else y
+    if not isinstance(labels, list | tuple) or not labels:
+        return
+    kinds = {kind: _kind_of_label(kind) for kind in set(map(type, labels))}
+    if len(set(kinds.values())) == 1 and type(None) not in kinds:
+        return
+    first = kinds[type(labels[0])]
+    for i, label in enumerate(labels):
+        if label is None or kinds[type(label)] != first:
+            expected = f"{first} as Y[0] is" if i else "text or a number"
+            raise ValueError(f"Y[{i}]: expected {expected}, found {type(label).__name__} {label!r:.60}")
+
+
+def _kind_of_label(kind: type) -> str:
+    if issubclass(kind, str):
+        return "text"
+    return "a number" if issubclass(kind, numbers.Number | np.bool_) else kind.__name__
 
 
 def example_weights(sample_weight: Any, n: int) -> FloatArray:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.estimators._callbacks import with_callbacks
-from maxmargin.estimators._input import indexable
+from maxmargin.estimators._input import check_labels_of_one_kind, indexable
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.problem import Problem
 from maxmargin.structures.base import Structure
@@ -140,6 +140,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
         named = None if self.classes is None else named_classes(self.classes).array()
+        check_labels_of_one_kind(Y)
         y = column_or_1d(Y)
         check_classification_targets(y)
         X, y, weights, positions = super()._prepare(X, y, sample_weight)

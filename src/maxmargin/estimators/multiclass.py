@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.estimators._callbacks import with_callbacks
+from maxmargin.estimators._input import check_labels_of_one_kind
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.structures.base import Structure
 from maxmargin.structures.labels import Labels, named_classes
@@ -24,7 +25,8 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
     The objective is ½‖W‖² + C Σ c_i max_k [Δ(y_i, k) + (w_k − w_{y_i})·x_i]. Equal rows with equal labels are trained
     on once, with their weights added up, so that the result depends neither on the order of the rows nor on repetition.
 
-    Rows may be dense or sparse. All parameters but the first three are those of `StructuralSVM`.
+    Rows may be dense or sparse. Labels are all text or all numbers; ``StructuralSVM(Multiclass())`` takes others too.
+    All parameters but the first three are those of `StructuralSVM`.
 
     Parameters
     ----------
@@ -82,6 +84,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
         named = None if self.classes is None else named_classes(self.classes).array()
+        check_labels_of_one_kind(Y)
         X, y = validate_data(self, X, Y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         if sample_weight is not None:
