@@ -70,6 +70,13 @@ def test_losses_that_fail_at_score_time_are_named():
         model.score(X, Y)
 
 
+def test_argmaxes_that_fail_at_prediction_are_named():
+    model = mm.StructuralSVM(Sign()).fit(X, Y)
+    with pytest.raises(mm.StructureError, match=r"^X\[1\]: argmax raised ValueError: matmul") as failed:
+        model.predict([X[0], X[0][:2], X[1]])
+    assert isinstance(failed.value.__cause__, ValueError)
+
+
 class OnlyFourMethods:
     """No base class, no attributes."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -235,7 +235,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
             examples, answers = self._decode(X)
             return examples.outputs(answers)
         w = self._flat_weights()
-        return [self.structure_.argmax(w, X[i]) for i in range(n_examples(X))]
+        return [_called(f"X[{i}]", "argmax", self.structure_.argmax, w, X[i]) for i in range(n_examples(X))]
 
     def _decode(self, X: Any) -> tuple[Examples, Answers]:
         assert isinstance(self.structure_, Compiled)
@@ -253,14 +253,12 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         check_is_fitted(self, "coef_")
         X, Y = paired_examples(X, Y)
         weights = example_weights(sample_weight, len(Y))
-        losses = [self._loss(i, y, y_hat) for i, (y, y_hat) in enumerate(zip(Y, self.predict(X), strict=True))]
+        pairs = enumerate(zip(Y, self.predict(X), strict=True))
+        losses = [_called(f"Y[{i}]", "loss", self._loss, y, y_hat) for i, (y, y_hat) in pairs]
         return -float(np.average(losses, weights=weights))
 
-    def _loss(self, i: int, y: Any, y_hat: Any) -> float:
-        try:
-            return float(self.structure_.loss(y, y_hat))
-        except Exception as error:
-            raise StructureError(f"Y[{i}]: loss raised {type(error).__name__}: {error}") from error
+    def _loss(self, y: Any, y_hat: Any) -> float:
+        return float(self.structure_.loss(y, y_hat))
 
     def topk(self, x: Any, k: int) -> list[tuple[Any, float]]:
         """The k best outputs of one input, with their scores."""
@@ -315,6 +313,14 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _called(place: str, name: str, method: Callable[..., Any], *arguments: Any) -> Any:
+    """What a method of a structure says of the example that stands at this place."""
+    try:
+        return method(*arguments)
+    except Exception as error:
+        raise StructureError(f"{place}: {name} raised {type(error).__name__}: {error}") from error
 
 
 class StructuralSVM(MaxMarginEstimator):
