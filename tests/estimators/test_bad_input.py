@@ -49,6 +49,8 @@ def spoiled(value):
         ([*X[:5], np.zeros(3)], Y, r"X\[5\]: expected an array"),
         ("text", Y, r"X: expected a sequence of examples, found str"),
         (X, None, r"Y: expected a sequence of examples, found NoneType"),
+        (X, {1, 2, 3, 4, 5, 6}, r"Y: expected a sequence of examples, found set"),
+        (dict(enumerate(X)), Y, r"X: expected a sequence of examples, found dict"),
     ],
 )
 def test_tagger_inputs(inputs, outputs, sentence):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
 
@@ -42,6 +43,28 @@ def test_rows_of_a_data_frame_in_fit_and_predict():
     model = mm.StructuralSVM(Sign()).fit(frame, Y)
     assert model.predict(frame) == model.predict(X) == mm.StructuralSVM(Sign()).fit(X, Y).predict(X)
     assert model.score(frame, Y) == model.score(X, Y)
+
+
+class OfSparseRows(Sign):
+    """The same for rows of a sparse matrix."""
+
+    def joint_feature(self, x, y):
+        return y * x.toarray().ravel()
+
+    def argmax(self, w, x):
+        return super().argmax(w, x.toarray().ravel())
+
+
+@pytest.mark.parametrize("form", [sp.coo_matrix, sp.coo_array, sp.dia_array, sp.bsr_matrix, sp.csc_array, sp.csr_array])
+def test_rows_of_a_sparse_matrix_of_any_form(form):
+    weights = np.r_[0.0, np.ones(len(X) - 1)]
+    dense = mm.StructuralSVM(Sign()).fit(X, Y, sample_weight=weights)
+    own = mm.StructuralSVM(OfSparseRows()).fit(form(X), Y, sample_weight=weights)
+    np.testing.assert_array_equal(own.coef_, dense.coef_)
+    assert own.predict(form(X)) == dense.predict(X)
+    labels = mm.StructuralSVM(mm.Multiclass())
+    expected = labels.fit(X, Y, sample_weight=weights).predict(X)
+    assert labels.fit(form(X), Y, sample_weight=weights).predict(form(X)) == expected
 
 
 def test_parameters_of_a_structure_are_searched_over():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numbers
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin._types import FloatArray, IntArray
 
@@ -17,9 +18,11 @@ _PLACE = re.compile(r"([XY])\[(\d+)\]")
 
 
 def indexable(values: Any, name: str) -> Any:
-    """A list or an array of examples; the rows of a data frame."""
-    if isinstance(values, str | bytes) or values is None or np.isscalar(values):
+    """A list or an array of examples; the rows of a data frame or of a sparse matrix."""
+    if isinstance(values, str | bytes | Set | Mapping) or values is None or np.isscalar(values):
         raise ValueError(f"{name}: expected a sequence of examples, found {type(values).__name__}")
+    if sp.issparse(values):
+        return values.tocsr()  # others may have no rows to take
     if hasattr(values, "shape") or isinstance(values, list | tuple):
         return values.to_numpy() if hasattr(values, "to_numpy") else values
     return list(values)
