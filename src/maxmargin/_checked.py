@@ -1,10 +1,18 @@
-"""Numbers that people give, or a sentence that names the parameter, what was expected and what was found."""
+"""What people give: whether it is a list; numbers, or a sentence that names what was expected and what was found."""
 
 from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Mapping, Set
 from typing import Any
+
+
+def is_list(values: Any) -> bool:
+    """Whether it has members in order, as a list or an array does; text, sets and dicts are none."""
+    if isinstance(values, str | bytes | bytearray | Set | Mapping):
+        return False
+    return hasattr(values, "__len__") and getattr(values, "ndim", 1) > 0
 
 
 def whole_number(value: Any, name: str, lowest: int = 1) -> int:

@@ -39,6 +39,27 @@ def test_classes_that_name_no_labels_in_order(classes, sentence):
 @pytest.mark.parametrize(
     ("labels", "sentence"),
     [
+        ({"A", "B"}, r"Y\[1\]: expected a sequence of labels, found set \{"),
+        (frozenset("AB"), r"Y\[1\]: expected a sequence of labels, found frozenset"),
+        ({"A": 0, "B": 1}, r"Y\[1\]: expected a sequence of labels, found dict"),
+        (b"AB", r"Y\[1\]: expected a sequence of labels, found bytes b'AB'"),
+        (bytearray(b"AB"), r"Y\[1\]: expected a sequence of labels, found bytearray"),
+        ("AB", r"Y\[1\]: expected a sequence of labels, found str 'AB'"),
+    ],
+)
+def test_labels_of_tokens_that_are_in_no_order(labels, sentence):
+    tokens = [np.eye(2), np.eye(2)]
+    with pytest.raises(ValueError, match=sentence):
+        mm.SequenceTagger().fit(tokens, [["A", "B"], labels])
+    with pytest.raises(ValueError, match=sentence):
+        mm.SequenceTagger(classes=["A", "B"]).fit(tokens, [["A", "B"], labels])
+    with pytest.raises(ValueError, match=sentence):
+        mm.SequenceTagger().fit(tokens, [["A", "B"]] * 2).score(tokens, [["A", "B"], labels])
+
+
+@pytest.mark.parametrize(
+    ("labels", "sentence"),
+    [
         (["a", "b", None, "a"], r"^Y\[2\]: expected text as Y\[0\] is, found NoneType None$"),
         ([None, "b", "a", "a"], r"^Y\[0\]: expected text or a number, found NoneType None$"),
         ([None] * 4, r"^Y\[0\]: expected text or a number, found NoneType None$"),

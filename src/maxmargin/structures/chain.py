@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._checked import whole_number
+from maxmargin._checked import is_list, whole_number
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.planes import Answers, Planes, spans
 from maxmargin.structures import _chain_kernels as kernels
@@ -280,7 +280,7 @@ class Chain(Compiled):
 
 def label_sequence(y: Any, where: str) -> list[Any]:
     """The labels of one output; `where` it stands is named when it is no sequence."""
-    if isinstance(y, str) or not hasattr(y, "__len__") or (isinstance(y, np.ndarray) and y.ndim == 0):
+    if not is_list(y):
         raise ValueError(f"{where}: expected a sequence of labels, found {type(y).__name__} {y!r}")
     return y.tolist() if isinstance(y, np.ndarray) else list(y)
 

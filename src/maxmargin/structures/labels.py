@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
+from maxmargin._checked import is_list
 from maxmargin._types import AnyArray, CodeArray
 
 
@@ -81,8 +82,7 @@ class Labels:
 
 def named_classes(classes: Any) -> Labels:
     """The labels that a parameter `classes` names, each once, in its order."""
-    listed = isinstance(classes, Iterable) and hasattr(classes, "__len__") and getattr(classes, "ndim", 1) == 1
-    if not listed or isinstance(classes, str | bytes | Set | Mapping):
+    if not is_list(classes) or getattr(classes, "ndim", 1) > 1:
         raise ValueError(f"classes must be a list of labels in order, found {type(classes).__name__} {classes!r:.60}")
     values = [_plain(value) for value in classes]
     found = distinct_labels(values, lambda i: f"classes[{i}]")

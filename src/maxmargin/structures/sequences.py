@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin._checked import is_list
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.memory import check_rows
 from maxmargin.structures.features import Vocabulary, check_finite, is_named
@@ -125,6 +126,9 @@ class SequenceEncoder:
         return dense, offsets
 
     def _part(self, i: int, x: Any) -> Any:
+        kind = getattr(x, "dtype", None)
+        if kind is not None and kind.kind == "c":
+            raise ValueError(f"{self._name(i)}: features must be real numbers, found {kind}")
         if sp.issparse(x):
             return x
         if not isinstance(x, np.ndarray):
@@ -133,7 +137,7 @@ class SequenceEncoder:
                 raise ValueError(f"{self._name(i)}: expected rows of numbers as in the other sequences, found names")
         try:
             array = np.asarray(x, float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(f"{self._name(i)}: expected {_EXPECTED}, found {_shown(x)}") from None
         if array.size == 0 and array.ndim < 2:
             return np.zeros((0, self.width))
@@ -142,7 +146,7 @@ class SequenceEncoder:
         return array
 
     def _tokens(self, i: int, x: Any) -> Any:
-        if isinstance(x, str) or not hasattr(x, "__len__"):
+        if not is_list(x):
             raise ValueError(f"{self._name(i)}: expected {_EXPECTED}, found {_shown(x)}")
         return x
 
