@@ -72,7 +72,7 @@ def example_weights(sample_weight: Any, n: int) -> FloatArray:
         return np.ones(n)
     try:
         weights = np.asarray(sample_weight, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"sample_weight must be numbers, found {sample_weight!r:.60}") from None
     if weights.ndim == 0:
         weights = np.full(n, float(weights))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._checked import is_list, whole_number
+from maxmargin._checked import check_flag, is_list, whole_number
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.planes import Answers, Planes, spans
 from maxmargin.structures import _chain_kernels as kernels
@@ -71,6 +71,8 @@ class Chain(Compiled):
 
     def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ChainExamples:
         """`fit` and `encode` in one reading of the data."""
+        for name in ("fit_intercept", "start_end", "transition_features"):
+            check_flag(getattr(self, name), name)
         if isinstance(self.cost, str) and self.cost not in ("hamming", "hamming-share", "zero-one"):
             raise ValueError(
                 f"cost must be 'hamming', 'hamming-share', 'zero-one', a matrix or a dict, found {self.cost!r}"

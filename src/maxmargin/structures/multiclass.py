@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from maxmargin._checked import whole_number
+from maxmargin._checked import check_flag, whole_number
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.rescaling import violation
@@ -42,6 +42,7 @@ class Multiclass(Compiled):
         self.cost, self.fit_intercept, self.classes = cost, fit_intercept, classes
 
     def fit(self, X: Any, Y: Any) -> Multiclass:
+        check_flag(self.fit_intercept, "fit_intercept")
         rows = self._rows(X)
         if isinstance(self.cost, str) and self.cost != "zero-one":
             raise ValueError(f"cost must be 'zero-one', a matrix or a dict, found {self.cost!r}")
