@@ -15,6 +15,9 @@ from maxmargin.structures.features import Vocabulary, check_finite, is_named
 
 _EXPECTED = "an array (T, d), a sparse matrix, or a list of tokens (dicts, or lists of strings)"
 
+#: What is raised of values that are no names and no numbers, or numbers beyond floats.
+_UNREADABLE = (TypeError, ValueError, OverflowError)
+
 
 class SequenceEncoder:
     """Learns whether tokens are numeric or named, and their width or vocabulary.
@@ -82,7 +85,7 @@ class SequenceEncoder:
             offsets[i + 1] = len(tokens)
         try:
             matrix = self.vocabulary.encode(tokens, learn)
-        except (TypeError, ValueError) as error:
+        except _UNREADABLE as error:
             self._explain(X, error)
             raise
         check_finite(
@@ -98,7 +101,7 @@ class SequenceEncoder:
             for t, token in enumerate(x):
                 try:
                     Vocabulary().encode([token], learn=True)
-                except (TypeError, ValueError) as reason:
+                except _UNREADABLE as reason:
                     raise ValueError(f"{self._name(i)}, token {t}: {reason}") from error
 
     def _numeric(self, X: Sequence[Any], learn: bool) -> tuple[Any, IntArray]:
@@ -137,7 +140,7 @@ class SequenceEncoder:
                 raise ValueError(f"{self._name(i)}: expected rows of numbers as in the other sequences, found names")
         try:
             array = np.asarray(x, float)
-        except (TypeError, ValueError, OverflowError):
+        except _UNREADABLE:
             raise ValueError(f"{self._name(i)}: expected {_EXPECTED}, found {_shown(x)}") from None
         if array.size == 0 and array.ndim < 2:
             return np.zeros((0, self.width))
