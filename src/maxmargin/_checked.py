@@ -1,10 +1,20 @@
-"""Numbers that people give, or a sentence that names the parameter, what was expected and what was found."""
+"""What people give: whether it is a list; numbers, or a sentence that names what was expected and what was found."""
 
 from __future__ import annotations
 
 import math
 import numbers
+from collections.abc import Mapping, Set
 from typing import Any
+
+import numpy as np
+
+
+def is_list(values: Any) -> bool:
+    """Whether it has members in order, as a list or an array does; text, sets and dicts are none."""
+    if isinstance(values, str | bytes | bytearray | Set | Mapping):
+        return False
+    return hasattr(values, "__len__") and getattr(values, "ndim", 1) > 0
 
 
 def whole_number(value: Any, name: str, lowest: int = 1) -> int:
@@ -16,13 +26,29 @@ def whole_number(value: Any, name: str, lowest: int = 1) -> int:
 
 def finite_number(value: Any, name: str, lowest: float = 0.0) -> float:
     """The value as a finite float ≥ lowest."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not lowest <= float(value) < math.inf:
+    if not lowest <= _float(value, name) < math.inf:
         raise ValueError(f"{name} must be a number ≥ {lowest:g}, found {value!r}")
     return float(value)
 
 
 def positive_number(value: Any, name: str) -> float:
     """The value as a float > 0, infinity included."""
-    if not isinstance(value, numbers.Real) or isinstance(value, bool) or not float(value) > 0:
+    if not _float(value, name) > 0:
         raise ValueError(f"{name} must be a number > 0, found {value!r}")
     return float(value)
+
+
+def check_flag(value: Any, name: str) -> None:
+    """That the value is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False, found {value!r}")
+
+
+def _float(value: Any, name: str) -> float:
+    """The value as a float, NaN where it is no number."""
+    if not isinstance(value, numbers.Real) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} must be a number between ±1.8e308, found one beyond") from None

@@ -49,6 +49,8 @@ def spoiled(value):
         ([*X[:5], np.zeros(3)], Y, r"X\[5\]: expected an array"),
         ("text", Y, r"X: expected a sequence of examples, found str"),
         (X, None, r"Y: expected a sequence of examples, found NoneType"),
+        (X, {1, 2, 3, 4, 5, 6}, r"Y: expected a sequence of examples, found set"),
+        (dict(enumerate(X)), Y, r"X: expected a sequence of examples, found dict"),
     ],
 )
 def test_tagger_inputs(inputs, outputs, sentence):
@@ -81,6 +83,9 @@ def test_tagger_inputs(inputs, outputs, sentence):
         ({"classes": [0, 1]}, r"Y\[\d\], position \d+: unknown label"),
         ({"transition_features": True}, r"X\[0\]: with transition_features, expected a pair"),
         ({"C": np.inf, "solver": "oneslack"}, "needs a finite C"),
+        ({"fit_intercept": "no"}, "fit_intercept must be True or False, found 'no'"),
+        ({"start_end": None}, "start_end must be True or False, found None"),
+        ({"transition_features": 2}, "transition_features must be True or False, found 2"),
         ({"constraints": [0, 1]}, r"constraints\[0\]: expected a pair"),
     ],
 )
@@ -90,8 +95,26 @@ def test_tagger_parameters(parameters, sentence):
 
 
 @pytest.mark.parametrize(
+    "estimator",
+    [
+        mm.MulticlassSVM(fit_intercept="no"),
+        mm.ForestClustering(fit_intercept="no"),
+        mm.StructuralSVM(mm.Multiclass(fit_intercept="no")),
+        mm.StructuralSVM(mm.Chain(fit_intercept="no")),
+    ],
+)
+def test_an_intercept_that_is_neither_there_nor_not(estimator):
+    with pytest.raises(ValueError, match="fit_intercept must be True or False, found 'no'"):
+        estimator.fit(ROWS, LABELS)
+
+
+@pytest.mark.parametrize(
     ("parameters", "sentence"),
     [
+        ({"C": 10**400}, "C must be a number between ±1.8e308, found one beyond"),
+        ({"max_iter": 10**5000}, "max_iter must be a number between ±1.8e308, found one beyond"),
+        ({"checkpoint_every": 10**400}, "checkpoint_every must be a number between ±1.8e308, found one beyond"),
+        ({"warm_start": "no"}, "warm_start must be True or False, found 'no'"),
         ({"n_jobs": "a"}, "n_jobs must be None, -1 .all cores. or a positive number, found 'a'"),
         ({"n_jobs": 1.5}, "n_jobs must be .* found 1.5"),
         ({"random_state": -1}, "random_state must be a whole number ≥ 0, found -1"),
@@ -138,6 +161,7 @@ def test_files_that_cannot_be(tmp_path, monkeypatch):
         (np.r_[np.ones(5), -1.0], r"sample_weight\[5\] is -1"),
         (np.r_[np.nan, np.ones(5)], r"sample_weight\[0\] is nan"),
         (np.zeros(6), "every sample_weight is 0"),
+        ([10**400] * 6, "sample_weight must be numbers, found"),
     ],
 )
 def test_sample_weights(weights, sentence):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
 
@@ -44,6 +45,28 @@ def test_rows_of_a_data_frame_in_fit_and_predict():
     assert model.score(frame, Y) == model.score(X, Y)
 
 
+class OfSparseRows(Sign):
+    """The same for rows of a sparse matrix."""
+
+    def joint_feature(self, x, y):
+        return y * x.toarray().ravel()
+
+    def argmax(self, w, x):
+        return super().argmax(w, x.toarray().ravel())
+
+
+@pytest.mark.parametrize("form", [sp.coo_matrix, sp.coo_array, sp.dia_array, sp.bsr_matrix, sp.csc_array, sp.csr_array])
+def test_rows_of_a_sparse_matrix_of_any_form(form):
+    weights = np.r_[0.0, np.ones(len(X) - 1)]
+    dense = mm.StructuralSVM(Sign()).fit(X, Y, sample_weight=weights)
+    own = mm.StructuralSVM(OfSparseRows()).fit(form(X), Y, sample_weight=weights)
+    np.testing.assert_array_equal(own.coef_, dense.coef_)
+    assert own.predict(form(X)) == dense.predict(X)
+    labels = mm.StructuralSVM(mm.Multiclass())
+    expected = labels.fit(X, Y, sample_weight=weights).predict(X)
+    assert labels.fit(form(X), Y, sample_weight=weights).predict(form(X)) == expected
+
+
 def test_parameters_of_a_structure_are_searched_over():
     search = GridSearchCV(mm.StructuralSVM(Searched()), {"structure__gain": [0.0, 1.0]}, cv=3).fit(X, Y)
     assert search.best_params_ == {"structure__gain": 1.0}
@@ -68,6 +91,13 @@ def test_losses_that_fail_at_score_time_are_named():
     model.structure_.loss = lambda y, y_hat: 1.0 / (y - 1)
     with pytest.raises(mm.StructureError, match=r"Y\[\d+\]: loss raised ZeroDivisionError"):
         model.score(X, Y)
+
+
+def test_argmaxes_that_fail_at_prediction_are_named():
+    model = mm.StructuralSVM(Sign()).fit(X, Y)
+    with pytest.raises(mm.StructureError, match=r"^X\[1\]: argmax raised ValueError: matmul") as failed:
+        model.predict([X[0], X[0][:2], X[1]])
+    assert isinstance(failed.value.__cause__, ValueError)
 
 
 class OnlyFourMethods:

@@ -373,8 +373,11 @@ def test_damaged_multiclass(files, tmp_path):
         change(target, lambda document, _, n=name, v=value: document["fitted"].update({n: v}))
         refused(target, message)
     target.write_bytes(files["multiclass"])
-    change(target, lambda document, _: document["parameters"].update(fit_intercept=False))
+    change(target, lambda document, _: document["fitted"].pop("n_features_in_"))
     refused(target, "its parameters do not fit its weights")
+    target.write_bytes(files["multiclass"])
+    change(target, lambda document, _: document["fitted"].pop("classes_"))
+    refused(target, "is damaged: AttributeError")
 
 
 def test_damaged_support(path, files):

@@ -44,6 +44,17 @@ def learnt(tokens):
             {"next:word:no": 1, "next:caps": 1, "next:deep:n": 2},
         ),
         ({1: 2.0}, {"1": 2}),
+        ({b"word": b"caf\xc3\xa9", "n": {b"w": b""}}, {"word:café": 1, "n:w:": 1}),
+        ({"word": np.bytes_(b"a"), "other": bytearray(b"b")}, {"word:a": 1, "other:b": 1}),
+        ({"suffixes": [b"sa", "asa"], "prefixes": {b"c"}}, {"suffixes:sa": 1, "suffixes:asa": 1, "prefixes:c": 1}),
+        (
+            {"suffixes": np.array(["1", "2"]), "prefixes": np.array([b"1"])},
+            {"suffixes:1": 1, "suffixes:2": 1, "prefixes:1": 1},
+        ),
+        ({"ids": {7, 8}}, {"ids:7": 1, "ids:8": 1}),
+        ({"vector": np.array([0.5, 2.0], object)}, {"vector:0": 0.5, "vector:1": 2}),
+        ([b"a", "b", "a"], {"a": 2, "b": 1}),
+        ({b"a"}, {"a": 1}),
         ({}, {}),
         (["a", "b", "a"], {"a": 2, "b": 1}),
         (("a",), {"a": 1}),
@@ -110,6 +121,13 @@ def test_names_kept_are_strings_of_their_own():
         ({"x": {"y": None}}, "feature 'x:y' has a value of type NoneType"),
         ({"x": 1j}, "feature 'x' has a value of type complex"),
         ({"x": Decimal(1)}, "feature 'x' has a value of type Decimal"),
+        ({"x": ["a", None]}, "feature 'x' is a list with NoneType None, expected strings"),
+        ({"x": [1.0, None]}, "feature 'x' is a list with NoneType None, expected strings"),
+        ({"x": [["a"], ["b"]]}, "feature 'x' is a list with list ['a'], expected strings"),
+        ({"x": [[1.0], [2.0]]}, "feature 'x' is a list with list [1.0], expected strings"),
+        ({"x": np.array([1j])}, "feature 'x' is a list with complex 1j, expected strings"),
+        (b"word", "expected a dict or a list of strings, found bytes"),
+        (["a", bytearray(b"b")], "expected names of features (strings), found bytearray bytearray(b'b')"),
         (7, "expected a dict or a list of strings, found int"),
         ("word", "expected a dict or a list of strings, found str"),
         ([1.0, 2.0], "expected names of features (strings), found float 1.0"),
@@ -127,7 +145,22 @@ def test_tokens_that_cannot_be_read(token, message):
             assert message in str(error.value)
 
 
+@pytest.mark.parametrize("token", [{"x": b"\xff"}, {b"\xff": 1.0}, {"x": [b"\xff"]}, ["a", b"\xff"], {b"\xff"}])
+def test_bytes_that_are_no_text(token):
+    for learn in (True, False):
+        with pytest.raises(ValueError, match=r"expected text, or bytes that are text in UTF-8, found b'\\xff'"):
+            Vocabulary().encode([token], learn)
+
+
+def test_bytes_and_strings_are_the_same_names():
+    vocabulary = Vocabulary()
+    vocabulary.encode([["a", b"b"]], learn=True)
+    assert vocabulary.columns == {"a": 0, "b": 1}
+    assert vocabulary.encode([[b"a", "b", b"c"], [b"b"]], learn=False).toarray().tolist() == [[1, 1], [0, 1]]
+
+
 def test_which_tokens_are_named():
+    assert is_named([b"a", "b"]) and not is_named(b"word") and not is_named(b"")
     assert is_named({"a": 1.0}) and is_named(["a", "b"]) and is_named(("a",)) and is_named({"a"}) and is_named([])
     assert not is_named([1.0]) and not is_named("word") and not is_named(np.array([1.0])) and not is_named(3.0)
 

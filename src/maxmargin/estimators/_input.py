@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numbers
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin._types import FloatArray, IntArray
 
@@ -16,9 +18,11 @@ _PLACE = re.compile(r"([XY])\[(\d+)\]")
 
 
 def indexable(values: Any, name: str) -> Any:
-    """A list or an array of examples; the rows of a data frame."""
-    if isinstance(values, str | bytes) or values is None or np.isscalar(values):
+    """A list or an array of examples; the rows of a data frame or of a sparse matrix."""
+    if isinstance(values, str | bytes | Set | Mapping) or values is None or np.isscalar(values):
         raise ValueError(f"{name}: expected a sequence of examples, found {type(values).__name__}")
+    if sp.issparse(values):
+        return values.tocsr()  # others may have no rows to take
     if hasattr(values, "shape") or isinstance(values, list | tuple):
         return values.to_numpy() if hasattr(values, "to_numpy") else values
     return list(values)
@@ -40,13 +44,35 @@ def paired_examples(X: Any, Y: Any) -> tuple[Any, Any]:
     return X, Y
 
 
+def check_labels_of_one_kind(y: Any) -> None:
+    """Labels that can be sorted, and that numpy takes as they are: all of them text, or all numbers."""
+    y = y.to_numpy() if hasattr(y, "to_numpy") else y
+    labels = y.ravel().tolist() if isinstance(y, np.ndarray) and y.dtype == object else y
+    if not isinstance(labels, list | tuple) or not labels:
+        return
+    kinds = {kind: _kind_of_label(kind) for kind in set(map(type, labels))}
+    if len(set(kinds.values())) == 1 and type(None) not in kinds:
+        return
+    first = kinds[type(labels[0])]
+    for i, label in enumerate(labels):
+        if label is None or kinds[type(label)] != first:
+            expected = f"{first} as Y[0] is" if i else "text or a number"
+            raise ValueError(f"Y[{i}]: expected {expected}, found {type(label).__name__} {label!r:.60}")
+
+
+def _kind_of_label(kind: type) -> str:
+    if issubclass(kind, str):
+        return "text"
+    return "a number" if issubclass(kind, numbers.Number | np.bool_) else kind.__name__
+
+
 def example_weights(sample_weight: Any, n: int) -> FloatArray:
     """A finite number ≥ 0 for each of n examples, 1 by default; not all of them 0."""
     if sample_weight is None:
         return np.ones(n)
     try:
         weights = np.asarray(sample_weight, float)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"sample_weight must be numbers, found {sample_weight!r:.60}") from None
     if weights.ndim == 0:
         weights = np.full(n, float(weights))

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from maxmargin._checked import finite_number, positive_number, whole_number
+from maxmargin._checked import check_flag, finite_number, positive_number, whole_number
 from maxmargin.estimators._callbacks import callback_list
 from maxmargin.formats.streams import check_writable
 from maxmargin.solvers.registry import resolve
+
+#: Parameters of any estimator that are True or False.
+_FLAGS = ("fit_intercept", "start_end", "transition_features", "both_strands", "drop_empty", "warm_start")
 
 
 def check_parameters(estimator: Any) -> None:
@@ -23,6 +26,9 @@ def check_parameters(estimator: Any) -> None:
             raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, found {value!r}")
     for name in ("C", "tol"):
         positive_number(getattr(estimator, name), name)
+    for name in _FLAGS:
+        if hasattr(estimator, name):
+            check_flag(getattr(estimator, name), name)
     for name in ("max_seconds", "max_iter"):
         if getattr(estimator, name) is not None:
             positive_number(getattr(estimator, name), name)

@@ -106,10 +106,6 @@ class ColumnTagger(SequenceTagger):
             self.n_columns_in_ = _n_columns(X)
             return self.features(X), Y, weights, positions
 
-    def _inherit(self, other: Any) -> None:
-        super()._inherit(other)
-        self.n_columns_in_ = other.n_columns_in_
-
     def _known_features(self, X: Any) -> list[list[tuple[str, ...]]]:
         _n_columns(X, self.n_columns_in_)
         return self.features(X)

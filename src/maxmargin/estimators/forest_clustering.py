@@ -97,7 +97,7 @@ class ForestClustering(LatentEstimator):
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         width = structure.n_features_
-        intercept = float(weights[width]) if self.fit_intercept else 0.0
+        intercept = float(weights[width]) if structure.fit_intercept else 0.0
         return {
             "structure_": structure,
             "coef_": weights[:width].copy(),
@@ -106,7 +106,8 @@ class ForestClustering(LatentEstimator):
         }
 
     def _flat_weights(self) -> FloatArray:
-        return np.append(self.coef_, self.intercept_) if self.fit_intercept else self.coef_
+        structure: Any = self.structure_
+        return np.append(self.coef_, self.intercept_) if structure.fit_intercept else self.coef_
 
     def links(self, x: Any) -> list[tuple[int, int, float]]:
         """The links (i, j) that hold the predicted clusters of one input together, with their scores, best first."""

@@ -12,10 +12,11 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.estimators._callbacks import with_callbacks
-from maxmargin.estimators._input import indexable
+from maxmargin.estimators._input import check_labels_of_one_kind, indexable
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.problem import Problem
 from maxmargin.structures.base import Structure
+from maxmargin.structures.labels import named_classes
 from maxmargin.structures.motif import Motif, MotifSite
 from maxmargin.structures.motif_words import start_from_word
 
@@ -138,6 +139,8 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         return self
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
+        named = None if self.classes is None else named_classes(self.classes).array()
+        check_labels_of_one_kind(Y)
         y = column_or_1d(Y)
         check_classification_targets(y)
         X, y, weights, positions = super()._prepare(X, y, sample_weight)
@@ -145,11 +148,8 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         if len(found) == 1:
             only = found.tolist()[0]
             raise ValueError(f"y has one class only, {only!r}: a motif is learnt from sequences with and without it")
-        self.classes_ = found if self.classes is None else np.asarray(self.classes)
+        self.classes_ = found if named is None else named
         return X, y.tolist(), weights, positions
-
-    def _inherit(self, other: Any) -> None:
-        self.classes_ = other.classes_
 
     def _first_weights(self, problem: Problem, restart: int) -> FloatArray | None:
         if self.start == "random":

@@ -12,9 +12,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.estimators._callbacks import with_callbacks
+from maxmargin.estimators._input import check_labels_of_one_kind
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.structures.base import Structure
-from maxmargin.structures.labels import Labels
+from maxmargin.structures.labels import Labels, named_classes
 from maxmargin.structures.multiclass import Multiclass
 
 
@@ -24,7 +25,8 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
     The objective is ½‖W‖² + C Σ c_i max_k [Δ(y_i, k) + (w_k − w_{y_i})·x_i]. Equal rows with equal labels are trained
     on once, with their weights added up, so that the result depends neither on the order of the rows nor on repetition.
 
-    Rows may be dense or sparse. All parameters but the first three are those of `StructuralSVM`.
+    Rows may be dense or sparse. Labels are all text or all numbers; ``StructuralSVM(Multiclass())`` takes others too.
+    All parameters but the first three are those of `StructuralSVM`.
 
     Parameters
     ----------
@@ -81,31 +83,29 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         return self._fit(X, y, sample_weight, path)
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
+        named = None if self.classes is None else named_classes(self.classes).array()
+        check_labels_of_one_kind(Y)
         X, y = validate_data(self, X, Y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
         X, y, weights, positions = super()._prepare(X, y, sample_weight)
-        self.classes_ = np.unique(y) if self.classes is None else np.asarray(self.classes)
+        self.classes_ = np.unique(y) if named is None else named
         return X, y, weights, positions
 
     def _merged(self, examples: Any, weights: FloatArray, positions: IntArray) -> tuple[Any, FloatArray, IntArray]:
         examples, weights, first = examples.merged(weights)
         return examples, weights, positions[first]
 
-    def _inherit(self, other: Any) -> None:
-        self.classes_, self.n_features_in_ = other.classes_, other.n_features_in_
-        if hasattr(other, "feature_names_in_"):
-            self.feature_names_in_ = other.feature_names_in_
-
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         table = weights.reshape(-1, len(self.classes_)).T.copy()
-        if self.fit_intercept:
+        if structure.fit_intercept:
             return {"structure_": structure, "coef_": table[:, :-1], "intercept_": table[:, -1].copy()}
         return {"structure_": structure, "coef_": table, "intercept_": np.zeros(len(self.classes_))}
 
     def _flat_weights(self) -> FloatArray:
-        table = np.column_stack([self.coef_, self.intercept_]) if self.fit_intercept else self.coef_
+        structure: Any = self.structure_
+        table = np.column_stack([self.coef_, self.intercept_]) if structure.fit_intercept else self.coef_
         return np.ascontiguousarray(table.T).ravel()
 
     @property

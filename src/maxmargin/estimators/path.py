@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from maxmargin.engines import Local
 from maxmargin.estimators._callbacks import callback_list
+from maxmargin.estimators._fitted import take_over
 from maxmargin.estimators._input import told_by_position
 from maxmargin.estimators._parameters import check_files
 from maxmargin.estimators.structural import MaxMarginEstimator
@@ -23,6 +24,12 @@ def regularization_path(
 
     The data are encoded once, and each fit starts from the planes and dual values of the one before. Ctrl-C ends the
     path: the models so far come back, the last of them with the ``stop_reason_`` ``"interrupted"``.
+
+    Parameters
+    ----------
+    estimator, X, Y : what to fit, and to what.
+    Cs : the trade-offs.
+    sample_weight : what its `fit` takes third: weights of examples, or the groups of `PrecisionAtK`.
 
     Examples
     --------
@@ -45,7 +52,7 @@ def regularization_path(
         for C in Cs:
             model = clone(first).set_params(C=C)
             model._check_parameters()
-            model._inherit(first)
+            take_over(model, first)
             problem = model._problem(examples, weights, engine)
             problem.positions = positions
             run = model._run(callback_list(model.callbacks))

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from maxmargin._checked import positive_number, whole_number
 from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.bounds.references import References
 from maxmargin.estimators._callbacks import with_callbacks
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.estimators.multiclass import MulticlassSVM
@@ -46,7 +47,7 @@ class PrecisionAtK(LatentEstimator):
     Attributes
     ----------
     coef_ : weights (d,).
-    start_coef_ : the weights it began with, as they are: those of the classifier, or those given.
+    start_coef_ : the weights it began with, as they are: those of the classifier, those given, or of the last fit.
     n_features_in_, feature_names_in_ : as in scikit-learn.
 
     Examples
@@ -113,10 +114,12 @@ class PrecisionAtK(LatentEstimator):
         y : relevance of each row; above 0 means relevant.
         groups : the query of each row, by any hashable names; rows of a query need not stand together.
         """
-        self._check_parameters()
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        return self._fit(X, y, groups)
+
+    def _prepare(self, X: Any, Y: Any, groups: Any) -> tuple[Any, Any, FloatArray, IntArray]:
+        X, y = validate_data(self, X, Y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
         queries = self._kept_queries(y, groups)
-        return self._fit([X[rows] for rows in queries], [y[rows] for rows in queries], None)
+        return super()._prepare([X[rows] for rows in queries], [y[rows] for rows in queries], None)
 
     def _kept_queries(self, y: FloatArray, groups: Any) -> list[IntArray]:
         """The rows of each query that has a relevant document."""
@@ -134,8 +137,11 @@ class PrecisionAtK(LatentEstimator):
 
     def _first_weights(self, problem: Problem, restart: int) -> FloatArray | None:
         examples: Any = problem.examples
-        self.start_coef_ = self._classifier(examples) if isinstance(self.start, str) else self._given(examples.dim)
-        return self.start_coef_
+        return self._classifier(examples) if isinstance(self.start, str) else self._given(examples.dim)
+
+    def _references(self, problem: Problem, rng: np.random.Generator, start: FloatArray | None) -> References:
+        self.start_coef_ = start
+        return super()._references(problem, rng, start)
 
     def _given(self, dim: int) -> FloatArray:
         weights = np.array(self.start, float)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -22,6 +22,7 @@ from maxmargin.cccp import ConcaveConvex, InexactArgmaxWarning
 from maxmargin.engines import Local
 from maxmargin.engines.local import one_blas_thread
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
+from maxmargin.estimators._fitted import learning_anew
 from maxmargin.estimators._html import CertificateInNotebooks
 from maxmargin.estimators._input import (
     example_weights,
@@ -91,18 +92,19 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         check_files(self.checkpoint, resume)
         if resume is not None and not self._convex:
             raise ValueError(f"bound={self.bound!r} has no checkpoints to resume from: they are for convex bounds")
-        X, Y, weights, positions = self._prepare(X, Y, sample_weight)
-        with told_by_position(positions):
-            structure, examples = self._encode(X, Y)
-        examples, weights, positions = self._merged(examples, weights, positions)
-        callbacks = FitCallbacks(self, X, Y, structure)
-        with Local(self.n_jobs) as engine, told_by_position(positions):
-            problem = self._problem(examples, weights, engine)
-            problem.positions = positions
-            run = self._run(callbacks)
-            state = self._train(problem, run, start=self._warm_weights(problem.dim), resume=resume)
-        self._finish(problem, run, state, structure, positions)
-        callbacks.finish(state.best_w)
+        with learning_anew(self) as before:
+            X, Y, weights, positions = self._prepare(X, Y, sample_weight)
+            with told_by_position(positions):
+                structure, examples = self._encode(X, Y)
+            examples, weights, positions = self._merged(examples, weights, positions)
+            callbacks = FitCallbacks(self, X, Y, structure)
+            with Local(self.n_jobs) as engine, told_by_position(positions):
+                problem = self._problem(examples, weights, engine)
+                problem.positions = positions
+                run = self._run(callbacks)
+                state = self._train(problem, run, start=before._warm_weights(problem.dim), resume=resume)
+            self._finish(problem, run, state, structure, positions)
+            callbacks.finish(state.best_w)
         return self
 
     def _train(
@@ -121,10 +123,6 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
     def _merged(self, examples: Any, weights: FloatArray, positions: IntArray) -> tuple[Any, FloatArray, IntArray]:
         """Equal examples made one, where a structure knows how to tell; by default nothing changes."""
         return examples, weights, positions
-
-    def _inherit(self, other: Any) -> None:
-        """Take over what `other` learnt in `_prepare`, for a copy that is fitted to the same data."""
-        return None
 
     def _check_parameters(self) -> None:
         """One sentence for the first parameter that cannot be used."""
@@ -237,7 +235,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
             examples, answers = self._decode(X)
             return examples.outputs(answers)
         w = self._flat_weights()
-        return [self.structure_.argmax(w, X[i]) for i in range(n_examples(X))]
+        return [_called(f"X[{i}]", "argmax", self.structure_.argmax, w, X[i]) for i in range(n_examples(X))]
 
     def _decode(self, X: Any) -> tuple[Examples, Answers]:
         assert isinstance(self.structure_, Compiled)
@@ -255,14 +253,12 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         check_is_fitted(self, "coef_")
         X, Y = paired_examples(X, Y)
         weights = example_weights(sample_weight, len(Y))
-        losses = [self._loss(i, y, y_hat) for i, (y, y_hat) in enumerate(zip(Y, self.predict(X), strict=True))]
+        pairs = enumerate(zip(Y, self.predict(X), strict=True))
+        losses = [_called(f"Y[{i}]", "loss", self._loss, y, y_hat) for i, (y, y_hat) in pairs]
         return -float(np.average(losses, weights=weights))
 
-    def _loss(self, i: int, y: Any, y_hat: Any) -> float:
-        try:
-            return float(self.structure_.loss(y, y_hat))
-        except Exception as error:
-            raise StructureError(f"Y[{i}]: loss raised {type(error).__name__}: {error}") from error
+    def _loss(self, y: Any, y_hat: Any) -> float:
+        return float(self.structure_.loss(y, y_hat))
 
     def topk(self, x: Any, k: int) -> list[tuple[Any, float]]:
         """The k best outputs of one input, with their scores."""
@@ -317,6 +313,14 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _called(place: str, name: str, method: Callable[..., Any], *arguments: Any) -> Any:
+    """What a method of a structure says of the example that stands at this place."""
+    try:
+        return method(*arguments)
+    except Exception as error:
+        raise StructureError(f"{place}: {name} raised {type(error).__name__}: {error}") from error
 
 
 class StructuralSVM(MaxMarginEstimator):

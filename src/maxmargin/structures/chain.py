@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._checked import whole_number
+from maxmargin._checked import check_flag, is_list, whole_number
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.planes import Answers, Planes, spans
 from maxmargin.structures import _chain_kernels as kernels
@@ -22,7 +22,7 @@ from maxmargin.structures.base import Compiled, Examples
 from maxmargin.structures.constraints import feasible_lengths, resolve_constraints
 from maxmargin.structures.costs import cost_matrix
 from maxmargin.structures.features import Rows
-from maxmargin.structures.labels import Labels, distinct_labels
+from maxmargin.structures.labels import Labels, distinct_labels, named_classes
 from maxmargin.structures.sequences import SequenceEncoder
 
 if TYPE_CHECKING:
@@ -71,12 +71,13 @@ class Chain(Compiled):
 
     def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ChainExamples:
         """`fit` and `encode` in one reading of the data."""
+        for name in ("fit_intercept", "start_end", "transition_features"):
+            check_flag(getattr(self, name), name)
         if isinstance(self.cost, str) and self.cost not in ("hamming", "hamming-share", "zero-one"):
             raise ValueError(
                 f"cost must be 'hamming', 'hamming-share', 'zero-one', a matrix or a dict, found {self.cost!r}"
             )
-        values = _distinct(Y) if self.classes is None else self.classes
-        self._set_labels(Labels(values, given=self.classes is not None))
+        self._set_labels(Labels(_distinct(Y)) if self.classes is None else named_classes(self.classes))
         tokens, edges = self._split(X)
         matrix, offsets = self.tokens_.fit(tokens)
         edge_matrix = None if self.edges_ is None else self._place_edges(*self.edges_.fit(edges), offsets)
@@ -281,7 +282,7 @@ class Chain(Compiled):
 
 def label_sequence(y: Any, where: str) -> list[Any]:
     """The labels of one output; `where` it stands is named when it is no sequence."""
-    if isinstance(y, str) or not hasattr(y, "__len__") or (isinstance(y, np.ndarray) and y.ndim == 0):
+    if not is_list(y):
         raise ValueError(f"{where}: expected a sequence of labels, found {type(y).__name__} {y!r}")
     return y.tolist() if isinstance(y, np.ndarray) else list(y)
 

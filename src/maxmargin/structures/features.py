@@ -152,13 +152,18 @@ def hash_rows(indptr, indices, bits, out):
         out[r] = key
 
 
+#: What values of features are, the most usual first, and what may stand in a list of names.
+_NUMBERS = (float, int, numbers.Real, np.bool_)
+_NAMES = (str, bytes, *_NUMBERS)
+
+
 class Vocabulary:
     """Feature names to columns, in the order in which they are first seen.
 
     A token is a list of names (value 1 each) or a dict: ``{"bias": 1.0, "word": "casa", "caps": True,
     "suffixes": ["sa", "asa"], "vector": array}``. Numbers and booleans are values, a string or a list of strings makes
     one feature ``name:string`` each, an array or a list of numbers makes ``name:0``, ``name:1``, …, a dict makes
-    ``name:inner``.
+    ``name:inner``. Bytes stand for the text that they are in UTF-8, as in CRF packages.
     """
 
     def __init__(self) -> None:
@@ -177,7 +182,7 @@ class Vocabulary:
         try:
             indices = (self._learn if learn else self._look_up)(names, int(indptr[-1]))
         except TypeError:
-            _check_names(_named_values(tokens)[0])  # says it better where a name cannot even be looked up
+            list(map(_name, _named_values(tokens)[0]))  # says it better where a name cannot even be looked up
             raise
         values = np.ones(len(indices)) if values is None else values
         known = indices >= 0
@@ -228,15 +233,15 @@ class _KnownColumns(dict[str, int]):
     """Columns of names, −1 for any other name."""
 
     def __missing__(self, name: Any) -> int:
-        _check_names([name])
-        return -1
+        return -1 if isinstance(name, str) else self[_name(name)]
 
 
 class _GrowingColumns(dict[str, int]):
     """Columns of names, the next one for a new name."""
 
     def __missing__(self, name: Any) -> int:
-        _check_names([name])
+        if not isinstance(name, str):
+            return self[_name(name)]
         column = self[name] = len(self)
         return column
 
@@ -264,43 +269,65 @@ def _lengths(rows: list[Any]) -> IntArray:
 
 
 def _flatten(token: Any, prefix: str = "") -> list[tuple[str, float]]:
+    """The names and values of a token."""
     if not isinstance(token, Mapping):
-        if isinstance(token, Iterable) and not isinstance(token, str):
-            names = list(_in_order(token))
-            _check_names(names)
-            return [(prefix + name, 1.0) for name in names]
+        if isinstance(token, Iterable) and not isinstance(token, str | bytes | bytearray):
+            return [(_name(name), 1.0) for name in _in_order(token)]
         raise TypeError(f"expected a dict or a list of strings, found {type(token).__name__}")
     pairs: list[tuple[str, float]] = []
     for key, value in token.items():
-        name = prefix + str(key)
+        name = prefix + (key if isinstance(key, str) else _text(key))
         if isinstance(value, str):
             pairs.append((f"{name}:{value}", 1.0))
-        elif isinstance(value, numbers.Real | np.bool_):
+        elif isinstance(value, _NUMBERS):
             pairs.append((name, float(value)))
-        elif isinstance(value, Mapping):
-            pairs.extend(_flatten(value, f"{name}:"))
-        elif isinstance(value, np.ndarray) or (isinstance(value, list | tuple) and _all_numbers(value)):
-            pairs.extend((f"{name}:{j}", float(v)) for j, v in enumerate(np.ravel(value)))
-        elif isinstance(value, Iterable):
-            pairs.extend((f"{name}:{item}", 1.0) for item in _in_order(value))
         else:
-            raise TypeError(f"feature {name!r} has a value of type {type(value).__name__}")
+            pairs.extend(_features(name, value))
     return pairs
 
 
-def _all_numbers(values: Sequence[Any]) -> bool:
-    return bool(values) and all(isinstance(v, numbers.Real | np.bool_) for v in values)
+def _features(name: str, value: Any) -> list[tuple[str, float]]:
+    """The names and values that an entry of a dict makes, where it is neither a string nor a number."""
+    if isinstance(value, Mapping):
+        return _flatten(value, f"{name}:")
+    if isinstance(value, bytes | bytearray):
+        return [(f"{name}:{_text(value)}", 1.0)]
+    if isinstance(value, Iterable):
+        return _listed_features(name, value)
+    raise TypeError(f"feature {name!r} has a value of type {type(value).__name__}")
+
+
+def _listed_features(name: str, values: Iterable[Any]) -> list[tuple[str, float]]:
+    """Strings are names, a list or an array of numbers has a column for each place."""
+    items = values.ravel().tolist() if isinstance(values, np.ndarray) else list(_in_order(values))
+    if isinstance(values, np.ndarray | list | tuple) and all(isinstance(item, _NUMBERS) for item in items):
+        return [(f"{name}:{j}", float(item)) for j, item in enumerate(items)]
+    for item in items:
+        if not isinstance(item, _NAMES):
+            raise TypeError(f"feature {name!r} is a list with {type(item).__name__} {item!r:.60}, expected strings")
+    return [(f"{name}:{item if isinstance(item, str) else _text(item)}", 1.0) for item in items]
 
 
 def _in_order(names: Iterable[Any]) -> Iterable[Any]:
     """Sets sorted: their own order changes from process to process, and columns must not."""
-    return sorted(names, key=str) if isinstance(names, set | frozenset) else names
+    return sorted(names, key=_text) if isinstance(names, set | frozenset) else names
 
 
-def _check_names(names: Iterable[Any]) -> None:
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"expected names of features (strings), found {type(name).__name__} {name!r}")
+def _name(name: Any) -> str:
+    """The name of a feature that stands by itself in a list."""
+    if not isinstance(name, str | bytes):
+        raise TypeError(f"expected names of features (strings), found {type(name).__name__} {name!r}")
+    return _text(name)
+
+
+def _text(value: Any) -> str:
+    """Any value as text; bytes as what they are in UTF-8."""
+    if not isinstance(value, bytes | bytearray):
+        return str(value)
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise ValueError(f"expected text, or bytes that are text in UTF-8, found {value!r:.60}") from None
 
 
 def check_finite(values: AnyArray, row_of: Any) -> None:
@@ -315,4 +342,6 @@ def is_named(token: Any) -> bool:
     """Whether a token names its features (dict or list of strings) instead of giving numbers."""
     if isinstance(token, Mapping | set | frozenset):
         return True
-    return isinstance(token, Sequence) and not isinstance(token, str) and all(isinstance(f, str) for f in token)
+    if not isinstance(token, Sequence) or isinstance(token, str | bytes | bytearray):
+        return False
+    return all(isinstance(name, str | bytes) for name in token)

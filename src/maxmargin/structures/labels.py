@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin._checked import is_list
 from maxmargin._types import AnyArray, CodeArray
 
 
@@ -77,6 +78,21 @@ class Labels:
             for code, value in enumerate(self.values):
                 array[code] = value
         return array
+
+
+def named_classes(classes: Any) -> Labels:
+    """The labels that a parameter `classes` names, each once, in its order."""
+    if not is_list(classes) or getattr(classes, "ndim", 1) > 1:
+        raise ValueError(f"classes must be a list of labels in order, found {type(classes).__name__} {classes!r:.60}")
+    values = [_plain(value) for value in classes]
+    found = distinct_labels(values, lambda i: f"classes[{i}]")
+    if len(found) < len(values):
+        twice = next(i for i, value in enumerate(values) if value in values[:i])
+        raise ValueError(
+            f"classes[{twice}]: expected each label once, found {values[twice]!r}, "
+            f"which is classes[{values.index(values[twice])}] as well"
+        )
+    return Labels(found, given=True)
 
 
 def distinct_labels(labels: Iterable[Any], where: Callable[[int], str]) -> list[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from maxmargin._checked import whole_number
+from maxmargin._checked import check_flag, whole_number
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.rescaling import violation
@@ -18,7 +18,7 @@ from maxmargin.planes import HASH_PRIME, HASH_START, Answers, Planes, hash_step
 from maxmargin.structures.base import Compiled, Examples
 from maxmargin.structures.costs import cost_matrix
 from maxmargin.structures.features import Rows
-from maxmargin.structures.labels import Labels, distinct_labels
+from maxmargin.structures.labels import Labels, distinct_labels, named_classes
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
@@ -42,12 +42,12 @@ class Multiclass(Compiled):
         self.cost, self.fit_intercept, self.classes = cost, fit_intercept, classes
 
     def fit(self, X: Any, Y: Any) -> Multiclass:
+        check_flag(self.fit_intercept, "fit_intercept")
         rows = self._rows(X)
         if isinstance(self.cost, str) and self.cost != "zero-one":
             raise ValueError(f"cost must be 'zero-one', a matrix or a dict, found {self.cost!r}")
-        values = distinct_labels(_labels(Y), _place) if self.classes is None else self.classes
-        labels = Labels(values, given=self.classes is not None)
-        self._set_sizes(labels, rows.shape[1])
+        found = Labels(distinct_labels(_labels(Y), _place)) if self.classes is None else named_classes(self.classes)
+        self._set_sizes(found, rows.shape[1])
         return self
 
     def _set_sizes(self, labels: Labels, n_features: int) -> None:

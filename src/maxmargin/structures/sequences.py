@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin._checked import is_list
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.memory import check_rows
 from maxmargin.structures.features import Vocabulary, check_finite, is_named
 
 _EXPECTED = "an array (T, d), a sparse matrix, or a list of tokens (dicts, or lists of strings)"
+
+#: What is raised of values that are no names and no numbers, or numbers beyond floats.
+_UNREADABLE = (TypeError, ValueError, OverflowError)
 
 
 class SequenceEncoder:
@@ -81,7 +85,7 @@ class SequenceEncoder:
             offsets[i + 1] = len(tokens)
         try:
             matrix = self.vocabulary.encode(tokens, learn)
-        except (TypeError, ValueError) as error:
+        except _UNREADABLE as error:
             self._explain(X, error)
             raise
         check_finite(
@@ -97,7 +101,7 @@ class SequenceEncoder:
             for t, token in enumerate(x):
                 try:
                     Vocabulary().encode([token], learn=True)
-                except (TypeError, ValueError) as reason:
+                except _UNREADABLE as reason:
                     raise ValueError(f"{self._name(i)}, token {t}: {reason}") from error
 
     def _numeric(self, X: Sequence[Any], learn: bool) -> tuple[Any, IntArray]:
@@ -125,6 +129,9 @@ class SequenceEncoder:
         return dense, offsets
 
     def _part(self, i: int, x: Any) -> Any:
+        kind = getattr(x, "dtype", None)
+        if kind is not None and kind.kind == "c":
+            raise ValueError(f"{self._name(i)}: features must be real numbers, found {kind}")
         if sp.issparse(x):
             return x
         if not isinstance(x, np.ndarray):
@@ -133,7 +140,7 @@ class SequenceEncoder:
                 raise ValueError(f"{self._name(i)}: expected rows of numbers as in the other sequences, found names")
         try:
             array = np.asarray(x, float)
-        except (TypeError, ValueError):
+        except _UNREADABLE:
             raise ValueError(f"{self._name(i)}: expected {_EXPECTED}, found {_shown(x)}") from None
         if array.size == 0 and array.ndim < 2:
             return np.zeros((0, self.width))
@@ -142,7 +149,7 @@ class SequenceEncoder:
         return array
 
     def _tokens(self, i: int, x: Any) -> Any:
-        if isinstance(x, str) or not hasattr(x, "__len__"):
+        if not is_list(x):
             raise ValueError(f"{self._name(i)}: expected {_EXPECTED}, found {_shown(x)}")
         return x
 

@@ -1,0 +1,127 @@
+"""A second fit: it leaves nothing of the first, and where it fails, all of it."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+import maxmargin as mm
+
+
+def words():
+    X = [["Ana", "met", "Tom"], ["Tom", "sings"], ["Ana", "sings"]]
+    return X, [["PER", "O", "PER"], ["PER", "O"], ["PER", "O"]]
+
+
+def with_columns(sentences, labels):
+    return [[(word, "POS") for word in sentence] for sentence in sentences], labels
+
+
+def motifs():
+    rng = np.random.default_rng(0)
+    without = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(12)]
+    return without + [x[:3] + "TTGA" + x[7:] for x in without], ["no"] * 12 + ["yes"] * 12
+
+
+def queries():
+    X = np.array([[1.0, 0.2], [0.8, 0.9], [0.1, 0.4], [0.9, 0.5], [0.2, 0.3], [0.4, 0.8]])
+    return X, [1, 0, 0, 1, 0, 0], list("aaabbb")
+
+
+def wider(rows, *others):
+    return np.c_[rows, rows], *others
+
+
+def renamed(X, y):
+    return X, [f"not {label}" for label in y]
+
+
+REFITS = {
+    "multiclass, wider": (mm.MulticlassSVM(), mm.datasets.make_multiclass(20, random_state=0), wider),
+    "multiclass, other labels": (mm.MulticlassSVM(), mm.datasets.make_multiclass(20, random_state=0), renamed),
+    "columns": (mm.ColumnTagger(), words(), with_columns),
+    "motif": (mm.MotifFinder(length=4, background_order=0), motifs(), renamed),
+    "ranker": (mm.PrecisionAtK(k=1), queries(), wider),
+}
+
+
+def fails(step):
+    raise RuntimeError("out of luck")
+
+
+def learnt(model):
+    """Which object each fitted attribute is."""
+    return {name: id(value) for name, value in vars(model).items() if name.endswith("_")}
+
+
+@pytest.mark.parametrize(("model", "first", "other"), REFITS.values(), ids=REFITS)
+def test_a_fit_that_fails_leaves_the_model_of_the_one_before(model, first, other):
+    model = clone(model).fit(*first)
+    before, kept = learnt(model), model.predict(first[0])
+    with pytest.raises(RuntimeError, match="out of luck"):
+        model.set_params(callbacks=fails).fit(*other(*first))
+    assert learnt(model) == before
+    np.testing.assert_array_equal(np.array(model.predict(first[0]), object), np.array(kept, object))
+
+
+@pytest.mark.parametrize(("model", "first", "other"), REFITS.values(), ids=REFITS)
+def test_a_first_fit_that_fails_leaves_nothing(model, first, other):
+    model = clone(model).set_params(callbacks=fails)
+    with pytest.raises(RuntimeError, match="out of luck"):
+        model.fit(*first)
+    assert learnt(model) == {}
+    with pytest.raises(NotFittedError):
+        model.predict(first[0])
+
+
+def test_a_margin_that_there_is_not_leaves_the_model_of_the_fit_before():
+    X, y = mm.datasets.make_multiclass(12, random_state=0)
+    model = mm.MulticlassSVM().fit(X, y)
+    predicted = model.predict(X)
+    with pytest.raises(ValueError, match="not separable"):
+        model.set_params(C=np.inf).fit(np.r_[X, X], np.repeat(["a", "b"], 12))
+    np.testing.assert_array_equal(model.predict(X), predicted)
+    np.testing.assert_array_equal(model.classes_, np.unique(y))
+
+
+def test_a_new_fit_leaves_nothing_of_the_one_before():
+    X, Y = mm.datasets.make_chains(10, random_state=0)
+    named = [[{f"f{j}": v for j, v in enumerate(row)} for row in x] for x in X]
+    model = mm.SequenceTagger().fit(X, Y)
+    assert model.n_features_in_ == X[0].shape[1]
+    assert not hasattr(model.fit(named, Y), "n_features_in_")
+
+
+def test_a_warm_start_is_what_a_ranker_begins_with():
+    X, y, groups = queries()
+    model = mm.PrecisionAtK(k=1, warm_start=True).fit(X, y, groups=groups)
+    first = model.coef_
+    np.testing.assert_array_equal(model.fit(X, y, groups=groups).start_coef_, first)
+
+
+def test_each_model_of_a_path_knows_its_data():
+    X, y, groups = queries()
+    models = mm.regularization_path(mm.PrecisionAtK(k=1), X, y, [0.1, 1.0], groups)
+    assert [model.n_features_in_ for model in models] == [2, 2]
+    np.testing.assert_array_equal(models[1].start_coef_, models[0].coef_)
+    path = mm.regularization_path(mm.MotifFinder(length=4, background_order=0), *motifs(), [0.1, 1.0])
+    assert [model.classes_.tolist() for model in path] == [["no", "yes"]] * 2
+
+
+@pytest.mark.parametrize("intercept", [True, False])
+def test_an_intercept_set_after_a_fit_is_for_the_next(intercept):
+    X, y = mm.datasets.make_multiclass(20, random_state=0)
+    model = mm.MulticlassSVM(fit_intercept=intercept).fit(X, y)
+    before = model.topk(X[0], 2), model.explain(X[0])
+    model.set_params(fit_intercept=not intercept)
+    assert (model.topk(X[0], 2), model.explain(X[0])) == before
+    assert model.fit(X, y).intercept_.any() != intercept
+
+
+def test_an_intercept_of_links_set_after_a_fit_is_for_the_next():
+    places = [[0.0, 1.0, 5.0, 5.5], [3.0, 9.0, 3.5]]
+    X = [np.abs(np.subtract.outer(p, p))[:, :, None] for p in places]
+    model = mm.ForestClustering(C=10.0).fit(X, [["a", "a", "b", "b"], ["a", "b", "a"]])
+    before = model.links(X[0])
+    assert len(before) == 2
+    assert model.set_params(fit_intercept=False).links(X[0]) == before
