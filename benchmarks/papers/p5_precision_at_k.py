@@ -69,7 +69,9 @@ def ranker(k: int, train: Subset, **parameters: Any) -> mm.PrecisionAtK:
 
 def initial_weights(train: Subset) -> Iterable[tuple[float, np.ndarray]]:
     for C in START_C:
-        yield C, ranker(1, train, start_C=C, C=1e-6, max_outer=1).start_coef_
+        start = ranker(1, train, start_C=C, C=1e-6, max_outer=1).start_coef_
+        assert start is not None
+        yield C, start
 
 
 def ranking_svm(train: Subset, degrees: int) -> Iterable[tuple[float, np.ndarray]]:
