@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._input import told_by_position
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.estimators._input import told_by_position
 from maxmargin.estimators.explain import Decision
 from maxmargin.estimators.tagger import SequenceTagger
 from maxmargin.formats.conll import ColumnReader, column_index, labels_of, without_column

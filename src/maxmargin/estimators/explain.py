@@ -17,7 +17,7 @@ from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.structures._joint_features import sparse_vector
 from maxmargin.structures._same import equal
-from maxmargin.structures.base import Structure, StructureError
+from maxmargin.structures.base import Structure, check_names
 
 
 @dataclass(frozen=True)
@@ -157,13 +157,6 @@ def _entries(structure: Structure, x: Any, output: Any) -> tuple[IntArray, Float
     """Ψ as (indices, values), copied: a structure may use its arrays again."""
     indices, values, _ = sparse_vector(structure.joint_feature(x, output))
     return np.array(indices, np.int64), np.array(values, float)
-
-
-def check_names(names: AnyArray, size: int) -> None:
-    """One name for each weight, else a sentence."""
-    if names.shape != (size,):
-        found = len(names) if names.ndim == 1 else f"an array of shape {names.shape}"
-        raise StructureError(f"feature_names must give one name for each of {size} weights, found {found}")
 
 
 def weights_frame(names: AnyArray, w: FloatArray) -> Any:

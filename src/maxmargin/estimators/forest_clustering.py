@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._input import example_weights, paired_examples
 from maxmargin._types import AnyArray, FloatArray
-from maxmargin.estimators._input import example_weights, paired_examples
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.metrics.clusters import ClusterScores, muc
 from maxmargin.structures.base import Structure

@@ -10,9 +10,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
+from maxmargin._input import check_labels_of_one_kind, indexable
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.estimators._callbacks import with_callbacks
-from maxmargin.estimators._input import check_labels_of_one_kind, indexable
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.problem import Problem
 from maxmargin.structures.base import Structure

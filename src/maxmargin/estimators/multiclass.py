@@ -10,9 +10,9 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
+from maxmargin._input import check_labels_of_one_kind
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.estimators._callbacks import with_callbacks
-from maxmargin.estimators._input import check_labels_of_one_kind
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.structures.base import Structure
 from maxmargin.structures.labels import Labels, named_classes

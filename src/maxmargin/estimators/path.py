@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 from sklearn.base import clone
 
+from maxmargin._input import told_by_position
 from maxmargin.engines import Local
 from maxmargin.estimators._callbacks import callback_list
 from maxmargin.estimators._fitted import take_over
-from maxmargin.estimators._input import told_by_position
 from maxmargin.estimators._parameters import check_files
 from maxmargin.estimators.structural import MaxMarginEstimator
 

@@ -15,6 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._checked import whole_number
+from maxmargin._input import (
+    example_weights,
+    indexable,
+    kept_examples,
+    n_examples,
+    paired_examples,
+    told_by_position,
+)
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds import Bound
 from maxmargin.bounds.references import References
@@ -24,14 +32,6 @@ from maxmargin.engines.local import one_blas_thread
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators._fitted import learning_anew
 from maxmargin.estimators._html import CertificateInNotebooks
-from maxmargin.estimators._input import (
-    example_weights,
-    indexable,
-    kept_examples,
-    n_examples,
-    paired_examples,
-    told_by_position,
-)
 from maxmargin.estimators._parameters import check_files, check_parameters, seed_of
 from maxmargin.estimators.explain import Decision, Support, explain, weights_frame
 from maxmargin.memory import check_memory

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._input import example_weights, paired_examples
 from maxmargin._types import FloatArray
-from maxmargin.estimators._input import example_weights, paired_examples
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.structures.base import Structure
 from maxmargin.structures.chain import Chain, label_sequence

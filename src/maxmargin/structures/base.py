@@ -197,6 +197,13 @@ class Examples(ABC):
         return None
 
 
+def check_names(names: AnyArray, size: int) -> None:
+    """One name for each weight, else a sentence."""
+    if names.shape != (size,):
+        found = len(names) if names.ndim == 1 else f"an array of shape {names.shape}"
+        raise StructureError(f"feature_names must give one name for each of {size} weights, found {found}")
+
+
 class Compiled(Structure, BaseEstimator):
     """A structure that learns its sizes from data and answers for whole batches at once.
 

@@ -14,14 +14,13 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from maxmargin._checked import whole_number
+from maxmargin._input import paired_examples
 from maxmargin._types import FloatArray
 from maxmargin.bounds import Bound
-from maxmargin.estimators._input import paired_examples
-from maxmargin.estimators.explain import check_names
 from maxmargin.memory import check_memory
 from maxmargin.planes import Answers
 from maxmargin.structures._probe import FAILED, Findings, Output, Probe, binds, shown, told
-from maxmargin.structures.base import Compiled, Structure, StructureError
+from maxmargin.structures.base import Compiled, Structure, StructureError, check_names
 
 #: How solvers call each method.
 _ARGUMENTS = {
