@@ -62,10 +62,7 @@ class Support:
         keys = found["key"]
         if problem.references is not None:
             keys = problem.references.swapped(keys, found["example"])
-        outputs = [
-            problem.examples.output(i, key, code)
-            for i, key, code in zip(found["example"].tolist(), keys.tolist(), found["codes"], strict=True)
-        ]
+        outputs = problem.examples.outputs_of(found["example"], keys, found["codes"])
         where = positions[found["example"]]
         return cls(where, outputs, found["alpha"], found["value"], found["planes"], problem.dim)
 

@@ -165,6 +165,10 @@ class Examples(ABC):
     def output(self, example: int, key: int, code: CodeArray) -> Any:
         """The output that a code stands for, as the user knows outputs."""
 
+    def outputs_of(self, examples: IntArray, keys: IntArray, codes: list[CodeArray]) -> list[Any]:
+        """`output` of many."""
+        return [self.output(i, key, code) for i, key, code in zip(examples.tolist(), keys.tolist(), codes, strict=True)]
+
     def outputs(self, answers: Answers) -> list[Any]:
         """The outputs of all examples."""
         spans = zip(self.code_offsets[:-1].tolist(), self.code_offsets[1:].tolist(), strict=True)

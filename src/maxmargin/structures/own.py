@@ -93,7 +93,7 @@ class OwnExamples(Examples):
             getattr(structure, "argmax_operations", Structure.argmax_operations), "argmax_operations", 1.0
         )
         self.size: int | None = getattr(structure, "size", None)
-        self._copies = False
+        self._copies, self._unchecked = False, self.n_examples  # see `_kept`, which looks at the truths and one sweep
         self.outputs_known = self._completed_without_weights() if latent else Y
         self.truths = self._encode_truths()
         self.dim = int(self.size)  # type: ignore[arg-type]
@@ -212,7 +212,9 @@ class OwnExamples(Examples):
             r = len(losses)
             culprit = name if len(outputs) == before + r else "joint_feature" if len(psis) == r else "loss"
             raise _named(error, int(ids[r]), culprit) from error
-        return self._kept(ids, psis, outputs[before:]), _numbers(losses, ids)
+        if self._unchecked > 0:
+            psis, self._unchecked = self._kept(ids, psis, outputs[before:]), self._unchecked - len(ids)
+        return psis, _numbers(losses, ids)
 
     def _kept(self, ids: IntArray, psis: list[Any], outputs: Sequence[Any]) -> list[Any]:
         """The joint features of these outputs. Where a structure gives the same work array again and again, they are
@@ -327,10 +329,13 @@ class OwnExamples(Examples):
 
     def output(self, example: int, key: int, code: CodeArray) -> Any:
         """The user's own object; None for a plane that came from a checkpoint of another session."""
-        if key == TRUTH:
-            return self.outputs_known[example]
-        name = int(key) * self.n_examples + int(example)
-        return self._held.get((name + (1 << 63)) % (1 << 64) - (1 << 63))
+        return self.outputs_of(np.array([example]), np.array([key]), [code])[0]
+
+    def outputs_of(self, examples: IntArray, keys: IntArray, codes: list[CodeArray]) -> list[Any]:
+        found = list(map(self._held.get, self._names(examples, keys)))
+        for r in np.flatnonzero(keys == TRUTH).tolist():
+            found[r] = self.outputs_known[examples[r]]
+        return found
 
     def _names(self, ids: IntArray, keys: IntArray) -> list[int]:
         """One number of 64 bits for each example and key."""
