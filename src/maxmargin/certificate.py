@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ class Certificate:
 
     def __str__(self) -> str:
         proof = "proven" if self.exact else "estimated: the argmax is not exact"
-        outer = f"; outer step {self.outer_steps}, fell by {self.outer_decrease:.2g}" if self.outer_steps else ""
+        fell = f", fell by {self.outer_decrease:.2g}" if isfinite(self.outer_decrease) else ""
+        outer = f"; outer step {self.outer_steps}{fell}" if self.outer_steps else ""
         return (
             f"objective {self.primal:.6g}, lower bound {self.dual:.6g}, relative gap {self.gap:.2g} ({proof}); "
             f"{self.oracle_calls} argmaxes in {self.seconds:.3g} s{outer}"

@@ -43,8 +43,7 @@ def test_no_checkpoint_to_resume_from(tmp_path):
 
 def test_max_outer_is_kept_and_told():
     X, Y = bags(3)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+    with pytest.warns(ConvergenceWarning, match=r"stopped after 2 outer steps .*, above tol=1e-06; raise max_outer"):
         model = mm.LatentStructuralSVM(Bag(), C=100.0, tol=1e-6, max_outer=2).fit(X, Y)
     assert len(model.history_) == model.certificate_.outer_steps == 2
     assert model.stop_reason_ == "max_outer"

@@ -125,3 +125,29 @@ def test_an_intercept_of_links_set_after_a_fit_is_for_the_next():
     before = model.links(X[0])
     assert len(before) == 2
     assert model.set_params(fit_intercept=False).links(X[0]) == before
+
+
+class Centred(mm.SequenceTagger):
+    """Learns something by itself before its base does."""
+
+    def __init__(self, *, C=0.3, scale_=1.0):
+        super().__init__(C=C)
+        self.scale_ = scale_
+
+    def fit(self, X, Y, sample_weight=None):
+        self.mean_ = np.concatenate(X).mean(axis=0)
+        return super().fit([self.scale_ * (x - self.mean_) for x in X], Y, sample_weight)
+
+    def predict(self, X):
+        return super().predict([self.scale_ * (x - self.mean_) for x in X])
+
+
+def test_what_a_derived_estimator_learns_is_its_own():
+    X, Y = mm.datasets.make_chains(20, random_state=0)
+    model = Centred(scale_=2.0).fit(X, Y)
+    first = [list(y) for y in model.predict(X)]
+    assert model.get_params()["scale_"] == 2.0
+    assert [list(y) for y in model.fit(X, Y).predict(X)] == first
+    with pytest.raises(ValueError, match="sample_weight"):
+        model.fit(X, Y, sample_weight=[-1.0] * len(X))
+    assert [list(y) for y in model.predict(X)] == first

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -39,6 +41,17 @@ def reused_dict(psi, work={}):  # noqa: B006
     return work
 
 
+def reused_bytes(psi, work=bytearray(8 * SIZE)):  # noqa: B008
+    view = np.frombuffer(work)
+    view[:] = psi
+    return view
+
+
+def reused_python_array(psi, work=array("d", [0.0] * SIZE)):  # noqa: B008
+    work[:] = array("d", psi.tolist())
+    return work
+
+
 def reused_csr(psi, work=sp.csr_array(np.ones((1, SIZE)))):  # noqa: B008
     work.data[:] = psi
     return work
@@ -52,6 +65,8 @@ FORMS = {
     "new csr rows of one array": reusing(
         np.zeros(SIZE), lambda buffer: sp.csr_array((buffer, np.arange(SIZE), [0, SIZE]), shape=(1, SIZE))
     ),
+    "views of one bytearray": reused_bytes,
+    "one array.array again and again": reused_python_array,
     "one dict again and again": reused_dict,
     "one csr row again and again": reused_csr,
     "dok": lambda psi: sp.dok_array(psi[None]),

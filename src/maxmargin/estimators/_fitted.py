@@ -6,34 +6,40 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from copy import copy
 from typing import Any
+from weakref import WeakKeyDictionary
+
+#: What the last fit of each estimator set, beside what a derived class may have set itself.
+_learnt: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 
 
 @contextmanager
 def learning_anew(estimator: Any) -> Iterator[Any]:
-    """The estimator as if it had never been fitted; yields a copy of what it was before.
+    """The estimator without what its last fit taught it; yields a copy of what it was before.
 
     Nothing of an earlier fit is left beside what is learnt now, and a fit that fails leaves the estimator as it was.
+    What a derived estimator learns by itself, before it calls the fit of its base, is its own and stays.
     """
     before = copy(estimator)
-    _forget(estimator)
+    learnt = _learnt.get(estimator, set())
+    for name in learnt:
+        vars(estimator).pop(name, None)
+    own = _fitted(estimator)
     try:
         yield before
     except BaseException:
-        _forget(estimator)
+        for name in _fitted(estimator) - own:
+            delattr(estimator, name)
         take_over(estimator, before)
         raise
+    _learnt[estimator] = _fitted(estimator) - own
 
 
 def take_over(estimator: Any, other: Any) -> None:
     """Give the estimator what another one of its kind has learnt."""
-    vars(estimator).update({name: vars(other)[name] for name in _learnt(other)})
+    vars(estimator).update({name: vars(other)[name] for name in _fitted(other)})
 
 
-def _forget(estimator: Any) -> None:
-    for name in _learnt(estimator):
-        delattr(estimator, name)
-
-
-def _learnt(estimator: Any) -> list[str]:
+def _fitted(estimator: Any) -> set[str]:
     """Names of fitted attributes, by scikit-learn's convention."""
-    return [name for name in vars(estimator) if name.endswith("_") and not name.startswith("_")]
+    parameters = estimator.get_params(deep=False)
+    return {name for name in vars(estimator) if name.endswith("_") and name[0] != "_" and name not in parameters}

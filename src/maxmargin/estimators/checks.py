@@ -38,7 +38,15 @@ def structured_estimator_checks(estimator: Any, X: Any, Y: Any) -> Iterator[tupl
 
 
 def _bind(check: Check, estimator: Any, X: Any, Y: Any) -> Callable[[], None]:
-    return lambda: check(clone(estimator), copy.deepcopy(X), copy.deepcopy(Y))
+    def bound() -> None:
+        try:
+            check(clone(estimator), copy.deepcopy(X), copy.deepcopy(Y))
+        except AssertionError:
+            raise
+        except Exception as error:
+            raise AssertionError(f"{type(error).__name__}: {error}") from error
+
+    return bound
 
 
 def _same(first: Any, second: Any) -> bool:
@@ -61,9 +69,10 @@ def check_parameters_are_kept(estimator: Any, X: Any, Y: Any) -> None:
 
 
 def check_clone_and_set_params(estimator: Any, X: Any, Y: Any) -> None:
-    copied = clone(estimator).set_params(C=0.123)
-    assert copied.get_params()["C"] == 0.123
-    assert estimator.get_params()["C"] != 0.123
+    other = 0.123 if estimator.C != 0.123 else 0.321
+    copied = clone(estimator).set_params(C=other)
+    assert copied.get_params()["C"] == other
+    assert estimator.get_params()["C"] != other
     assert not [name for name in vars(estimator) if name.endswith("_")], "unfitted estimators have no fitted attributes"
 
 
@@ -96,7 +105,7 @@ def check_repeats_bit_for_bit(estimator: Any, X: Any, Y: Any) -> None:
 def check_certificate(estimator: Any, X: Any, Y: Any) -> None:
     estimator.fit(X, Y)
     certificate = estimator.certificate_
-    assert certificate.dual <= certificate.primal
+    assert certificate.dual <= certificate.primal * (1 + 1e-9)
     assert certificate.gap <= estimator.tol or estimator.stop_reason_ != "tol"
     assert certificate.oracle_calls > 0
     last = estimator.history_[-1]

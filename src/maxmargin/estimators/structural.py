@@ -208,11 +208,13 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
             "max_outer": (f"stopped after {run.outer_steps} outer steps", "raise max_outer"),
             "converged": (f"solver {run.solver.name!r} was done by its own rule", run.solver.stricter),
         }
-        if run.stop_reason in ends and run.solver.certifies and gap > self.tol:
-            what, remedy = ends[run.stop_reason]
+        what, remedy = ends.get(run.stop_reason, ("", ""))
+        left = f"with a relative gap of {gap:.2g}" if gap > self.tol else ""
+        if run.stop_reason == "max_outer" and self.tol < run.outer_decrease < np.inf:
+            left = f"of which the last lowered the objective by {run.outer_decrease:.2g} of itself"
+        if what and left and run.solver.certifies:
             warnings.warn(
-                f"{what} with a relative gap of {gap:.2g}, above tol={self.tol:g}; {remedy}, or accept the gap by "
-                f"raising tol",
+                f"{what} {left}, above tol={self.tol:g}; {remedy}, or accept it by raising tol",
                 ConvergenceWarning,
                 stacklevel=6,  # past scikit-learn's wrapper, to the caller of fit
             )

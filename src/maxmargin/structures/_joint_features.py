@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
+from copy import copy
+from itertools import chain, pairwise
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+try:
+    from numpy.lib.array_utils import byte_bounds
+except ImportError:  # before numpy 2
+    from numpy import byte_bounds  # type: ignore[attr-defined, no-redef, unused-ignore]
 
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.planes import Planes
@@ -39,24 +45,19 @@ def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
 
 
 def may_share_memory(psis: list[Any]) -> bool:
-    """Whether two of these are one object, or parts of one: then the second may have been written over the first."""
-    kinds = set(map(type, psis))
-    if kinds == {tuple}:
-        parts = list(chain.from_iterable(psis))
-    elif kinds <= {dict, list, np.ndarray}:
-        parts = psis
-    else:
-        held = (getattr(psi, "data", psi) if sp.issparse(psi) else psi for psi in psis)
-        parts = list(chain.from_iterable(psi if type(psi) is tuple else (psi,) for psi in held))
-    owners = [part if type(part) is not np.ndarray or part.base is None else part.base for part in parts]
-    return len(set(map(id, owners))) < len(owners)
+    """Whether two of these are one object, or lie in the same memory: then the second was written over the first."""
+    held = (getattr(psi, "data", psi) if sp.issparse(psi) else psi for psi in psis)
+    parts = list(chain.from_iterable(psi if type(psi) is tuple else (psi,) for psi in held))
+    others = [id(part) for part in parts if not isinstance(part, np.ndarray)]
+    spans = sorted(byte_bounds(part) for part in parts if isinstance(part, np.ndarray) and part.size)
+    return len(set(others)) < len(others) or any(before[1] > after[0] for before, after in pairwise(spans))
 
 
 def copied(psi: Any) -> Any:
     """A joint feature of its own, whatever the structure does with what it gave."""
     if type(psi) is tuple:
         return tuple(map(copied, psi))
-    return psi.copy() if hasattr(psi, "copy") else psi
+    return psi.copy() if hasattr(psi, "copy") else copy(psi)
 
 
 def stack(ids: IntArray, indices: Sequence[Any], values: Sequence[Any], lengths: list[int]) -> Planes:
