@@ -99,3 +99,19 @@ def test_checks_can_fail(estimator, name):
     checks = dict(mm.structured_estimator_checks(estimator, *chains()))
     with pytest.raises(AssertionError):
         checks[name]()
+
+
+def test_structured_checks_end_in_assertion_errors():
+    class RaisesSomethingElse(mm.SequenceTagger):
+        def predict(self, X):
+            return [self.coef_ for _ in X]  # AttributeError where it is not fitted
+
+    X, Y = mm.datasets.make_chains(12, random_state=0)
+    checks = dict(mm.structured_estimator_checks(RaisesSomethingElse(), X, Y))
+    with pytest.raises(AssertionError, match="AttributeError"):
+        checks["unfitted"]()
+
+
+def test_structured_checks_suit_any_trade_off():
+    X, Y = mm.datasets.make_chains(12, random_state=0)
+    dict(mm.structured_estimator_checks(mm.SequenceTagger(C=0.123), X, Y))["clone_and_set_params"]()
