@@ -214,6 +214,9 @@ def test_bad_input(data, model):
         model.predict([X[0][:, :, :2]])
     with pytest.raises(ValueError, match=r"^X\[1\]: features for the pairs of \d+ items, but Y\[1\] gives the"):
         model.score(X[:2], [Y[0], Y[1][:-1]])
+    for wrong in (X[1] + 1j, sp.csr_array(X[1][np.triu_indices(len(X[1]), 1)] + 1j)):
+        with pytest.raises(ValueError, match=r"^X\[1\]: features must be real numbers, found complex128"):
+            model.predict([X[0], wrong])
     with pytest.raises(ValueError, match="feature_names has 2 names, but pairs have 3 features"):
         mm.ForestClustering(feature_names=["a", "b"]).fit(X, Y)
     with pytest.raises(ValueError, match="r must be a finite number ≥ 0, found -1"):
