@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from maxmargin._checked import check_flag, whole_number
+from maxmargin._checked import check_flag, is_list, whole_number
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.rescaling import violation
@@ -119,7 +119,8 @@ def told_by_row(X: Any) -> Iterator[None]:
     try:
         yield
     except (TypeError, OverflowError):
-        for i, row in enumerate(X.to_numpy() if hasattr(X, "to_numpy") else X):
+        rows = X.to_numpy() if hasattr(X, "to_numpy") else X
+        for i, row in enumerate(rows if is_list(rows) and not sp.issparse(rows) else ()):
             _check_readable(row, f"X[{i}]")
         raise
 
