@@ -239,6 +239,10 @@ def test_the_place_of_an_example_is_the_users_where_some_have_no_weight(data):
 def test_explain_points_to_links():
     X, Y = [np.random.default_rng(0).normal(size=(4, 4, 2))], [[0, 0, 1, 1]]
     model = mm.ForestClustering().fit(X, Y)
-    with pytest.raises(TypeError, match=r"Forest cannot explain an output: look at links\(w, x\)"):
+    with pytest.raises(TypeError, match=r"Forest cannot explain an output: look at links\(x\) of ForestClustering"):
         model.explain(X[0])
     assert len(model.links(X[0])) == 4 - len(set(model.predict(X)[0]))
+    latent = mm.LatentStructuralSVM(mm.Forest(), C=0.1, tol=1e-2).fit(X, Y)
+    with pytest.raises(TypeError, match=r"or structure_\.links\(coef_, x\) of LatentStructuralSVM"):
+        latent.explain(X[0])
+    assert latent.structure_.links(latent.coef_, X[0]) == model.links(X[0])
