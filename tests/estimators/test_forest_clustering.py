@@ -214,6 +214,9 @@ def test_bad_input(data, model):
         model.predict([X[0][:, :, :2]])
     with pytest.raises(ValueError, match=r"^X\[1\]: features for the pairs of \d+ items, but Y\[1\] gives the"):
         model.score(X[:2], [Y[0], Y[1][:-1]])
+    for wrong in (X[1] + 1j, sp.csr_array(X[1][np.triu_indices(len(X[1]), 1)] + 1j)):
+        with pytest.raises(ValueError, match=r"^X\[1\]: features must be real numbers, found complex128"):
+            model.predict([X[0], wrong])
     with pytest.raises(ValueError, match="feature_names has 2 names, but pairs have 3 features"):
         mm.ForestClustering(feature_names=["a", "b"]).fit(X, Y)
     with pytest.raises(ValueError, match="r must be a finite number ≥ 0, found -1"):
@@ -236,6 +239,10 @@ def test_the_place_of_an_example_is_the_users_where_some_have_no_weight(data):
 def test_explain_points_to_links():
     X, Y = [np.random.default_rng(0).normal(size=(4, 4, 2))], [[0, 0, 1, 1]]
     model = mm.ForestClustering().fit(X, Y)
-    with pytest.raises(TypeError, match=r"Forest cannot explain an output: look at links\(w, x\)"):
+    with pytest.raises(TypeError, match=r"Forest cannot explain an output: look at links\(x\) of ForestClustering"):
         model.explain(X[0])
     assert len(model.links(X[0])) == 4 - len(set(model.predict(X)[0]))
+    latent = mm.LatentStructuralSVM(mm.Forest(), C=0.1, tol=1e-2).fit(X, Y)
+    with pytest.raises(TypeError, match=r"or structure_\.links\(coef_, x\) of LatentStructuralSVM"):
+        latent.explain(X[0])
+    assert latent.structure_.links(latent.coef_, X[0]) == model.links(X[0])

@@ -139,6 +139,35 @@ def test_background_at_a_small_weight():
     with_extra = mm.MotifFinder(length=9).fit(X + extra, [*y, *["none"] * 10], sample_weight=weights)
     np.testing.assert_array_equal(with_extra.coef_, mm.MotifFinder(length=9).fit(X, y).coef_)
     assert with_extra.positions_.shape == (50,)
+    assert (with_extra.positions_[40:] == -1).all()
+
+
+def test_sequences_of_weight_0_are_not_read():
+    X, y, _ = planted(40)
+    finder, alone = mm.MotifFinder(length=9), mm.MotifFinder(length=9).fit(X, y)
+    finder.fit(["XX", *X, "A"], ["none", *y, "with"], sample_weight=[0, *[1] * 40, 0])
+    np.testing.assert_array_equal(finder.coef_, alone.coef_)
+    np.testing.assert_array_equal(finder.positions_, [-1, *alone.positions_, -1])
+    np.testing.assert_array_equal(alone.positions_, [site.position for site in alone.sites(X)])
+
+
+def test_a_fit_that_fails_leaves_the_old_model():
+    X, y, _ = planted(40)
+    finder = mm.MotifFinder(length=9).fit(X, y)
+    before = {name: value for name, value in vars(finder).items() if name.endswith("_")}
+    with pytest.raises(ValueError, match=r"X\[40\], position 0: character 'X' is not in the alphabet"):
+        finder.fit([*X, "X" * 20], [*y, "none"])
+    assert all(vars(finder)[name] is value for name, value in before.items())
+
+
+def test_models_of_a_path_have_positions():
+    X, y, _ = planted(40)
+    models = mm.regularization_path(
+        mm.MotifFinder(length=9), ["XX", *X], ["none", *y], [0.001, 0.1], sample_weight=[0, *[1] * 40]
+    )
+    for model in models:
+        np.testing.assert_array_equal(model.positions_, [-1, *(site.position for site in model.sites(X))])
+    assert (models[0].positions_ != models[1].positions_).any()
 
 
 def test_save_and_load(found, tmp_path):

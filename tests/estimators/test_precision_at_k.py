@@ -127,6 +127,30 @@ def test_grid_search_with_metadata_routing():
         (Y, None, {}, "groups= must say to which query each row belongs"),
         (Y, GROUPS[:-1], {}, "X has 300 rows but groups has 299"),
         (Y[:-1], GROUPS, {}, "inconsistent numbers of samples"),
+        (
+            Y,
+            [*GROUPS[:-1], ["q"]],
+            {},
+            r"groups\[299\]: a query must be a string, .* found list \['q'\]",
+        ),
+        (
+            Y,
+            GROUPS[:, None],
+            {},
+            r"groups: expected a sequence .* of each row, found an array of shape \(300, 1\)",
+        ),
+        (Y, 3, {}, "groups: expected a sequence with the query of each row, found int"),
+        (Y, "q" * 300, {}, "groups: expected a sequence with the query of each row, found str"),
+        (Y, set(range(300)), {}, "groups: expected a sequence with the query of each row, found set"),
+        (
+            ["a"] * 300,
+            GROUPS,
+            {},
+            r"y\[0\]: relevance must be a finite number \(above 0 means .*, found str 'a'",
+        ),
+        ([*Y[:-1], None], GROUPS, {}, r"y\[299\]: relevance must be a finite number .*, found NoneType None"),
+        ([*Y[:-1], np.nan], GROUPS, {}, r"y\[299\]: relevance must be a finite number .*, found float nan"),
+        ([*Y[:-1], 10**400], GROUPS, {}, r"y\[299\]: relevance must be a number between ±1.8e308, found one beyond"),
         (0 * Y, GROUPS, {}, "no document is relevant: expected labels above 0 in y"),
         (Y, GROUPS, {"k": 0}, "k must be a whole number ≥ 1, found 0"),
         (Y, GROUPS, {"C": 0.0}, "C must be a number > 0, found 0.0"),
@@ -139,6 +163,16 @@ def test_grid_search_with_metadata_routing():
 def test_bad_input(y, groups, parameters, message):
     with pytest.raises(ValueError, match=message):
         mm.PrecisionAtK(**parameters).fit(X, y, groups=groups)
+
+
+def test_bad_input_to_score(ranker):
+    for y in (["a"] * 300, np.full(300, np.nan)):
+        with pytest.raises(ValueError, match=r"y\[0\]: relevance must be a finite number"):
+            ranker.score(X, y, groups=GROUPS)
+    with pytest.raises(ValueError, match="groups: expected a sequence with the query of each row, found int"):
+        ranker.score(X, Y, groups=3)
+    with pytest.raises(ValueError, match=r"X\[1\]: features must be numbers between ±1.8e308, found one beyond"):
+        ranker.predict([[1] * 6, [10**400] * 6])
 
 
 def test_rows_that_do_not_fit(ranker):

@@ -121,6 +121,11 @@ def test_repair_bio_changes_only_what_it_must(sequence):
     assert repair_bio(repaired) == repaired
 
 
+def test_repair_bio_of_labels_without_kinds():
+    assert repair_bio(["I", "I", "O", "B", "I"]) == ["B", "I", "O", "B", "I"]
+    assert repair_bio(["B-X", "I", "I"]) == ["B-X", "B", "I"]
+
+
 def test_kinds_with_dashes_and_labels_without_kinds():
     names = ["O", "B-a-b", "I-a-b", "I-a"]
     labels = Labels(names, given=True)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxmargin as mm
+from maxmargin import memory
 from maxmargin.bounds import Bound
 from maxmargin.planes import TRUTH, Answers
 from maxmargin.structures.alphabet import Alphabet
+from maxmargin.structures.labels import Labels
 from maxmargin.structures.motif import Motif, MotifSite
 
 CASES = settings(derandomize=True, deadline=None, max_examples=250)
@@ -265,7 +269,11 @@ def test_model_file(tmp_path):
         ({"length": 0}, ["A", "C"], [0, 1], "length must be a whole number ≥ 1, found 0"),
         ({"length": 1.5}, ["A", "C"], [0, 1], "length must be a whole number ≥ 1, found 1.5"),
         ({"background_order": -1}, ["A", "C"], [0, 1], "background_order must be a whole number ≥ 0, found"),
-        ({"background_order": 16}, ["A", "C"], [0, 1], "makes 17179869184 weights"),
+        ({"background_order": 15}, ["A", "C"], [0, 1], "background_order over 4 characters must be at most 14"),
+        ({"background_order": 10**12}, ["A", "C"], [0, 1], "2147483647 weights, found 1000000000000"),
+        ({"background_order": 10**5000}, ["A", "C"], [0, 1], "2147483647 weights, found one far beyond"),
+        ({"background_order": 30, "alphabet": "AC"}, ["A", "C"], [0, 1], "over 2 characters must be at most 29, so"),
+        ({"length": 10**10}, ["A", "C"], [0, 1], "length over 4 characters must be at most 536870847, so that there"),
         ({"alphabet": "AA"}, ["A", "C"], [0, 1], "alphabet must be a string of 2 to 254 different characters"),
         ({"alphabet": ["A", "C"]}, ["A", "C"], [0, 1], "alphabet must be a string of 2 to 254 different characters"),
         ({"alphabet": "ABCD", "both_strands": True}, ["A"], [0, 1], "both_strands needs an alphabet of A, C, G and T"),
@@ -279,6 +287,28 @@ def test_bad_input(parameters, X, Y, message):
     with pytest.raises(ValueError) as error:
         Motif(**parameters).fit(X, Y)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("size", [2, 3, 4, 20, 254])
+def test_the_highest_order_is_the_last_whose_weights_can_be_numbered(size):
+    characters = "".join(map(chr, range(1000, 1000 + size)))
+    with pytest.raises(ValueError, match="background_order over") as error:
+        Motif(length=1, background_order=10**6, alphabet=characters)._set_sizes(Labels([0, 1]))
+    most = int(re.search(r"at most (\d+)", str(error.value))[1])
+    assert size ** (most + 1) < 2**31 <= size ** (most + 2)
+
+
+def test_more_weights_than_memory_are_refused_before_there_are_any(monkeypatch):
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1e6)
+    with pytest.raises(MemoryError, match=r"training 65540 weights needs about 0.00315 GB .*; lower background_order"):
+        Motif(length=1, background_order=7).fit(["ACGT", "GGGG"], [0, 1])
+
+
+def test_a_model_file_with_too_high_an_order_is_refused_at_once():
+    state = Motif(length=1, background_order=0).fit(["A", "C"], [0, 1]).get_state()
+    state["parameters"] = {**state["parameters"], "background_order": 10**12}
+    with pytest.raises(ValueError, match="background_order over 4 characters must be at most 14"):
+        Motif.from_state(state)
 
 
 def test_rna_pairs_with_u_and_a_motif_as_long_as_the_sequence_fits():

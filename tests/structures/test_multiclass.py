@@ -165,6 +165,9 @@ def test_plane_values_are_float32_only_where_that_is_exact():
         ({"cost": {"z": 2.0}}, [[1.0], [2.0]], ["a", "b"], "costs for labels that do not occur: ['z']"),
         ({}, [[1.0], [np.nan]], [0, 1], "NaN"),
         ({}, [[1.0], [np.inf]], [0, 1], "infinity"),
+        ({}, [[1], [10**400]], [0, 1], "X[1]: features must be numbers between ±1.8e308, found one beyond"),
+        ({}, np.array([[1], [10**5000]], object), [0, 1], "X[1]: features must be numbers between ±1.8e308"),
+        ({}, [[1.0], [2j]], [0, 1], "X[1]: features must be real numbers, found [2j]"),
     ],
 )
 def test_bad_input_to_fit(parameters, X, Y, message):

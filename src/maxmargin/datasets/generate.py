@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from maxmargin._checked import whole_number
 from maxmargin._types import AnyArray, FloatArray
 
 
@@ -29,15 +30,19 @@ def make_chains(
 ) -> tuple[list[FloatArray], list[AnyArray]]:
     """Sequences of a hidden Markov chain: sticky label changes, each label with its own mean, Gaussian noise.
 
-    Neighbours carry information that a single token does not, so that a chain does better than a classifier.
+    Neighbours carry information that a single token does not, so that a chain does better than a classifier. Lengths
+    lie between `min_length`, which may be 0, and `max_length`.
     """
+    min_length = whole_number(min_length, "min_length", 0)
+    max_length = whole_number(max_length, "max_length", min_length)
+    n_labels = whole_number(n_labels, "n_labels")
     rng = np.random.default_rng(random_state)
     means = rng.normal(size=(n_labels, n_features))
     change = np.cumsum(rng.dirichlet(np.full(n_labels, 0.5), size=n_labels), axis=1)
     X, Y = [], []
     for length in rng.integers(min_length, max_length + 1, size=n):
         y = np.empty(length, np.int64)
-        y[0] = rng.integers(n_labels)
+        y[:1] = rng.integers(n_labels)
         for t in range(1, length):
             y[t] = min(int(np.searchsorted(change[y[t - 1]], rng.random())), n_labels - 1)
         X.append(means[y] + noise * rng.normal(size=(length, n_features)))

@@ -15,12 +15,16 @@ from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.estimators._callbacks import with_callbacks
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.problem import Problem
+from maxmargin.solvers.base import State
 from maxmargin.structures.base import Structure
 from maxmargin.structures.labels import named_classes
 from maxmargin.structures.motif import Motif, MotifSite
 from maxmargin.structures.motif_words import start_from_word
+from maxmargin.training import Run
 
 _STARTS = ("words", "random")
+#: The position in sequences of weight 0, which are not read.
+_LEFT_OUT = -1
 
 
 class MotifFinder(ClassifierMixin, LatentEstimator):
@@ -57,7 +61,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
     motif_ : matrix (l, A) like log odds: what a character at a position adds to the score of a site, less its
         background on average.
     consensus_ : the character of greatest weight at each position.
-    positions_ : where the best site of each training sequence begins.
+    positions_ : where the best site of each training sequence begins; −1 for sequences of weight 0, which are not read.
     coef_ : all weights (`feature_names_out`), those of the motif first.
     history_, certificate_, stop_reason_ : as in `LatentStructuralSVM`, of the best run.
 
@@ -133,9 +137,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         Sequences that are only presumed to have no motif can be given as negative ones of small `sample_weight`: they
         make the background known (the paper gives 6,460 of them 1/50 each).
         """
-        X = indexable(X, "X")
         self._fit(X, y, sample_weight)
-        self.positions_ = self._best_sites(X)[0] // self._motif.n_strands_
         return self
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
@@ -143,6 +145,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         check_labels_of_one_kind(Y)
         y = column_or_1d(Y)
         check_classification_targets(y)
+        self.positions_ = np.full(len(y), _LEFT_OUT)
         X, y, weights, positions = super()._prepare(X, y, sample_weight)
         found = np.unique(y)
         if len(found) == 1:
@@ -156,6 +159,16 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
             return None
         examples: Any = problem.examples
         return start_from_word(examples, problem.objective.weights, restart)
+
+    def _train(
+        self, problem: Problem, run: Run, start: FloatArray | None = None, resume: Any = None, state: Any = None
+    ) -> State:
+        found = super()._train(problem, run, start, resume, state)
+        examples: Any = problem.examples
+        codes, _, _ = examples.best_sites(found.best_w, np.arange(examples.n_examples))
+        self.positions_ = self.positions_.copy()  # models of a path begin with the same array
+        self.positions_[problem.positions] = codes // examples.structure.n_strands_
+        return found
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         motif = structure.motif(weights)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from maxmargin._checked import positive_number, whole_number
+from maxmargin._checked import is_list, positive_number, whole_number
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
 from maxmargin.estimators._callbacks import with_callbacks
@@ -18,6 +19,7 @@ from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.metrics.ranking import precision_at_k, rows_by_query
 from maxmargin.problem import Problem
 from maxmargin.structures.base import Structure
+from maxmargin.structures.multiclass import told_by_row
 from maxmargin.structures.precision_at_k import TopK, TopKExamples
 
 
@@ -117,7 +119,9 @@ class PrecisionAtK(LatentEstimator):
         return self._fit(X, y, groups)
 
     def _prepare(self, X: Any, Y: Any, groups: Any) -> tuple[Any, Any, FloatArray, IntArray]:
-        X, y = validate_data(self, X, Y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        y = Y if Y is None else _checked_relevance(Y)
+        with told_by_row(X):
+            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
         queries = self._kept_queries(y, groups)
         return super()._prepare([X[rows] for rows in queries], [y[rows] for rows in queries], None)
 
@@ -167,13 +171,14 @@ class PrecisionAtK(LatentEstimator):
     def predict(self, X: Any) -> FloatArray:
         """The score of each row: among the documents of a query, those of the highest scores come first."""
         check_is_fitted(self, "coef_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        with told_by_row(X):
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray(X @ self.coef_)
 
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
         """Precision among the k on top, as a mean over queries (`maxmargin.metrics.precision_at_k`)."""
         scores = self.predict(X)
-        return precision_at_k(column_or_1d(y), scores, _checked_groups(groups, len(scores)), self.k)
+        return precision_at_k(_checked_relevance(y), scores, _checked_groups(groups, len(scores)), self.k)
 
     @property
     def feature_names_out(self) -> AnyArray:
@@ -191,6 +196,46 @@ def _checked_groups(groups: Any, n: int) -> Any:
     if groups is None:
         raise ValueError("groups= must say to which query each row belongs")
     groups = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
+    shape = getattr(groups, "shape", None)
+    if not is_list(groups) or (shape is not None and len(shape) != 1):
+        found = type(groups).__name__ if shape is None else f"an array of shape {shape}"
+        raise ValueError(f"groups: expected a sequence with the query of each row, found {found}")
     if len(groups) != n:
         raise ValueError(f"X has {n} rows but groups has {len(groups)}")
+    if not isinstance(groups, np.ndarray) or groups.dtype == object:
+        for i, query in enumerate(groups):
+            _check_name(query, f"groups[{i}]")
     return groups
+
+
+def _check_name(query: Any, where: str) -> None:
+    """A sentence for a query that cannot be looked up."""
+    try:
+        hash(query)
+    except TypeError:
+        raise ValueError(
+            f"{where}: a query must be a string, a number or the like, found {type(query).__name__} {query!r:.60}"
+        ) from None
+
+
+def _checked_relevance(y: Any) -> AnyArray:
+    """Finite relevance labels, or a sentence that names the first that is none."""
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind in "biuf" and np.isfinite(labels).all():
+        return labels
+    return np.array([_finite_label(label, f"y[{i}]") for i, label in enumerate(labels.tolist())])
+
+
+def _finite_label(label: Any, where: str) -> float:
+    try:
+        value = math.nan if isinstance(label, str | bytes) else float(label)
+    except OverflowError:
+        raise ValueError(f"{where}: relevance must be a number between ±1.8e308, found one beyond") from None
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(
+            f"{where}: relevance must be a finite number (above 0 means relevant), found {type(label).__name__} "
+            f"{label!r:.60}"
+        )
+    return value

@@ -89,7 +89,7 @@ def bioes_constraints(labels: Iterable[str]) -> Constraints:
 
 
 def repair_bio(labels: Sequence[str]) -> list[str]:
-    """The sequence with every I-X that continues nothing turned into B-X.
+    """The sequence with every I-X that continues nothing turned into B-X, and every such I into B.
 
     >>> repair_bio(["O", "I-PER", "I-PER", "I-LOC"])
     ['O', 'B-PER', 'I-PER', 'B-LOC']
@@ -100,7 +100,7 @@ def repair_bio(labels: Sequence[str]) -> list[str]:
         prefix, kind = _split(label)
         if prefix == "I" and not (before[0] in ("B", "I") and before[1] == kind):
             prefix = "B"
-            label = f"B-{kind}"
+            label = "B" + str(label)[1:]
         repaired.append(label)
         before = (prefix, kind)
     return repaired

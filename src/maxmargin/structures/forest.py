@@ -51,7 +51,10 @@ class Forest(LatentCompiled):
 
     output_name: ClassVar[str] = "partition"
     #: A partition does not tell its forest, so that there is no score of a runner-up.
-    instead_of_explain: ClassVar[str] = "links(w, x), which tells what holds the clusters together"
+    instead_of_explain: ClassVar[str] = (
+        "links(x) of ForestClustering, or structure_.links(coef_, x) of LatentStructuralSVM, which tells what holds "
+        "the clusters together"
+    )
 
     def __init__(self, *, r: float = 1.0, fit_intercept: bool = True) -> None:
         self.r, self.fit_intercept = r, fit_intercept

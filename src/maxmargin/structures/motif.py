@@ -17,6 +17,7 @@ import numpy as np
 
 from maxmargin._checked import whole_number
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.memory import check_memory
 from maxmargin.planes import HASH_PRIME, HASH_START, TRUTH, Answers, Planes
 from maxmargin.structures import _motif_kernels as kernels
 from maxmargin.structures._motif_kernels import ABSENT
@@ -34,6 +35,10 @@ _STRANDS = "+-"
 #: Weights of so many symbols are looked up at once; larger tables leave the fastest cache.
 _MOST_BLOCKS = 1024
 _MOST_WEIGHTS = 2**31 - 1
+#: Numbers from here on are too long for a message.
+_LONGEST_SHOWN = 10**18
+#: What a weight takes in training: the counts of the background, the weights, and what solvers keep beside them.
+_BYTES_PER_WEIGHT = 6.0 * 8
 
 
 class MotifSite(NamedTuple):
@@ -86,6 +91,7 @@ class Motif(LatentCompiled):
         """`fit` and `encode` in one reading of the data."""
         values = [_label(y) for y in Y] if self.classes is None else self.classes
         self._set_sizes(Labels(values, given=self.classes is not None))
+        check_memory(_BYTES_PER_WEIGHT * int(self.size or 0), f"training {self.size} weights", "lower background_order")
         examples = self.encode(X, Y)
         counts = np.bincount(examples.contexts, minlength=self.n_contexts_ + 1)[:-1]
         self._set_background(counts)
@@ -102,13 +108,19 @@ class Motif(LatentCompiled):
         self.labels_, self.alphabet_ = labels, Alphabet(self.alphabet)
         self.complements_ = self.alphabet_.complements() if self.both_strands else np.zeros(0, np.uint8)
         self.n_symbols_ = len(self.alphabet_)
+        self._check_at_most("background_order", self.order_, _highest_order(self.n_symbols_))
         self.n_contexts_ = self.n_symbols_ ** (self.order_ + 1)
-        if self.length_ * self.n_symbols_ + self.n_contexts_ > _MOST_WEIGHTS:
-            raise ValueError(
-                f"background_order={self.background_order} over {self.n_symbols_} characters makes "
-                f"{self.n_contexts_} weights, more than the {_MOST_WEIGHTS} there can be"
-            )
+        self._check_at_most("length", self.length_, (_MOST_WEIGHTS - self.n_contexts_) // self.n_symbols_)
         self.size = int(self.length_ * self.n_symbols_ + self.n_contexts_)
+
+    def _check_at_most(self, name: str, value: int, most: int) -> None:
+        """A sentence for a number that makes more weights than there can be."""
+        if value > most:
+            found = str(value) if value < _LONGEST_SHOWN else "one far beyond"
+            raise ValueError(
+                f"{name} over {self.n_symbols_} characters must be at most {most}, so that there are no more than "
+                f"{_MOST_WEIGHTS} weights, found {found}"
+            )
 
     def _set_background(self, counts: IntArray) -> None:
         self.background_counts_ = counts.reshape(-1, self.n_symbols_)
@@ -247,6 +259,14 @@ class Motif(LatentCompiled):
             raise ValueError("sites must lie inside sequences, on the strands that there are")
         codes = np.where(positions >= 0, self.n_strands_ * positions + reverse, ABSENT)
         return [self.site(code) for code in codes.tolist()]
+
+
+def _highest_order(n_symbols: int) -> int:
+    """The highest order of a background whose weights can be numbered."""
+    order = 0
+    while n_symbols ** (order + 2) <= _MOST_WEIGHTS:
+        order += 1
+    return order
 
 
 def _label(y: Any) -> Any:

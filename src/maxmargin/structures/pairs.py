@@ -15,6 +15,9 @@ from maxmargin.structures.features import check_finite
 
 _EXPECTED = "an array (n, n, d), or the pairs i < j as an array or sparse matrix (n(n − 1)/2, d)"
 
+#: Kinds of arrays that numpy would make floats of all the same: complex numbers, spans of time and dates.
+_NOT_REAL = "cmM"
+
 #: Values of these types lose nothing as float32, in which sparse features are then kept.
 _SMALL = tuple(map(np.dtype, ("bool", "int8", "uint8", "int16", "uint16", "float16", "float32")))
 
@@ -121,12 +124,18 @@ def pair_numbers(n: int, first: IntArray, second: IntArray) -> IntArray:
 
 def _rows(i: int, x: Any) -> tuple[Any, int | None]:
     """The rows of an example, and its number of items where its shape tells it."""
+    x = x.to_numpy() if hasattr(x, "to_numpy") else x
+    kind = getattr(x, "dtype", None)
+    if kind is not None and kind.kind in _NOT_REAL:
+        raise ValueError(f"X[{i}]: features must be real numbers, found {kind}")
     if sp.issparse(x):
         if x.ndim != 2:
             raise ValueError(f"X[{i}]: expected {_EXPECTED}, found a sparse array of shape {x.shape}")
         return x.tocsr(), None
     try:
         array = np.asarray(x, float)
+    except OverflowError:
+        raise ValueError(f"X[{i}]: features must be numbers between ±1.8e308, found one beyond") from None
     except (TypeError, ValueError):
         raise ValueError(
             f"X[{i}]: expected {_EXPECTED}, found {type(x).__name__} that is no array of numbers"

@@ -1,0 +1,29 @@
+"""Generated data: lengths as asked for, and a sentence where they cannot be."""
+
+from __future__ import annotations
+
+import pytest
+
+import maxmargin as mm
+
+
+def test_chains_may_be_empty():
+    X, Y = mm.datasets.make_chains(50, n_features=3, min_length=0, max_length=2)
+    assert {len(y) for y in Y} == {0, 1, 2}
+    assert [x.shape for x in X] == [(len(y), 3) for y in Y]
+    model = mm.SequenceTagger(max_iter=2, tol=1.0).fit(X, Y)
+    assert [len(y) for y in model.predict(X)] == [len(y) for y in Y]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"min_length": -1}, "min_length must be a whole number ≥ 0, found -1"),
+        ({"min_length": 1.5}, "min_length must be a whole number ≥ 0, found 1.5"),
+        ({"min_length": 5, "max_length": 4}, "max_length must be a whole number ≥ 5, found 4"),
+        ({"n_labels": 0}, "n_labels must be a whole number ≥ 1, found 0"),
+    ],
+)
+def test_chains_that_cannot_be(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        mm.datasets.make_chains(**parameters)
