@@ -358,3 +358,12 @@ def test_budgets_beyond_numbers(C, weight, solver):
     X, y = np.eye(3), [0, 1, 2]
     with pytest.raises(ValueError, match=r"times a sample weight must be from 1e-100 to 1e\+100, found .*; scale the"):
         mm.MulticlassSVM(C=C, solver=solver).fit(X, y, sample_weight=[1.0, weight, 1.0])
+
+
+def test_numbers_beyond_floats_name_the_row():
+    for X in ([[1.0], [10**400]], np.array([[1.0], [10**400]], object)):
+        with pytest.raises(ValueError, match=r"^X\[1\]: features must be numbers between ±1\.8e308"):
+            mm.MulticlassSVM().fit(X, [0, 1])
+    model = mm.MulticlassSVM().fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(ValueError, match=r"^X\[0\]: features must be numbers"):
+        model.predict([[10**400]])

@@ -16,7 +16,7 @@ from maxmargin.estimators._callbacks import with_callbacks
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.structures.base import Structure
 from maxmargin.structures.labels import Labels, named_classes
-from maxmargin.structures.multiclass import Multiclass
+from maxmargin.structures.multiclass import Multiclass, told_by_row
 
 
 class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
@@ -85,7 +85,8 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
     def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
         named = None if self.classes is None else named_classes(self.classes).array()
         check_labels_of_one_kind(Y)
-        X, y = validate_data(self, X, Y, accept_sparse="csr", dtype=np.float64)
+        with told_by_row(X, OverflowError):  # scikit-learn has its own words for what is no number
+            X, y = validate_data(self, X, Y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
@@ -116,7 +117,8 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
     def decision_function(self, X: Any) -> FloatArray:
         """Scores (n, K); for two classes (n,), positive for the second."""
         check_is_fitted(self, "coef_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        with told_by_row(X, OverflowError):  # scikit-learn has its own words for what is no number
+            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         scores: FloatArray = np.asarray(X @ self.coef_.T) + self.intercept_
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 

@@ -114,11 +114,11 @@ class Multiclass(Compiled):
 
 
 @contextmanager
-def told_by_row(X: Any) -> Iterator[None]:
+def told_by_row(X: Any, faults: Any = (TypeError, OverflowError)) -> Iterator[None]:
     """Where X cannot be read as floats, a sentence that names the first row at fault, in place of numpy's words."""
     try:
         yield
-    except (TypeError, OverflowError):
+    except faults:
         rows = X.to_numpy() if hasattr(X, "to_numpy") else X
         for i, row in enumerate(rows if is_list(rows) and not sp.issparse(rows) else ()):
             _check_readable(row, f"X[{i}]")
