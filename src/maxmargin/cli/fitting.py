@@ -52,7 +52,7 @@ def tagger(
     debug: opt.Debug = False,
 ) -> None:
     """Train a tagger: a label for every token of a sequence."""
-    plan = _plan(C, dev, output, checkpoint, resume)
+    plan = _plan(C, train, dev, output, checkpoint, resume)
     if words_only and column:
         raise typer.BadParameter("--words-only leaves no columns to name", param_hint="--column")
 
@@ -106,7 +106,7 @@ def multiclass(
     debug: opt.Debug = False,
 ) -> None:
     """Train a classifier of svmlight (libsvm) rows."""
-    plan = _plan(C, dev, output, checkpoint, resume)
+    plan = _plan(C, train, dev, output, checkpoint, resume)
 
     from maxmargin.cli import data, labels, training
     from maxmargin.estimators.multiclass import MulticlassSVM
@@ -123,11 +123,13 @@ def multiclass(
     training.fit(kind, X, y, plan, quiet)
 
 
-def _plan(C: str, dev: str | None, output: str, checkpoint: str | None, resume: bool) -> Any:
+def _plan(C: str, train: str, dev: str | None, output: str, checkpoint: str | None, resume: bool) -> Any:
     """What is asked for, checked before any file is read."""
     values = opt.several_C(C)
     if len(values) > 1 and dev is None:
         raise typer.BadParameter("to choose among several C, give development data: --dev FILE", param_hint="-C")
+    if train == dev == "-":
+        raise typer.BadParameter("standard input holds the training data already: name a file", param_hint="--dev")
     if len(values) > 1 and checkpoint is not None:
         raise typer.BadParameter("a checkpoint holds one fit: give one C", param_hint="--checkpoint")
     if resume and checkpoint is None:
