@@ -176,6 +176,21 @@ def test_inspect_python_models(run, tmp_path):
     assert "holds a StructuralSVM whose inputs no file format here describes" in result.err
 
 
+def test_inspect_weights_that_belong_to_no_label(run, tmp_path):
+    strings = ["TTGA", "CTTG", "ACAC", "CACA"] * 3
+    finder = mm.MotifFinder(length=3, background_order=0, n_restarts=1).fit(strings, [1, 1, 0, 0] * 3)
+    finder.save("m.mm")
+    found = json.loads(run("inspect", "m.mm", "--json").out)
+    assert found["labels"] == [0, 1]
+    assert found["n_weights"] == len(finder.coef_)
+    assert "top_weights" not in found
+    text = run("inspect", "m.mm").out
+    assert "MotifFinder\n  C=0.1, " in text
+    assert f"{len(finder.coef_)} weights, " in text
+    pytest.importorskip("matplotlib")
+    assert run("inspect", "m.mm", "--plot", "p.png").code == 0
+
+
 @pytest.mark.parametrize(("kind", "name"), [("convergence", "c.png"), ("transitions", "t.svg")])
 def test_pictures(run, models, kind, name):
     pytest.importorskip("matplotlib")

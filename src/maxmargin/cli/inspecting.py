@@ -62,7 +62,8 @@ def _content(model: Any, top: int) -> dict[str, Any]:
     }  # fmt: skip
     if hasattr(model, "classes_"):
         content["labels"] = model.classes_.tolist()
-        content["top_weights"] = _top_weights(model, top)
+        if _has_weights_by_label(model):
+            content["top_weights"] = _top_weights(model, top)
     if hasattr(model, "transitions_"):
         content["transitions"] = _transitions(model)
     return content
@@ -70,6 +71,11 @@ def _content(model: Any, top: int) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+
+
+def _has_weights_by_label(model: Any) -> bool:
+    """Whether each feature has a weight for each label; those of a motif belong to no label."""
+    return hasattr(model, "transitions_") or model.coef_.ndim == 2
 
 
 def _top_weights(model: Any, top: int) -> dict[str, list[tuple[str, float]]]:
