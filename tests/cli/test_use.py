@@ -95,6 +95,15 @@ def test_zero_based_files(run, tmp_path):
     assert run("predict", "z.mm", "zero.svm", "--zero-based").out.split() == ["1", "2"]
 
 
+def test_a_model_reads_its_format_whatever_the_first_line_looks_like(run, models):
+    (models / "times").write_text("7 19:30\nsings X\n")
+    result = run("predict", "tagger.mm", "times")
+    assert (result.code, result.err) == (0, "")
+    assert [line.split()[:2] for line in result.out.splitlines()] == [["7", "19:30"], ["sings", "X"]]
+    assert run("predict", "tagger.mm", "-", input="7 19:30\nsings X\n").out == result.out
+    assert json.loads(run("evaluate", "tagger.mm", "-", "--json", input="7 19:30 O\n").out)["n_labels"] == 1
+
+
 def test_evaluate_entities(run, models):
     X, Y = read_conll("test.conll")
     Y_hat = mm.load("tagger.mm").predict(X)

@@ -59,19 +59,24 @@ def tagger(
     from maxmargin.cli import data, labels, training
     from maxmargin.estimators.column_tagger import ColumnTagger
     from maxmargin.estimators.tagger import SequenceTagger
+    from maxmargin.formats import FormatError
     from maxmargin.templates import TokenTemplates
 
-    found = data.detect_format(train) if data_format is opt.Format.auto else data_format.value
+    said = data_format is not opt.Format.auto
+    found = data_format.value if said else data.detect_format(train)
     if found == "svmlight":
-        raise ValueError(f"{train}: these are svmlight rows without qid, for `maxmargin fit multiclass`")
+        raise FormatError(
+            train, None,
+            "these are svmlight rows without qid, for `maxmargin fit multiclass` (or columns, with --format conll)",
+        )  # fmt: skip
     common: dict[str, Any] = {
         "bound": bound.value, "slack": slack.value, "tol": tol, "max_seconds": max_seconds, "n_jobs": jobs,
         "random_state": seed, "verbose": int(not quiet), "checkpoint": checkpoint,
     }  # fmt: skip
     if found == "conll":
-        kind = data.Kind(ColumnTagger(label_column=label_column, **common), "columns")
+        kind = data.Kind(ColumnTagger(label_column=label_column, **common), "columns", said=said)
     else:
-        kind = data.Kind(SequenceTagger(**common), "sequences", zero_based)
+        kind = data.Kind(SequenceTagger(**common), "sequences", zero_based, said)
     X, Y = kind.read(train)
     if found == "conll":
         word, columns = data.template_columns(len(X[0][0]) + 1, label_column, word_column, [] if words_only else column)

@@ -10,7 +10,6 @@ import maxmargin
 from maxmargin.cli.data import Kind
 from maxmargin.cli.messages import say
 from maxmargin.cli.scores import Scores, scores_of
-from maxmargin.formats import FormatError
 
 
 @dataclass(frozen=True)
@@ -66,11 +65,7 @@ def _scores(kind: Kind, model: Any, dev: tuple[Any, Any]) -> Scores:
 
 
 def _read_dev(kind: Kind, dev: str, X: Any) -> tuple[Any, Any]:
-    """Development data, which have the columns of the training data."""
-    if kind.name == "columns":
-        dev_X, dev_Y = kind.read(dev)
-        width, found = len(X[0][0]), len(dev_X[0][0])
-        if found != width:
-            raise FormatError(dev, None, f"expected {width + 1} columns as in the training data, found {found + 1}")
-        return dev_X, dev_Y
-    return kind.read(dev, width=X.shape[1] if kind.name == "rows" else X[0].shape[1])
+    """Development data, as wide as the training data."""
+    if kind.name == "rows":
+        return kind.read(dev, width=X.shape[1])
+    return kind.read(dev, width=len(X[0][0]) if kind.name == "columns" else X[0].shape[1])
