@@ -1,11 +1,13 @@
 """``maxmargin predict``, ``evaluate`` and ``inspect``."""
 
 import json
+import math
 
 import numpy as np
 import pytest
 
 import maxmargin as mm
+from maxmargin.cli.messages import print_json
 from maxmargin.formats import read_conll, read_svmhmm, read_svmlight
 from maxmargin.metrics import entity_f1, token_accuracy
 
@@ -183,6 +185,20 @@ def test_inspect_python_models(run, tmp_path):
     result = run("predict", "m.mm", "-", input="a b\n")
     assert result.code == 1
     assert "holds a StructuralSVM whose inputs no file format here describes" in result.err
+
+
+def test_numbers_that_json_does_not_have(run, tmp_path):
+    def refuse(name):
+        raise AssertionError(f"{name} is no JSON")
+
+    mm.MulticlassSVM(C=math.inf).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]).save("m.mm")
+    found = json.loads(run("inspect", "m.mm", "--json").out, parse_constant=refuse)
+    assert found["parameters"]["C"] == "inf"
+
+
+def test_every_number_that_json_does_not_have(capsys):
+    print_json({"a": [-math.inf, (math.nan, 1.5)], "b": {"c": np.float64("inf")}, "d": True})
+    assert json.loads(capsys.readouterr().out) == {"a": ["-inf", ["nan", 1.5]], "b": {"c": "inf"}, "d": True}
 
 
 def test_inspect_weights_that_belong_to_no_label(run, tmp_path):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from maxmargin.cli import options as opt
-from maxmargin.cli.messages import guarded, say
+from maxmargin.cli.messages import guarded, print_json, say
 
 
 class Picture(StrEnum):
@@ -37,7 +36,7 @@ def inspect(
         say(f"wrote {plot}")
     content = _content(estimator, top)
     if as_json:
-        typer.echo(json.dumps(content, ensure_ascii=False, indent=2, default=str))
+        print_json(content)
     elif plot is None:
         _show(model, content)
 

@@ -1,7 +1,9 @@
-"""What the command line says on standard error, and how errors end it: with one sentence and exit code 1."""
+"""What the command line says on both standard streams, and how errors end it: with one sentence and exit code 1."""
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import sys
 import warnings
@@ -16,6 +18,19 @@ def say(text: str, quiet: bool = False) -> None:
     """A line on standard error."""
     if not quiet:
         typer.echo(text, err=True)
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """JSON on standard output; numbers that JSON does not have are the strings "inf", "-inf" and "nan"."""
+    typer.echo(json.dumps(_with_finite_numbers(content), ensure_ascii=False, indent=2, default=str, allow_nan=False))
+
+
+def _with_finite_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_finite_numbers(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_finite_numbers(part) for part in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def sentence(error: BaseException) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from maxmargin.cli import options as opt
-from maxmargin.cli.messages import guarded, say
+from maxmargin.cli.messages import guarded, print_json, say
 
 if TYPE_CHECKING:
     from maxmargin.cli.data import Kind
@@ -139,7 +138,7 @@ def evaluate(
         say(f"maxmargin: warning: {data} has labels that the model does not know, so they count as wrong: {shown}")
     found = scores_of(kind.is_tagger, Y, kind.model.predict(X))
     if as_json:
-        typer.echo(json.dumps({**found.as_dict(), "unknown_labels": dict(unknown)}, ensure_ascii=False, indent=2))
+        print_json({**found.as_dict(), "unknown_labels": dict(unknown)})
         return
     if found.entities is not None:
         print_entities(found.entities)
