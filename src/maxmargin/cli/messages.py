@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
@@ -20,9 +21,26 @@ def say(text: str, quiet: bool = False) -> None:
         typer.echo(text, err=True)
 
 
+def show_anything() -> None:
+    """Characters that the encoding of standard output does not have become escapes, as on standard error."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def can_be_shown(text: str) -> bool:
+    """Whether standard output has all these characters."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def print_json(content: dict[str, Any]) -> None:
     """JSON on standard output; numbers that JSON does not have are the strings "inf", "-inf" and "nan"."""
-    typer.echo(json.dumps(_with_finite_numbers(content), ensure_ascii=False, indent=2, default=str, allow_nan=False))
+    content = _with_finite_numbers(content)
+    text = json.dumps(content, ensure_ascii=False, indent=2, default=str, allow_nan=False)
+    typer.echo(text if can_be_shown(text) else json.dumps(content, indent=2, default=str, allow_nan=False))
 
 
 def _with_finite_numbers(value: Any) -> Any:
@@ -47,6 +65,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*args: Any, **options: Any) -> None:
+        show_anything()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("default")
