@@ -2,6 +2,9 @@
 
 import json
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -170,6 +173,16 @@ def test_inspect_other_models(run, models):
     assert "transitions" in run("inspect", "sequences.mm", "--top", "0").out
 
 
+def test_named_features_are_not_counted(run, models):
+    note = "x0 is the first feature"
+    X = [[{"word=Ana": 1.0}, {"word=sings": 1.0}], [{"word=Tom": 1.0}]]
+    mm.SequenceTagger(C=1.0).fit(X, [["PER", "O"], ["PER"]]).save("named.mm")
+    assert "word=Ana" in run("inspect", "named.mm").out
+    for model in ("named.mm", "tagger.mm"):
+        assert note not in run("inspect", model).out
+    assert note in run("inspect", "sequences.mm").out
+
+
 def test_inspect_of_many_labels(run, tmp_path):
     pairs = [(k, k % 20 + 1) for k in range(1, 21)]
     (tmp_path / "f").write_text("\n".join(f"{tag} qid:{pair[0]} {tag}:1" for pair in pairs for tag in pair))
@@ -199,6 +212,22 @@ def test_numbers_that_json_does_not_have(run, tmp_path):
 def test_every_number_that_json_does_not_have(capsys):
     print_json({"a": [-math.inf, (math.nan, 1.5)], "b": {"c": np.float64("inf")}, "d": True})
     assert json.loads(capsys.readouterr().out) == {"a": ["-inf", ["nan", 1.5]], "b": {"c": "inf"}, "d": True}
+
+
+def test_characters_that_standard_output_does_not_have(models):
+    def inspect(*arguments, encoding="ascii"):
+        command = [sys.executable, "-m", "maxmargin.cli", "inspect", "tagger.mm", "--top", "50", *arguments]
+        environment = {**os.environ, "PYTHONIOENCODING": encoding}
+        return subprocess.run(command, cwd=models, env=environment, capture_output=True, check=False)
+
+    text = inspect()
+    assert (text.returncode, text.stderr) == (0, b"")
+    assert b"transitions (. forbidden)" in text.stdout
+    assert b"\\xf1and\\xfa" in text.stdout
+    utf8 = inspect(encoding="utf-8").stdout.decode()
+    assert "transitions (· forbidden)" in utf8
+    assert "ñandú" in utf8
+    assert json.loads(inspect("--json").stdout) == json.loads(inspect("--json", encoding="utf-8").stdout)
 
 
 def test_inspect_weights_that_belong_to_no_label(run, tmp_path):

@@ -38,7 +38,7 @@ def inspect(
     if as_json:
         print_json(content)
     elif plot is None:
-        _show(model, content)
+        _show(model, content, _has_numbered_features(estimator))
 
 
 def _content(model: Any, top: int) -> dict[str, Any]:
@@ -99,6 +99,13 @@ def _weight_table(model: Any) -> tuple[Any, Any]:
     return (lambda j: f"x{j}" if given is None else str(given[j])), model.coef_.T
 
 
+def _has_numbered_features(model: Any) -> bool:
+    """Whether features have no names but x0, x1 and so on."""
+    if hasattr(model, "transitions_"):
+        return model.structure_.tokens_.vocabulary is None
+    return not hasattr(model, "feature_names_in_")
+
+
 def _transitions(model: Any) -> list[dict[str, Any]]:
     """Every allowed pair with its weight; None stands for the start and the end."""
     structure, labels = model.structure_, model.classes_.tolist()
@@ -115,7 +122,7 @@ def _transitions(model: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _show(path: str, content: dict[str, Any]) -> None:
+def _show(path: str, content: dict[str, Any], numbered_features: bool) -> None:
     from maxmargin.cli.tables import print_table, print_transitions
 
     parameters = content["parameters"]
@@ -133,7 +140,7 @@ def _show(path: str, content: dict[str, Any]) -> None:
             for first, (name, weight) in zip([True] + [False] * len(best), best, strict=False)
         ]
         print_table(["label", "feature", "weight"], rows, left=2)
-        if content["estimator"] == "MulticlassSVM" or parameters.get("templates") is None:
+        if numbered_features:
             typer.echo("x0 is the first feature: number 1 in svmlight and SVM-hmm files.")
     if "transitions" in content:
         typer.echo()
