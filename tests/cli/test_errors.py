@@ -60,7 +60,8 @@ def test_bad_training_data(run, tmp_path, what, data, sentence):
         (["--dev", "missing"], "missing: No such file or directory"),
         (["-C", "1,2", "--dev", "test.svm"], "test.svm: expected CoNLL columns, found svmlight rows"),
         (["-C", "1,2", "--dev", "plain.conll"], "plain.conll: expected 3 columns as in the training data, found 2"),
-        (["--dev", "plain.conll"], "plain.conll: expected 3 columns, one of them labels, found 2"),
+        (["--dev", "plain.conll"], "plain.conll: expected 3 columns as in the training data, found 2"),
+        (["--dev", "test.svm"], "test.svm: expected CoNLL columns, found svmlight rows"),
         (["--checkpoint", "no/c"], "no/c: cannot be written, there is no directory"),
     ],
 )
@@ -83,6 +84,37 @@ def test_bad_usage(run, files, arguments):
     assert result.code == 2
     assert "Usage" in result.err
     assert not (files / "m.mm").exists()
+
+
+@pytest.mark.parametrize("what", ["tagger", "multiclass"])
+def test_standard_input_is_read_once(run, files, what):
+    result = run("fit", what, "-", "-o", "m.mm", "--dev", "-", input="a O\n")
+    assert result.code == 2
+    assert "standard input holds the training data already" in result.err
+
+
+@pytest.mark.parametrize(("what", "train", "dev"), [
+    ("tagger", "train.conll", "missing"), ("tagger", "train.conll", "plain.conll"), ("tagger", "train.hmm", "test.svm"),
+    ("multiclass", "train.svm", "test.conll"),
+])  # fmt: skip
+def test_development_data_are_checked_before_the_fit(run, files, monkeypatch, what, train, dev):
+    def fit(*_):
+        raise AssertionError("the fit has begun")
+
+    monkeypatch.setattr(mm.ColumnTagger, "fit", fit)
+    monkeypatch.setattr(mm.SequenceTagger, "fit", fit)
+    monkeypatch.setattr(mm.MulticlassSVM, "fit", fit)
+    one_sentence(run("fit", what, train, "-o", "m.mm", "-q", "--dev", dev), dev)
+
+
+def test_a_model_is_kept_though_scoring_it_fails(run, files, monkeypatch):
+    def predict(*_):
+        raise MemoryError("there is none left")
+
+    monkeypatch.setattr(mm.ColumnTagger, "predict", predict)
+    result = run("fit", "tagger", "train.conll", "-o", "m.mm", "--dev", "test.conll")
+    assert (result.code, result.err.splitlines()[-1]) == (1, "maxmargin: there is none left")
+    assert mm.load("m.mm").classes_.tolist() == ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
 
 
 def test_missing_files(run, models):

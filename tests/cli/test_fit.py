@@ -7,6 +7,7 @@ import pytest
 
 import maxmargin as mm
 from maxmargin.cli import labels
+from maxmargin.cli.data import detect_format
 from maxmargin.formats import read_conll, read_svmhmm, read_svmlight
 
 
@@ -182,3 +183,22 @@ def test_a_ramp_in_outer_steps(run, files, bound):
     result = run("inspect", "ramp.mm", "--plot", "steps.png")
     assert result.code == 0, result.err
     assert (files / "steps.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("first", ["7 19:30", "7 qid:1"])
+def test_the_format_that_is_said_counts(run, files, first):
+    text = f"{first} 1:1\n\n" + (files / "train.conll").read_text(encoding="utf-8")
+    (files / "times").write_text(text, encoding="utf-8")
+    arguments = ["fit", "tagger", "times", "-o", "m.mm", "-q", "--dev", "times", "--max-seconds", "1"]
+    result = run(*arguments, "--format", "conll")
+    assert (result.code, result.err) == (0, "")
+    assert "1:1" in mm.load("m.mm").classes_.tolist()
+    assert run(*arguments).code == 1
+
+
+def test_a_line_is_taken_for_svmlight_only_as_a_whole(run, files):
+    result = run("fit", "tagger", "-", "-o", "m.mm", "-q", input="7 19:30 O\nAna NP B-PER\n")
+    assert (result.code, result.err) == (0, "")
+    assert detect_format("train.svm") == "svmlight"
+    (files / "wide.svm").write_text("1 " + " ".join(f"{j}:0.5" for j in range(1, 5000)) + "\n")
+    assert detect_format("wide.svm") == "svmlight"

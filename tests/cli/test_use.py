@@ -1,11 +1,16 @@
 """``maxmargin predict``, ``evaluate`` and ``inspect``."""
 
 import json
+import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import maxmargin as mm
+from maxmargin.cli.messages import print_json
 from maxmargin.formats import read_conll, read_svmhmm, read_svmlight
 from maxmargin.metrics import entity_f1, token_accuracy
 
@@ -95,6 +100,15 @@ def test_zero_based_files(run, tmp_path):
     assert run("predict", "z.mm", "zero.svm", "--zero-based").out.split() == ["1", "2"]
 
 
+def test_a_model_reads_its_format_whatever_the_first_line_looks_like(run, models):
+    (models / "times").write_text("7 19:30\nsings X\n")
+    result = run("predict", "tagger.mm", "times")
+    assert (result.code, result.err) == (0, "")
+    assert [line.split()[:2] for line in result.out.splitlines()] == [["7", "19:30"], ["sings", "X"]]
+    assert run("predict", "tagger.mm", "-", input="7 19:30\nsings X\n").out == result.out
+    assert json.loads(run("evaluate", "tagger.mm", "-", "--json", input="7 19:30 O\n").out)["n_labels"] == 1
+
+
 def test_evaluate_entities(run, models):
     X, Y = read_conll("test.conll")
     Y_hat = mm.load("tagger.mm").predict(X)
@@ -159,6 +173,16 @@ def test_inspect_other_models(run, models):
     assert "transitions" in run("inspect", "sequences.mm", "--top", "0").out
 
 
+def test_named_features_are_not_counted(run, models):
+    note = "x0 is the first feature"
+    X = [[{"word=Ana": 1.0}, {"word=sings": 1.0}], [{"word=Tom": 1.0}]]
+    mm.SequenceTagger(C=1.0).fit(X, [["PER", "O"], ["PER"]]).save("named.mm")
+    assert "word=Ana" in run("inspect", "named.mm").out
+    for model in ("named.mm", "tagger.mm"):
+        assert note not in run("inspect", model).out
+    assert note in run("inspect", "sequences.mm").out
+
+
 def test_inspect_of_many_labels(run, tmp_path):
     pairs = [(k, k % 20 + 1) for k in range(1, 21)]
     (tmp_path / "f").write_text("\n".join(f"{tag} qid:{pair[0]} {tag}:1" for pair in pairs for tag in pair))
@@ -174,6 +198,51 @@ def test_inspect_python_models(run, tmp_path):
     result = run("predict", "m.mm", "-", input="a b\n")
     assert result.code == 1
     assert "holds a StructuralSVM whose inputs no file format here describes" in result.err
+
+
+def test_numbers_that_json_does_not_have(run, tmp_path):
+    def refuse(name):
+        raise AssertionError(f"{name} is no JSON")
+
+    mm.MulticlassSVM(C=math.inf).fit([[0.0, 1.0], [1.0, 0.0]], [0, 1]).save("m.mm")
+    found = json.loads(run("inspect", "m.mm", "--json").out, parse_constant=refuse)
+    assert found["parameters"]["C"] == "inf"
+
+
+def test_every_number_that_json_does_not_have(capsys):
+    print_json({"a": [-math.inf, (math.nan, 1.5)], "b": {"c": np.float64("inf")}, "d": True})
+    assert json.loads(capsys.readouterr().out) == {"a": ["-inf", ["nan", 1.5]], "b": {"c": "inf"}, "d": True}
+
+
+def test_characters_that_standard_output_does_not_have(models):
+    def inspect(*arguments, encoding="ascii"):
+        command = [sys.executable, "-m", "maxmargin.cli", "inspect", "tagger.mm", "--top", "50", *arguments]
+        environment = {**os.environ, "PYTHONIOENCODING": encoding}
+        return subprocess.run(command, cwd=models, env=environment, capture_output=True, check=False)
+
+    text = inspect()
+    assert (text.returncode, text.stderr) == (0, b"")
+    assert b"transitions (. forbidden)" in text.stdout
+    assert b"\\xf1and\\xfa" in text.stdout
+    utf8 = inspect(encoding="utf-8").stdout.decode()
+    assert "transitions (· forbidden)" in utf8
+    assert "ñandú" in utf8
+    assert json.loads(inspect("--json").stdout) == json.loads(inspect("--json", encoding="utf-8").stdout)
+
+
+def test_inspect_weights_that_belong_to_no_label(run, tmp_path):
+    strings = ["TTGA", "CTTG", "ACAC", "CACA"] * 3
+    finder = mm.MotifFinder(length=3, background_order=0, n_restarts=1).fit(strings, [1, 1, 0, 0] * 3)
+    finder.save("m.mm")
+    found = json.loads(run("inspect", "m.mm", "--json").out)
+    assert found["labels"] == [0, 1]
+    assert found["n_weights"] == len(finder.coef_)
+    assert "top_weights" not in found
+    text = run("inspect", "m.mm").out
+    assert "MotifFinder\n  C=0.1, " in text
+    assert f"{len(finder.coef_)} weights, " in text
+    pytest.importorskip("matplotlib")
+    assert run("inspect", "m.mm", "--plot", "p.png").code == 0
 
 
 @pytest.mark.parametrize(("kind", "name"), [("convergence", "c.png"), ("transitions", "t.svg")])

@@ -104,6 +104,64 @@ def test_what_is_written_is_read(sentences, separator):
         assert read_conll(path) == (X, Y)
 
 
+UNREADABLE = [
+    ([["#", "tag"]], " ", "sentence 0, token 0: expected a token whose line is no comment"),
+    ([["a"], ["b", "-DOCSTART-"]], " ", "sentence 1, token 1: expected a token whose line is .* no document line"),
+    ([["-DOCSTART-"]], "\t", "sentence 0, token 0: .* no document line"),
+    ([["a"], ["New York"]], " ", r"sentence 1, token 0: expected .* no blanks and no tabs, found \['New York', 'O'\]"),
+    ([["a", "a\tb"]], " ", "sentence 0, token 1: expected columns that are not empty and hold no blanks and no tabs"),
+    ([["a", "b\tc"]], "\t", "sentence 0, token 1: expected columns that are not empty and hold no tabs"),
+    ([["a", ""]], " ", "sentence 0, token 1: expected columns that are not empty"),
+    ([[""]], "\t", "sentence 0, token 0: expected columns that are not empty"),
+    ([["a\r"]], " ", "sentence 0, token 0: expected columns without line ends"),
+    ([["a\nb"]], "\t", "sentence 0, token 0: expected columns without line ends"),
+    ([["\ufeffa"]], " ", "sentence 0, token 0: expected a file that does not begin with a byte order mark"),
+    ([["a"], [("a", "b")]], " ", "sentence 1, token 0: expected 2 columns as in the first token"),
+    ([["a"], []], " ", "sentence 1: expected a list of at least one token"),
+    (["ab"], " ", "sentence 0: expected a list of at least one token, found 'ab'"),
+    ([["a"]], ",", "separator: expected a blank or a tab, found ','"),
+]
+
+
+@pytest.mark.parametrize(("X", "separator", "sentence"), UNREADABLE)
+def test_what_would_be_read_otherwise_is_not_written(tmp_path, X, separator, sentence):
+    path = tmp_path / "f"
+    path.write_text("old")
+    with pytest.raises(ValueError, match=sentence):
+        write_conll(path, X, [["O"] * len(x) for x in X], separator=separator)
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["f"]
+
+
+def test_a_label_with_a_line_end_is_not_written(tmp_path):
+    with pytest.raises(ValueError, match="sentence 0, token 1: expected columns without line ends"):
+        write_conll(tmp_path / "f", [["a", "b"]], [["O", "O\r"]])
+    assert not os.listdir(tmp_path)
+
+
+@given(
+    st.lists(st.lists(st.text("a# \t\r\n-\xa0\ufeff", max_size=3), min_size=1, max_size=3), min_size=1, max_size=3),
+    st.sampled_from([" ", "\t"]),
+)
+def test_what_is_written_is_read_or_refused(sentences, separator):
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "f")
+        Y = [["O"] * len(sentence) for sentence in sentences]
+        try:
+            write_conll(path, sentences, Y, separator=separator)
+        except ValueError:
+            return
+        assert read_conll(path) == ([[(word,) for word in sentence] for sentence in sentences], Y)
+
+
+def test_tabs_keep_what_blanks_cannot(tmp_path):
+    X = [[("#", "New York"), ("", "b")], [("a", "")]]
+    write_conll(tmp_path / "f", X, [["O", "O"], ["O"]], separator="\t")
+    assert read_conll(tmp_path / "f") == (X, [["O", "O"], ["O"]])
+
+
 def test_write_words_and_several_columns(tmp_path, capsysbinary):
     write_conll("-", [["a", "b"]], [[1, 2]], [["x", "y"]])
     assert capsysbinary.readouterr().out == b"a 1 x\nb 2 y\n\n"

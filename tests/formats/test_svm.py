@@ -61,6 +61,9 @@ ROWS = [
     ("1 2:1 2:1\n", ":1: expected features in ascending order"),
     ("1 99999999999:1\n", r":1: expected a feature below 2\^31"),
     (b"1 1:2\n1 \xe9:1\n", ":2: expected UTF-8"),
+    ("1_0 1:2\n", ":1: expected a number as label, found '1_0'"),
+    ("1 1:2 # a_b\n1 1:2_0\n", ":2: expected FEATURE:VALUE, both finite numbers, found '1:2_0'"),
+    ("1 1_0:2\n", ":1: expected FEATURE:VALUE, both finite numbers, found '1_0:2'"),
     ("", ": no rows: .* found an empty file"),
     ("# nothing\n", ": no rows"),
 ]
@@ -86,6 +89,16 @@ def test_tags_are_strings_unless_all_are_numbers(file):
     assert [x.shape for x in X] == [(2, 4), (1, 4)]
 
 
+@pytest.mark.parametrize("tag", ["1_0", "٣"])
+def test_tags_that_only_python_takes_for_numbers_are_strings(file, tag):
+    assert read_svmhmm(file(f"1 qid:1 1:1\n{tag} qid:1 2:1\n"))[1] == [["1", tag]]
+
+
+def test_labels_that_no_integer_holds_stay_as_they_are(file):
+    assert read_svmlight(file("1e30 1:1\n-9223372036854775808 1:1\n"))[1].tolist() == [1e30, -(2.0**63)]
+    assert read_svmlight(file("5e15 1:1\n-1 1:1\n"))[1].tolist() == [5 * 10**15, -1]
+
+
 SEQUENCES = [
     ("1 1:1\n", ":1: expected TAG qid:NUMBER FEATURE:VALUE ..., found '1:1' after the tag"),
     ("1 qid:1 1:1\n1\n", ":2: expected TAG qid:NUMBER .* found the end of the line"),
@@ -94,6 +107,7 @@ SEQUENCES = [
     ("1 qid:1 1:1\n# c\n1 qid:1 x\n", ":3: expected FEATURE:VALUE, both finite numbers, found 'x'"),
     ("1 qid:1 0:1\n", ":1: expected features numbered from 1"),
     ("1 qid:1 1:inf\n", ":1: expected FEATURE:VALUE, both finite"),
+    ("1 qid:1 1:1\n\n1 qid:1 1:1_0\n", ":3: expected FEATURE:VALUE, both finite numbers, found '1:1_0'"),
     ("\n", ": no tokens"),
 ]
 

@@ -138,3 +138,17 @@ def test_a_scorer_for_model_selection():
     Y = [["B-P" if word in ("Ana", "Tom") else "O" for word in x] for x in X]
     search = GridSearchCV(mm.ColumnTagger(), {"C": [0.01, 1.0]}, scoring=make_scorer(entity_f1_score), cv=2)
     assert search.fit(X, Y).best_score_ == 1.0
+
+
+@pytest.mark.parametrize("metric", [token_accuracy, entity_f1, entity_f1_score])
+def test_flat_labels_are_not_compared_by_characters(metric):
+    good = [["B-PER", "O"]]
+    sentence = r"Y_true: expected a list of sequences of labels, found the string 'B-PER' at Y_true\[0\]"
+    with pytest.raises(ValueError, match=sentence):
+        metric(["B-PER", "O"], ["B-PEX", "O"])
+    with pytest.raises(ValueError, match=r"found the string 'BO' at Y_pred\[0\]"):
+        metric(good, ["BO"])
+    with pytest.raises(ValueError, match=r"found 1 at Y_true\[0\]"):
+        metric([1, 2], good)
+    with pytest.raises(ValueError, match="expected a sequence of labels, found the string 'BIO'"):
+        entity_spans("BIO")

@@ -29,3 +29,13 @@ def test_bad_input():
         precision_at_k([1, 0], [0.5], ["a", "a"])
     with pytest.raises(ValueError, match="k must be a whole number ≥ 1, found 0"):
         precision_at_k([1], [0.5], ["a"], k=0)
+    with pytest.raises(ValueError, match="expected at least one document to rank, found none"):
+        precision_at_k([], [], [])
+    with pytest.raises(ValueError, match=r"scores\[1\]: expected a number, found nan"):
+        precision_at_k([1, 0], [0.5, np.nan], ["a", "a"])
+    with pytest.raises(ValueError, match=r"y\[0\]: expected a number, found nan"):
+        precision_at_k([np.nan, 0], [0.5, 0.1], ["a", "a"])
+
+
+def test_infinite_scores_rank():
+    assert precision_at_k([True, False], [np.inf, -np.inf], ["a", "a"], k=1) == 1.0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +15,9 @@ from maxmargin.estimators.tagger import SequenceTagger
 from maxmargin.formats import FormatError, read_svmhmm, read_svmlight
 from maxmargin.formats.streams import first_bytes, is_standard
 
-#: How a svmlight row begins: a number, and a feature with its value.
-_ROW = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)? \d+:[-+.\de]*", re.IGNORECASE)
+#: A svmlight row: a number, and features with their values, of which the last may be cut off where only the beginning
+#: of a file is looked at.
+_ROW = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?( \d+:[-+.\de]*)+( \d+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -26,27 +29,51 @@ class Kind:
     model : the estimator.
     name : ``"columns"``, ``"sequences"`` or ``"rows"``.
     zero_based : how features are numbered in files of sequences and rows.
+    said : the user has said what the format is, so that nothing is guessed.
     """
 
     model: Any
     name: str
     zero_based: bool = False
+    said: bool = False
 
     @property
     def is_tagger(self) -> bool:
         return self.name != "rows"
 
     def read(self, source: str, width: int | None = None) -> tuple[Any, Any]:
-        """Inputs and labels of a file; rows and sequences as wide as the model, or as said, or as the file."""
+        """Inputs and labels of a file; rows and sequences as wide as the model, or as said, or as the file.
+
+        Columns that are not as many as said are told of.
+        """
         if self.name == "columns":
-            check_format(source, "conll")
-            return self.model.read(source)
+            with self.read_as_columns(source):
+                X, Y = self.model.read(source)
+                found = len(X[0][0])
+                if width is not None and found != width:
+                    raise FormatError(
+                        source, None, f"expected {width + 1} columns as in the training data, found {found + 1}"
+                    )
+                return X, Y
         width = getattr(self.model, "n_features_in_", width)
-        if self.name == "sequences":
-            check_format(source, "svmhmm")
-            return read_svmhmm(source, zero_based=self.zero_based, n_features=width)
-        check_format(source, "svmlight")
-        return read_svmlight(source, zero_based=self.zero_based, n_features=width)
+        expected, read = ("svmhmm", read_svmhmm) if self.name == "sequences" else ("svmlight", read_svmlight)
+        if not self.said:
+            check_format(source, expected)
+        return read(source, zero_based=self.zero_based, n_features=width)
+
+    @contextmanager
+    def read_as_columns(self, source: str) -> Iterator[None]:
+        """Where reading columns fails and the file looks like another format, the sentence says so.
+
+        Any line may be one of columns, ``7 19:30 O`` too: how a file looks is no reason not to read it.
+        """
+        found = "conll" if self.said else detect_format(source)
+        try:
+            yield
+        except FormatError as error:
+            if found == "conll":
+                raise
+            raise FormatError(source, None, f"{_mismatch('conll', found)} (read as columns, {error})") from None
 
 
 def load_model(path: str, zero_based: bool = False) -> Kind:
@@ -73,7 +100,7 @@ def detect_format(source: str) -> str:
         if fields:
             if len(fields) > 1 and fields[1].startswith("qid:"):
                 return "svmhmm"
-            return "svmlight" if len(fields) > 1 and _ROW.fullmatch(" ".join(fields[:2])) else "conll"
+            return "svmlight" if _ROW.fullmatch(" ".join(fields)) else "conll"
     return "conll"
 
 
@@ -85,10 +112,14 @@ _DESCRIBED = {
 
 
 def check_format(source: str, expected: str) -> None:
-    """A sentence where a file is plainly of another format."""
+    """A sentence where a file of numbered features is plainly of another format."""
     found = detect_format(source)
-    if found != expected and not (found == "conll" and expected != "conll"):  # readers name the line themselves
-        raise FormatError(source, None, f"expected {_DESCRIBED[expected]}, found {_DESCRIBED[found]}")
+    if found not in (expected, "conll"):  # for lines that are neither, readers name the line themselves
+        raise FormatError(source, None, _mismatch(expected, found))
+
+
+def _mismatch(expected: str, found: str) -> str:
+    return f"expected {_DESCRIBED[expected]}, found {_DESCRIBED[found]}"
 
 
 def template_columns(

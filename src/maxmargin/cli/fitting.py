@@ -52,26 +52,31 @@ def tagger(
     debug: opt.Debug = False,
 ) -> None:
     """Train a tagger: a label for every token of a sequence."""
-    plan = _plan(C, dev, output, checkpoint, resume)
+    plan = _plan(C, train, dev, output, checkpoint, resume)
     if words_only and column:
         raise typer.BadParameter("--words-only leaves no columns to name", param_hint="--column")
 
     from maxmargin.cli import data, labels, training
     from maxmargin.estimators.column_tagger import ColumnTagger
     from maxmargin.estimators.tagger import SequenceTagger
+    from maxmargin.formats import FormatError
     from maxmargin.templates import TokenTemplates
 
-    found = data.detect_format(train) if data_format is opt.Format.auto else data_format.value
+    said = data_format is not opt.Format.auto
+    found = data_format.value if said else data.detect_format(train)
     if found == "svmlight":
-        raise ValueError(f"{train}: these are svmlight rows without qid, for `maxmargin fit multiclass`")
+        raise FormatError(
+            train, None,
+            "these are svmlight rows without qid, for `maxmargin fit multiclass` (or columns, with --format conll)",
+        )  # fmt: skip
     common: dict[str, Any] = {
         "bound": bound.value, "slack": slack.value, "tol": tol, "max_seconds": max_seconds, "n_jobs": jobs,
         "random_state": seed, "verbose": int(not quiet), "checkpoint": checkpoint,
     }  # fmt: skip
     if found == "conll":
-        kind = data.Kind(ColumnTagger(label_column=label_column, **common), "columns")
+        kind = data.Kind(ColumnTagger(label_column=label_column, **common), "columns", said=said)
     else:
-        kind = data.Kind(SequenceTagger(**common), "sequences", zero_based)
+        kind = data.Kind(SequenceTagger(**common), "sequences", zero_based, said)
     X, Y = kind.read(train)
     if found == "conll":
         word, columns = data.template_columns(len(X[0][0]) + 1, label_column, word_column, [] if words_only else column)
@@ -106,7 +111,7 @@ def multiclass(
     debug: opt.Debug = False,
 ) -> None:
     """Train a classifier of svmlight (libsvm) rows."""
-    plan = _plan(C, dev, output, checkpoint, resume)
+    plan = _plan(C, train, dev, output, checkpoint, resume)
 
     from maxmargin.cli import data, labels, training
     from maxmargin.estimators.multiclass import MulticlassSVM
@@ -123,11 +128,13 @@ def multiclass(
     training.fit(kind, X, y, plan, quiet)
 
 
-def _plan(C: str, dev: str | None, output: str, checkpoint: str | None, resume: bool) -> Any:
+def _plan(C: str, train: str, dev: str | None, output: str, checkpoint: str | None, resume: bool) -> Any:
     """What is asked for, checked before any file is read."""
     values = opt.several_C(C)
     if len(values) > 1 and dev is None:
         raise typer.BadParameter("to choose among several C, give development data: --dev FILE", param_hint="-C")
+    if train == dev == "-":
+        raise typer.BadParameter("standard input holds the training data already: name a file", param_hint="--dev")
     if len(values) > 1 and checkpoint is not None:
         raise typer.BadParameter("a checkpoint holds one fit: give one C", param_hint="--checkpoint")
     if resume and checkpoint is None:

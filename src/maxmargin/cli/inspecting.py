@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
 from maxmargin.cli import options as opt
-from maxmargin.cli.messages import guarded, say
+from maxmargin.cli.messages import guarded, print_json, say
 
 
 class Picture(StrEnum):
@@ -37,9 +36,9 @@ def inspect(
         say(f"wrote {plot}")
     content = _content(estimator, top)
     if as_json:
-        typer.echo(json.dumps(content, ensure_ascii=False, indent=2, default=str))
+        print_json(content)
     elif plot is None:
-        _show(model, content)
+        _show(model, content, _has_numbered_features(estimator))
 
 
 def _content(model: Any, top: int) -> dict[str, Any]:
@@ -62,7 +61,8 @@ def _content(model: Any, top: int) -> dict[str, Any]:
     }  # fmt: skip
     if hasattr(model, "classes_"):
         content["labels"] = model.classes_.tolist()
-        content["top_weights"] = _top_weights(model, top)
+        if _has_weights_by_label(model):
+            content["top_weights"] = _top_weights(model, top)
     if hasattr(model, "transitions_"):
         content["transitions"] = _transitions(model)
     return content
@@ -70,6 +70,11 @@ def _content(model: Any, top: int) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+
+
+def _has_weights_by_label(model: Any) -> bool:
+    """Whether each feature has a weight for each label; those of a motif belong to no label."""
+    return hasattr(model, "transitions_") or model.coef_.ndim == 2
 
 
 def _top_weights(model: Any, top: int) -> dict[str, list[tuple[str, float]]]:
@@ -94,6 +99,13 @@ def _weight_table(model: Any) -> tuple[Any, Any]:
     return (lambda j: f"x{j}" if given is None else str(given[j])), model.coef_.T
 
 
+def _has_numbered_features(model: Any) -> bool:
+    """Whether features have no names but x0, x1 and so on."""
+    if hasattr(model, "transitions_"):
+        return model.structure_.tokens_.vocabulary is None
+    return not hasattr(model, "feature_names_in_")
+
+
 def _transitions(model: Any) -> list[dict[str, Any]]:
     """Every allowed pair with its weight; None stands for the start and the end."""
     structure, labels = model.structure_, model.classes_.tolist()
@@ -110,7 +122,7 @@ def _transitions(model: Any) -> list[dict[str, Any]]:
     return rows
 
 
-def _show(path: str, content: dict[str, Any]) -> None:
+def _show(path: str, content: dict[str, Any], numbered_features: bool) -> None:
     from maxmargin.cli.tables import print_table, print_transitions
 
     parameters = content["parameters"]
@@ -128,7 +140,7 @@ def _show(path: str, content: dict[str, Any]) -> None:
             for first, (name, weight) in zip([True] + [False] * len(best), best, strict=False)
         ]
         print_table(["label", "feature", "weight"], rows, left=2)
-        if content["estimator"] == "MulticlassSVM" or parameters.get("templates") is None:
+        if numbered_features:
             typer.echo("x0 is the first feature: number 1 in svmlight and SVM-hmm files.")
     if "transitions" in content:
         typer.echo()

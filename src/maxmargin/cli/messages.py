@@ -1,7 +1,10 @@
-"""What the command line says on standard error, and how errors end it: with one sentence and exit code 1."""
+"""What the command line says on both standard streams, and how errors end it: with one sentence and exit code 1."""
 
 from __future__ import annotations
 
+import io
+import json
+import math
 import os
 import sys
 import warnings
@@ -18,6 +21,36 @@ def say(text: str, quiet: bool = False) -> None:
         typer.echo(text, err=True)
 
 
+def show_anything() -> None:
+    """Characters that the encoding of standard output does not have become escapes, as on standard error."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def can_be_shown(text: str) -> bool:
+    """Whether standard output has all these characters."""
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def print_json(content: dict[str, Any]) -> None:
+    """JSON on standard output; numbers that JSON does not have are the strings "inf", "-inf" and "nan"."""
+    content = _with_finite_numbers(content)
+    text = json.dumps(content, ensure_ascii=False, indent=2, default=str, allow_nan=False)
+    typer.echo(text if can_be_shown(text) else json.dumps(content, indent=2, default=str, allow_nan=False))
+
+
+def _with_finite_numbers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_finite_numbers(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_with_finite_numbers(part) for part in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def sentence(error: BaseException) -> str:
     """What went wrong, in one line."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
@@ -32,6 +65,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(*args: Any, **options: Any) -> None:
+        show_anything()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("default")

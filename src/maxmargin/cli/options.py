@@ -18,7 +18,7 @@ Train = Annotated[str, typer.Argument(metavar="TRAIN", help="Training data, gzip
 Output = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model.")]
 Dev = Annotated[
     str | None,
-    typer.Option("--dev", metavar="FILE", help="Development data: the best C on them is taken."),
+    typer.Option("--dev", metavar="FILE", help="Development data: scored, and the best of several C on them is taken."),
 ]
 TradeOff = Annotated[str, typer.Option("-C", metavar="X", help="Trade-off; several, X,X,X, need --dev.")]
 Tol = Annotated[float, typer.Option("--tol", metavar="X", help="Stop at this relative gap to the lower bound.")]

@@ -9,6 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from maxmargin.cli.messages import can_be_shown
 from maxmargin.metrics import EntityScores
 
 
@@ -50,14 +51,15 @@ def print_transitions(labels: Sequence[Any], transitions: Sequence[dict[str, Any
         rows = [[_name(a, "start"), _name(b, "end"), f"{weight:.3f}"] for (a, b), weight in strongest]
         print_table(["from", "to", "weight"], rows, "strongest transitions", left=2)
         return
+    forbidden = "·" if can_be_shown("·") else "."
     rows = [
         [
             _name(a, "start"),
-            *("·" if (a, b) not in weights else f"{round(weights[a, b], 2) + 0.0:.2f}" for b in [*labels, None]),
+            *(forbidden if (a, b) not in weights else f"{round(weights[a, b], 2) + 0.0:.2f}" for b in [*labels, None]),
         ]
         for a in [None, *labels]
     ]
-    print_table(["from \\ to", *map(str, labels), "end"], rows, "transitions (· forbidden)")
+    print_table(["from \\ to", *map(str, labels), "end"], rows, f"transitions ({forbidden} forbidden)")
 
 
 def _name(label: Any, outside: str) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from maxmargin.cli import options as opt
-from maxmargin.cli.messages import guarded, say
+from maxmargin.cli.messages import guarded, print_json, say
+
+if TYPE_CHECKING:
+    from maxmargin.cli.data import Kind
 
 #: Tokens that are tagged at a time, so that memory does not grow with the input.
 _BATCH = 50_000
@@ -32,13 +34,12 @@ def predict(
     sequence gives the scores of its labellings; for rows, a tab-separated score for each label follows, named in the
     first line, or with --topk each label is followed by its own.
     """
-    from maxmargin.cli.data import check_format, load_model
+    from maxmargin.cli.data import load_model
     from maxmargin.formats.streams import write_text
 
     kind = load_model(model, zero_based)
     if kind.name == "columns":
-        check_format(data, "conll")
-        texts = _columns(kind.model, data, scores, topk)
+        texts = _columns(kind, data, scores, topk)
     elif kind.name == "sequences":
         texts = _sequences(kind.model, kind.read(data)[0], scores, topk)
     else:
@@ -48,7 +49,12 @@ def predict(
             file.write(text)
 
 
-def _columns(model: Any, source: str, scores: bool, topk: int | None) -> Iterator[str]:
+def _columns(kind: Kind, source: str, scores: bool, topk: int | None) -> Iterator[str]:
+    with kind.read_as_columns(source):
+        yield from _tagged_columns(kind.model, source, scores, topk)
+
+
+def _tagged_columns(model: Any, source: str, scores: bool, topk: int | None) -> Iterator[str]:
     from maxmargin.formats.conll import ColumnReader, Sentence, appended, without_column
     from maxmargin.formats.streams import FormatError
 
@@ -132,7 +138,7 @@ def evaluate(
         say(f"maxmargin: warning: {data} has labels that the model does not know, so they count as wrong: {shown}")
     found = scores_of(kind.is_tagger, Y, kind.model.predict(X))
     if as_json:
-        typer.echo(json.dumps({**found.as_dict(), "unknown_labels": dict(unknown)}, ensure_ascii=False, indent=2))
+        print_json({**found.as_dict(), "unknown_labels": dict(unknown)})
         return
     if found.entities is not None:
         print_entities(found.entities)

@@ -191,20 +191,56 @@ def write_conll(
 ) -> None:
     """Write sentences (lists of words or of column tuples) with further columns, such as labels, at the end.
 
+    What `read_conll` would read otherwise is refused: an empty sentence, blanks in columns that blanks separate,
+    ``-DOCSTART-``, a first token ``#`` that would be a comment (it is none where tabs separate).
+
     Parameters
     ----------
     target : a file, which takes its place when it is whole, or ``"-"`` for standard output.
     columns : for each further column the values of every sentence.
+    separator : a blank or a tab.
     """
+    if separator != "\t" and (separator.strip(" ") or not separator):
+        raise ValueError(f"separator: expected a blank or a tab, found {separator!r}")
+    reader = ColumnReader(target)
     with write_text(target) as file:
         for i, (tokens, *values) in enumerate(zip(sentences, *columns, strict=True)):
-            for column in values:
-                if len(column) != len(tokens):
-                    raise ValueError(f"sentence {i}: {len(tokens)} tokens but {len(column)} values for them")
-            for token, *more in zip(tokens, *values, strict=True):
-                cells = [token] if isinstance(token, str) else [*token]
-                file.write(separator.join([*cells, *map(str, more)]) + "\n")
+            _check_sentence(i, tokens, values)
+            for t, (token, *more) in enumerate(zip(tokens, *values, strict=True)):
+                cells = [*map(str, [token] if isinstance(token, str) else token), *map(str, more)]
+                line = separator.join(cells)
+                expected = _unlike_what_is_read(reader, line, cells, t)
+                if expected:
+                    raise ValueError(f"sentence {i}, token {t}: expected {expected}, found {cells!r:.200}")
+                file.write(line + "\n")
             file.write("\n")
+
+
+def _check_sentence(i: int, tokens: Sequence[Any], values: Sequence[Sequence[Any]]) -> None:
+    if isinstance(tokens, str) or not len(tokens):
+        raise ValueError(f"sentence {i}: expected a list of at least one token, found {tokens!r:.60}")
+    for column in values:
+        if len(column) != len(tokens):
+            raise ValueError(f"sentence {i}: {len(tokens)} tokens but {len(column)} values for them")
+
+
+def _unlike_what_is_read(reader: ColumnReader, line: str, cells: list[str], t: int) -> str:
+    """What was expected where a reader, which has seen the lines before, would not find these cells on this line."""
+    if "\n" in line or "\r" in line:
+        return "columns without line ends"
+    if cells and reader._is_aside(line, cells, t > 0):
+        return "a token whose line is no comment (# and a blank) and no document line (-DOCSTART-)"
+    if not reader.n_columns:
+        if line.startswith("\ufeff"):
+            return "a file that does not begin with a byte order mark"
+        reader._find_separator([line])
+        reader.n_columns = len(cells)
+    if len(cells) != reader.n_columns:
+        return f"{reader.n_columns} columns as in the first token"
+    tabs = reader.separator == "\t"
+    if (_tabs if tabs else _blanks)(line) != cells:
+        return f"columns that are not empty and hold no {'' if tabs else 'blanks and no '}tabs"
+    return ""
 
 
 def appended(sentence: Sentence, labels: Sequence[Any], separator: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -9,6 +10,8 @@ import scipy.sparse as sp
 
 from maxmargin.formats.streams import FormatError, Source, decode, read_bytes
 from maxmargin.formats.svmlight import check_features, parse_rows, shown
+
+_INTEGER = re.compile(r"[-+]?[0-9]{1,4000}")
 
 
 def read_svmhmm(
@@ -73,7 +76,5 @@ def _tokens(data: bytes, source: Source) -> tuple[list[str], list[bytes], list[i
 
 
 def _integers(tags: list[str]) -> list[Any]:
-    try:
-        return [int(tag) for tag in tags]
-    except ValueError:
-        return [*tags]
+    # Not int() alone, which also takes 1_0 for 10.
+    return [int(tag) for tag in tags] if all(map(_INTEGER.fullmatch, tags)) else [*tags]

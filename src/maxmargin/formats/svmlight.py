@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from sklearn.datasets import load_svmlight_file
 
 from maxmargin._types import AnyArray
 from maxmargin.formats.streams import FormatError, Source, decode, read_bytes
+
+#: An underscore that stands in no comment.
+_UNDERSCORE = re.compile(rb"^[^#\n]*_", re.MULTILINE)
 
 
 def read_svmlight(
@@ -33,6 +37,8 @@ def read_svmlight(
 
 def parse_rows(data: bytes, source: Source, zero_based: bool, n_features: int | None) -> tuple[sp.csr_array, AnyArray]:
     """Rows and labels by scikit-learn's reader; where it gives up, the line it stumbled over is found and named."""
+    if _UNDERSCORE.search(data):  # scikit-learn's reader takes 1_0 for 10
+        check_lines(data, source, zero_based)
     try:
         rows, labels = load_svmlight_file(io.BytesIO(data), zero_based=zero_based)
     except (ValueError, OverflowError, IndexError, UnicodeDecodeError) as error:
@@ -53,9 +59,9 @@ def with_width(rows: Any, width: int | None) -> sp.csr_array:
 
 
 def whole_numbers(labels: AnyArray) -> AnyArray:
-    """Integers where all are whole."""
-    whole = labels.astype(np.int64)
-    return whole if (whole == labels).all() else labels
+    """Integers where all are whole and an integer holds them."""
+    is_whole = (labels == np.floor(labels)) & (np.abs(labels) < 2.0**63)
+    return labels.astype(np.int64) if is_whole.all() else labels
 
 
 def check_lines(data: bytes, source: Source, zero_based: bool) -> None:
@@ -98,5 +104,7 @@ def _number(text: str) -> float | None:
     try:
         value = float(text)
     except ValueError:
+        return None
+    if "_" in text:
         return None
     return value if np.isfinite(value) else None

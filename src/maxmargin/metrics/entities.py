@@ -44,6 +44,8 @@ def entity_spans(labels: Sequence[Any]) -> list[Span]:
     >>> entity_spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
     [(0, 2, 'PER'), (3, 4, 'LOC'), (4, 5, 'LOC')]
     """
+    if isinstance(labels, str | bytes):
+        raise ValueError(f"expected a sequence of labels, found the string {labels!r:.60}")
     spans: list[Span] = []
     start, open_kind = -1, None
     for t, label in enumerate(labels):

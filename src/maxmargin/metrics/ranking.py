@@ -26,15 +26,25 @@ def precision_at_k(y: Any, scores: Any, groups: Any, k: int = 10) -> float:
     >>> precision_at_k([1, 0, 1, 0], [0.9, 0.2, 0.1, 0.5], ["a", "a", "b", "b"], k=1)
     0.5
     """
-    k, scores = whole_number(k, "k"), np.asarray(scores, float)
-    relevant = np.asarray(y) > 0
+    k, scores, relevance = whole_number(k, "k"), np.asarray(scores, float), np.asarray(y, float)
+    relevant = relevance > 0
     if not relevant.shape == scores.shape == (len(groups),):
         raise ValueError(f"{relevant.shape} relevance labels, {scores.shape} scores and {len(groups)} groups differ")
+    if not len(scores):
+        raise ValueError("expected at least one document to rank, found none")
+    _check_numbers("y", relevance)
+    _check_numbers("scores", scores)
     _, members = rows_by_query(groups)
     shares: FloatArray = np.array(
         [relevant[rows[np.argsort(-scores[rows], kind="stable")[:k]]].sum() for rows in members]
     )
     return float(shares.mean() / k)
+
+
+def _check_numbers(name: str, values: FloatArray) -> None:
+    missing = np.flatnonzero(np.isnan(values))
+    if len(missing):
+        raise ValueError(f"{name}[{missing[0]}]: expected a number, found nan")
 
 
 def rows_by_query(groups: Iterable[Any]) -> tuple[list[Any], list[IntArray]]:

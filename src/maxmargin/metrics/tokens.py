@@ -7,13 +7,22 @@ from typing import Any
 
 
 def paired(Y_true: Any, Y_pred: Any) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
-    """Sequences side by side; a sentence where their numbers or lengths differ."""
+    """Sequences side by side; a sentence where they are none, or their numbers or lengths differ."""
+    _check_sequences("Y_true", Y_true)
+    _check_sequences("Y_pred", Y_pred)
     if len(Y_true) != len(Y_pred):
         raise ValueError(f"{len(Y_true)} sequences of true labels but {len(Y_pred)} of predicted ones")
     for i, (y, y_hat) in enumerate(zip(Y_true, Y_pred, strict=True)):
         if len(y) != len(y_hat):
             raise ValueError(f"sequence {i}: {len(y)} true labels but {len(y_hat)} predicted ones")
         yield y, y_hat
+
+
+def _check_sequences(name: str, Y: Any) -> None:
+    for i, y in enumerate(Y):
+        if isinstance(y, str | bytes) or not hasattr(y, "__len__"):
+            found = f"{'the string ' if isinstance(y, str) else ''}{y!r:.60}"
+            raise ValueError(f"{name}: expected a list of sequences of labels, found {found} at {name}[{i}]")
 
 
 def token_accuracy(Y_true: Any, Y_pred: Any) -> float:
