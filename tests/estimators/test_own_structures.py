@@ -57,6 +57,10 @@ class OfSparseRows(Sign):
 
 @pytest.mark.parametrize("form", [sp.coo_matrix, sp.coo_array, sp.dia_array, sp.bsr_matrix, sp.csc_array, sp.csr_array])
 def test_rows_of_a_sparse_matrix_of_any_form(form):
+    try:
+        form(X).tocsr()[0]
+    except NotImplementedError:
+        pytest.skip("sparse arrays of scipy before 1.13 have no rows to take")
     weights = np.r_[0.0, np.ones(len(X) - 1)]
     dense = mm.StructuralSVM(Sign()).fit(X, Y, sample_weight=weights)
     own = mm.StructuralSVM(OfSparseRows()).fit(form(X), Y, sample_weight=weights)
