@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin._checked import is_list
 from maxmargin._types import FloatArray, IntArray
 
 #: How a sentence about an example begins.
@@ -112,3 +113,25 @@ def told_by_position(positions: IntArray) -> Iterator[None]:
             told = f"{place[1]}[{positions[int(place[2])]}]{error.args[0][place.end() :]}"
             error.args = (told, *error.args[1:])
         raise
+
+
+@contextmanager
+def told_by_row(X: Any, faults: Any = (TypeError, OverflowError)) -> Iterator[None]:
+    """Where X cannot be read as floats, a sentence that names the first row at fault, in place of numpy's words."""
+    try:
+        yield
+    except faults:
+        rows = X.to_numpy() if hasattr(X, "to_numpy") else X
+        for i, row in enumerate(rows if is_list(rows) and not sp.issparse(rows) else ()):
+            _check_readable(row, f"X[{i}]")
+        raise
+
+
+def _check_readable(row: Any, where: str) -> None:
+    """A sentence unless numpy makes floats of a row."""
+    try:
+        np.asarray(row, float)
+    except OverflowError:
+        raise ValueError(f"{where}: features must be numbers between ±1.8e308, found one beyond") from None
+    except TypeError:
+        raise ValueError(f"{where}: features must be real numbers, found {row!r:.60}") from None

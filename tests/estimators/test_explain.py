@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from reused import ReusedFeatures
 
 import maxmargin as mm
 from maxmargin.estimators.explain import explain
@@ -139,24 +140,8 @@ def test_a_single_output_has_no_runner_up():
     assert (decision.margin, decision.contributions, decision.rest) == (float("inf"), [], 0.0)
 
 
-class Reusing(Labels):
-    """Gives the same object for every joint feature, filled anew."""
-
-    def __init__(self, form):
-        self.form = form
-        self.dense, self.pair, self.entries = np.zeros(6), (np.zeros(2, int), np.zeros(2)), {}
-
-    def joint_feature(self, x, y):
-        if self.form == "dense":
-            self.dense[:] = 0.0
-            self.dense[2 * y : 2 * y + 2] = x
-            return self.dense
-        if self.form == "pair":
-            self.pair[0][:], self.pair[1][:] = (2 * y, 2 * y + 1), x
-            return self.pair
-        self.entries.clear()
-        self.entries.update({2 * y: x[0], 2 * y + 1: x[1]})
-        return self.entries
+class Reusing(ReusedFeatures, Labels):
+    size = 6
 
 
 @pytest.mark.parametrize("form", ["dense", "pair", "dict"])

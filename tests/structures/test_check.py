@@ -8,6 +8,7 @@ import itertools
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from reused import ReusedFeatures
 
 import maxmargin as mm
 from maxmargin.structures.check import Report, check_structure
@@ -103,23 +104,8 @@ def test_sound_structures_pass_whatever_the_form_of_their_features(form):
     assert str(report) == "Broken on 3 examples under 20 random weights: no problems found"
 
 
-class Reusing(Complete):
-    """Gives the same object for every joint feature, filled anew."""
-
-    def __init__(self, form):
-        self.form = form
-        self.dense, self.pair, self.entries = np.zeros(6), (np.zeros(2, int), np.zeros(2)), {}
-
-    def joint_feature(self, x, y):
-        if self.form == "dense":
-            self.dense[:] = Sound.joint_feature(self, x, y)
-            return self.dense
-        if self.form == "pair":
-            self.pair[0][:], self.pair[1][:] = as_pair(self, x, y)
-            return self.pair
-        self.entries.clear()
-        self.entries.update(FORMS["dict"](self, x, y))
-        return self.entries
+class Reusing(ReusedFeatures, Complete):
+    size = 6
 
     def score(self, w, x, y):
         return w @ Sound.joint_feature(self, x, y)

@@ -10,13 +10,13 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from maxmargin._input import check_labels_of_one_kind
+from maxmargin._input import check_labels_of_one_kind, told_by_row
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.estimators._callbacks import with_callbacks
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.structures.base import Structure
 from maxmargin.structures.labels import Labels, named_classes
-from maxmargin.structures.multiclass import Multiclass, told_by_row
+from maxmargin.structures.multiclass import Multiclass
 
 
 class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):

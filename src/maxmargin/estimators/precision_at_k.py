@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from maxmargin._checked import is_list, positive_number, whole_number
+from maxmargin._input import told_by_row
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
 from maxmargin.estimators._callbacks import with_callbacks
@@ -19,7 +20,6 @@ from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.metrics.ranking import precision_at_k, rows_by_query
 from maxmargin.problem import Problem
 from maxmargin.structures.base import Structure
-from maxmargin.structures.multiclass import told_by_row
 from maxmargin.structures.precision_at_k import TopK, TopKExamples
 
 

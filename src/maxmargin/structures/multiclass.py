@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils import check_array
 
-from maxmargin._checked import check_flag, is_list, whole_number
+from maxmargin._checked import check_flag, whole_number
 from maxmargin._compile import kernel
+from maxmargin._input import told_by_row
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.rescaling import violation
 from maxmargin.memory import check_rows
@@ -111,28 +111,6 @@ class Multiclass(Compiled):
         table = np.zeros((examples.rows.n_columns, examples.n_labels))
         np.add.at(table, (examples.rows.indices, examples.labels[0]), examples.rows.data)
         return table.ravel()
-
-
-@contextmanager
-def told_by_row(X: Any, faults: Any = (TypeError, OverflowError)) -> Iterator[None]:
-    """Where X cannot be read as floats, a sentence that names the first row at fault, in place of numpy's words."""
-    try:
-        yield
-    except faults:
-        rows = X.to_numpy() if hasattr(X, "to_numpy") else X
-        for i, row in enumerate(rows if is_list(rows) and not sp.issparse(rows) else ()):
-            _check_readable(row, f"X[{i}]")
-        raise
-
-
-def _check_readable(row: Any, where: str) -> None:
-    """A sentence unless numpy makes floats of a row."""
-    try:
-        np.asarray(row, float)
-    except OverflowError:
-        raise ValueError(f"{where}: features must be numbers between ±1.8e308, found one beyond") from None
-    except TypeError:
-        raise ValueError(f"{where}: features must be real numbers, found {row!r:.60}") from None
 
 
 def _place(i: int) -> str:
