@@ -20,8 +20,7 @@ def learning_anew(estimator: Any) -> Iterator[Any]:
     What a derived estimator learns by itself, before it calls the fit of its base, is its own and stays.
     """
     before = copy(estimator)
-    learnt = _learnt.get(estimator, set())
-    for name in learnt:
+    for name in _learnt.get(estimator, ()):
         vars(estimator).pop(name, None)
     own = _fitted(estimator)
     try:
