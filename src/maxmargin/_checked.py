@@ -51,4 +51,9 @@ def _float(value: Any, name: str) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise ValueError(f"{name} must be a number between ±1.8e308, found one beyond") from None
+        raise beyond_floats(f"{name} must be a number") from None
+
+
+def beyond_floats(expected: str) -> ValueError:
+    """For a whole number that no float can hold."""
+    return ValueError(f"{expected} between ±1.8e308, found one beyond")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numbers
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._checked import is_list
+from maxmargin._checked import beyond_floats, is_list
 from maxmargin._types import FloatArray, IntArray
 
 #: How a sentence about an example begins.
@@ -20,10 +20,11 @@ _PLACE = re.compile(r"([XY])\[(\d+)\]")
 
 def indexable(values: Any, name: str) -> Any:
     """A list or an array of examples; the rows of a data frame or of a sparse matrix."""
-    if isinstance(values, str | bytes | Set | Mapping) or values is None or np.isscalar(values):
-        raise ValueError(f"{name}: expected a sequence of examples, found {type(values).__name__}")
     if sp.issparse(values):
         return values.tocsr()  # others may have no rows to take
+    passing = isinstance(values, Iterable) and not hasattr(values, "__len__")
+    if not is_list(values) and not passing:
+        raise ValueError(f"{name}: expected a sequence of examples, found {type(values).__name__}")
     if hasattr(values, "shape") or isinstance(values, list | tuple):
         return values.to_numpy() if hasattr(values, "to_numpy") else values
     return list(values)
@@ -132,6 +133,6 @@ def _check_readable(row: Any, where: str) -> None:
     try:
         np.asarray(row, float)
     except OverflowError:
-        raise ValueError(f"{where}: features must be numbers between ±1.8e308, found one beyond") from None
+        raise beyond_floats(f"{where}: features must be numbers") from None
     except TypeError:
         raise ValueError(f"{where}: features must be real numbers, found {row!r:.60}") from None

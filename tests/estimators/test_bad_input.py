@@ -51,6 +51,8 @@ def spoiled(value):
         (X, None, r"Y: expected a sequence of examples, found NoneType"),
         (X, {1, 2, 3, 4, 5, 6}, r"Y: expected a sequence of examples, found set"),
         (dict(enumerate(X)), Y, r"X: expected a sequence of examples, found dict"),
+        (np.array(3.0), Y, r"X: expected a sequence of examples, found ndarray"),
+        (X, bytearray(6), r"Y: expected a sequence of examples, found bytearray"),
     ],
 )
 def test_tagger_inputs(inputs, outputs, sentence):

@@ -1,5 +1,7 @@
 """A second fit: it leaves nothing of the first, and where it fails, all of it."""
 
+import pickle
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -151,3 +153,30 @@ def test_what_a_derived_estimator_learns_is_its_own():
     with pytest.raises(ValueError, match="sample_weight"):
         model.fit(X, Y, sample_weight=[-1.0] * len(X))
     assert [list(y) for y in model.predict(X)] == first
+
+
+def saved_and_loaded(model, path):
+    model.save(path / "model.mm")
+    return mm.load(path / "model.mm", [__name__])
+
+
+KEPT = {"pickle": lambda model, path: pickle.loads(pickle.dumps(model)), "model file": saved_and_loaded}
+
+
+@pytest.mark.parametrize("kept", KEPT.values(), ids=KEPT)
+def test_a_model_from_a_file_forgets_its_data_too(kept, tmp_path):
+    X, Y = mm.datasets.make_chains(20, random_state=0)
+    model = kept(mm.SequenceTagger().fit(X, Y), tmp_path)
+    assert model.n_features_in_ == X[0].shape[1]
+    model.fit([[["word"] for _ in x] for x in X], Y)
+    assert not hasattr(model, "n_features_in_")
+
+
+@pytest.mark.parametrize("kept", KEPT.values(), ids=KEPT)
+def test_what_a_derived_estimator_learns_is_its_own_in_a_file_too(kept, tmp_path):
+    X, Y = mm.datasets.make_chains(20, random_state=0)
+    model = Centred(scale_=2.0).fit(X, Y)
+    first = [list(y) for y in model.predict(X)]
+    again = kept(model, tmp_path)
+    assert [list(y) for y in again.predict(X)] == first
+    assert [list(y) for y in again.fit(X, Y).predict(X)] == first

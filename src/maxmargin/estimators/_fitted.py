@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from copy import copy
 from typing import Any
-from weakref import WeakKeyDictionary
-
-#: What the last fit of each estimator set, beside what a derived class may have set itself.
-_learnt: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()
 
 
 @contextmanager
@@ -20,7 +16,7 @@ def learning_anew(estimator: Any) -> Iterator[Any]:
     What a derived estimator learns by itself, before it calls the fit of its base, is its own and stays.
     """
     before = copy(estimator)
-    for name in _learnt.get(estimator, ()):
+    for name in names_learnt(estimator):
         vars(estimator).pop(name, None)
     own = _fitted(estimator)
     try:
@@ -30,7 +26,17 @@ def learning_anew(estimator: Any) -> Iterator[Any]:
             delattr(estimator, name)
         take_over(estimator, before)
         raise
-    _learnt[estimator] = _fitted(estimator) - own
+    remember(estimator, _fitted(estimator) - own)
+
+
+def names_learnt(estimator: Any) -> list[str]:
+    """What the last fit set, beside what a derived class may have set itself."""
+    return sorted(vars(estimator).get("_names_learnt", ()))
+
+
+def remember(estimator: Any, names: Iterable[str]) -> None:
+    """These are the names that the last fit set."""
+    estimator._names_learnt = frozenset(names)
 
 
 def take_over(estimator: Any, other: Any) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from maxmargin._checked import is_list, positive_number, whole_number
+from maxmargin._checked import beyond_floats, is_list, positive_number, whole_number
 from maxmargin._input import told_by_row
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
@@ -230,7 +230,7 @@ def _finite_label(label: Any, where: str) -> float:
     try:
         value = math.nan if isinstance(label, str | bytes) else float(label)
     except OverflowError:
-        raise ValueError(f"{where}: relevance must be a number between ±1.8e308, found one beyond") from None
+        raise beyond_floats(f"{where}: relevance must be a number") from None
     except (TypeError, ValueError):
         value = math.nan
     if not math.isfinite(value):

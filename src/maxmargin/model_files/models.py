@@ -21,6 +21,7 @@ import maxmargin
 from maxmargin._atomic import replacing
 from maxmargin._types import AnyArray
 from maxmargin.certificate import Certificate
+from maxmargin.estimators._fitted import names_learnt, remember
 from maxmargin.estimators.explain import Support
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.model_files.archive import Archive, BadFileError, write_archive
@@ -79,7 +80,7 @@ def _document(estimator: MaxMarginEstimator, support: bool, writer: ModelWriter)
     if size is not None and len(weights) != size:
         raise ValueError(
             f"the model cannot be saved: it has {len(weights)} weights, its structure {size}; "
-            f"parameters were changed after the fit"
+            f"one of the two was changed after the fit"
         )
     parameters = estimator.get_params(deep=False)
     derived = estimator._fitted_attributes(weights, structure)
@@ -100,6 +101,7 @@ def _document(estimator: MaxMarginEstimator, support: bool, writer: ModelWriter)
         else writer.encode(structure, "structure"),
         "weights": writer.encode(weights, "weights"),
         "fitted": writer.names(fitted, "fitted"),
+        "learnt": names_learnt(estimator),
         "support": None if planes is None else writer.names(_support_state(planes, structure), "support"),
     }  # fmt: skip
     return {**document, "modules": writer.modules}
@@ -183,6 +185,8 @@ def _estimator(archive: Archive, classes: Classes) -> MaxMarginEstimator:
     if not whole or (estimator.coef_.ndim == 2 and estimator.coef_.shape[1] != width):
         raise BadFileError("is damaged: its parameters do not fit its weights")
     estimator.support_ = support
+    learnt = expect(document.get("learnt", []), list, "learnt")  # files of earlier versions do not tell
+    remember(estimator, (expect(name, str, "learnt") for name in learnt))
     return estimator
 
 

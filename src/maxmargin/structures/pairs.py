@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin._checked import beyond_floats
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.structures import _forest_kernels as kernels
 from maxmargin.structures.features import check_finite
@@ -135,7 +136,7 @@ def _rows(i: int, x: Any) -> tuple[Any, int | None]:
     try:
         array = np.asarray(x, float)
     except OverflowError:
-        raise ValueError(f"X[{i}]: features must be numbers between ±1.8e308, found one beyond") from None
+        raise beyond_floats(f"X[{i}]: features must be numbers") from None
     except (TypeError, ValueError):
         raise ValueError(
             f"X[{i}]: expected {_EXPECTED}, found {type(x).__name__} that is no array of numbers"
