@@ -10,7 +10,7 @@ from maxmargin._types import FloatArray
 from maxmargin.planes import Planes
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
-from maxmargin.solvers.least_norm import least_norm
+from maxmargin.solvers.few_planes import are_few, dual_values
 from maxmargin.solvers.working_sets import WorkingSets
 
 #: Sweeps spent on one try to make weights feasible.
@@ -19,8 +19,6 @@ MOST_SWEEPS = 6
 FEASIBLE_WITHIN = 1e-9
 #: Budgets grow by this factor, up to this total.
 BUDGET_FACTOR, MOST_GROWTH = 4.0, 1e18
-#: Planes are solved for exactly where their matrix has at most so many numbers, and so many can be active.
-MOST_DENSE, MOST_ACTIVE = 1_000_000, 500
 #: Margin, relative to the largest entry of each feature, below which data count as not separable.
 LEAST_MARGIN = 1e-9
 
@@ -28,7 +26,7 @@ LEAST_MARGIN = 1e-9
 class NotSeparableError(ValueError):
     """C = inf asked for weights without slack, and there are none."""
 
-    def __init__(self, problem: Problem, state: State) -> None:
+    def __init__(self, problem: Problem) -> None:
         short = int((problem.hinges > 0).sum())
         super().__init__(
             f"the data are not separable: no weights give every example its margin ({short} of {problem.n_examples} "
@@ -37,7 +35,7 @@ class NotSeparableError(ValueError):
         )
 
 
-def grow_budgets(problem: Problem, state: State, sets: WorkingSets, first_budget: float, at_once: bool = False) -> bool:
+def grow_budgets(problem: Problem, sets: WorkingSets, first_budget: float, at_once: bool = False) -> bool:
     """A hard margin has no budget: where the truth's share is used up (or at once), all budgets grow. Whether they did.
 
     `first_budget` is where they began. Growth without end is how a dual without bound looks (see `check_separable`).
@@ -54,35 +52,32 @@ def grow_budgets(problem: Problem, state: State, sets: WorkingSets, first_budget
 def solve_exactly(problem: Problem, state: State, sets: WorkingSets) -> bool:
     """The shortest weights that meet all margins held, where they are few enough to be solved for at once.
 
-    Whether that was done: α, budgets and w are changed. Raises `NotSeparableError` where there are none.
+    Whether that was done: α and budgets are changed. Raises `NotSeparableError` where there are none.
     """
-    planes, values, alpha = sets.held_planes()
-    rows = planes.matrix(problem.dim)
-    used = np.unique(rows.indices)
-    if rows.shape[0] == 0 or rows.shape[0] * len(used) > MOST_DENSE or min(rows.shape[0], len(used)) > MOST_ACTIVE:
-        return False
-    length = float(np.sqrt(2.0 * state.best_dual)) if 0.0 < state.best_dual < np.inf else 1.0
-    found = least_norm(rows[:, used].toarray(), values, alpha, length)
+    found = dual_values(problem, state, sets)
     if found is None:
-        if feasible_direction(planes, values, problem.dim) is None:
-            raise NotSeparableError(problem, state)
+        planes, values, _ = sets.held_planes()
+        if are_few(problem, sets) and feasible_direction(planes, values, problem.dim) is None:
+            raise NotSeparableError(problem)
         return False
     sets.set_alpha(found)
-    state.w = sets.combination()
+    sets.set_budgets(np.maximum(sets.budget, 2.0 * sets.masses()))
     return True
 
 
 def check_separable(problem: Problem, state: State, sets: WorkingSets) -> None:
-    """A sentence where no weights meet the margins held; else weights that do are tried on all examples."""
+    """Where no weights are known that meet all margins: a sentence if none meet those held, else such weights are
+    tried on all examples."""
+    if np.isfinite(state.best_primal):
+        return
     planes, values, _ = sets.held_planes()
     w = feasible_direction(planes, values, problem.dim)
     if w is None:
-        raise NotSeparableError(problem, state)
-    if np.isinf(state.best_primal):
-        present, state.w = state.w, w
-        problem.decode(w, problem.everyone)
-        feasible_scale(problem, state, sets)
-        state.w = present
+        raise NotSeparableError(problem)
+    present, state.w = state.w, w
+    problem.decode(w, problem.everyone)
+    feasible_scale(problem, state, sets)
+    state.w = present
 
 
 def feasible_direction(planes: Planes, values: FloatArray, dim: int) -> FloatArray | None:

@@ -24,6 +24,7 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver
+from maxmargin.solvers.few_planes import dual_values
 from maxmargin.solvers.hard_margin import BUDGET_FACTOR, check_separable, feasible_scale, grow_budgets, solve_exactly
 from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import WorkingSets
@@ -197,8 +198,12 @@ class NSlack(Solver):
         """All of S at once, where steps on one S_i undo those on another."""
         if problem.objective.hard:
             return
-        share = 0.3 * self._needed(state) / max(state.restricted_gap, 1e-300)
-        solve_together(problem, state.sets, state.w, state.w, 1.0, share, self.most_cuts)
+        found = dual_values(problem, state, state.sets)
+        if found is not None:
+            state.sets.set_alpha(found)
+        else:
+            share = 0.3 * self._needed(state) / max(state.restricted_gap, 1e-300)
+            solve_together(problem, state.sets, state.w, state.w, 1.0, share, self.most_cuts)
         state.w = state.sets.combination()
         self._pass(state, problem.everyone, -1.0, 0)
 
@@ -216,7 +221,7 @@ class NSlack(Solver):
             check_separable(problem, state, state.sets)
         sets, square = state.sets, float(state.w @ state.w)
         far = sets.gain() > 2.0 * square
-        grown = grow_budgets(problem, state, sets, state.first_budget, at_once=far)
+        grown = grow_budgets(problem, sets, state.first_budget, at_once=far)
         if far:
             factor = min(sets.gain() / square, BUDGET_FACTOR) if square > 0.0 else BUDGET_FACTOR
             sets.scale_alpha(factor)

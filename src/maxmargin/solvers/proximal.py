@@ -27,12 +27,15 @@ from maxmargin.planes import TRUTH
 from maxmargin.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver, State
+from maxmargin.solvers.few_planes import dual_values
 from maxmargin.solvers.hard_margin import check_separable, feasible_scale, grow_budgets, solve_exactly
 from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import PLANES_AT_FIRST, WorkingSets
 
 #: ρ where weights are given and the centre follows from them.
 LEAST_RHO = 1.0 + 1e-3
+#: Share by which weights may be longer than need be.
+ROUNDING = 1e-10
 
 
 class ProximalState(ComposedState):
@@ -42,7 +45,7 @@ class ProximalState(ComposedState):
     _parts: ClassVar[tuple[str, ...]] = ("sets",)
     _counters: ClassVar[tuple[str, ...]] = (
         "rho", "clock", "spent", "decoded", "first_left", "first_budget",
-        "effort", "marked_gap", "marked_at", "passes", "centre_primal", "novelty",
+        "effort", "in_vain", "marked_gap", "marked_at", "passes", "centre_primal", "novelty",
     )  # fmt: skip
 
     def __init__(
@@ -57,6 +60,7 @@ class ProximalState(ComposedState):
         self.first_left = first_sweeps if start is None else 0  # sweeps in mini-batches still to come
         self.passes = 0  # over cached planes since the centre moved
         self.effort, self.marked_gap, self.marked_at = 1.0, np.inf, 0  # see ProximalWorkingSets.patience
+        self.in_vain = 0.0  # effort at which the planes held were not few, or not to be solved for
         self.centre_primal = 0.0  # objective at the centre, once all examples are worked on together
         self.first_budget = 0.0  # hard margin: where the growing budgets began
 
@@ -105,7 +109,8 @@ class ProximalWorkingSets(Solver):
     smallest_batch, fewest_batches, batch_operations : a mini-batch has at least so many examples, and as many as it
         takes for its argmaxes to be worth the call, as long as a sweep has at least so many mini-batches.
     start_factor : share of the budget that a first step should move; sets the first ρ.
-    balance : ρ is divided or multiplied by `balance_step` to keep proximal gap / block gap between these.
+    balance : ρ is divided or multiplied by `balance_step` to keep proximal gap / block gap between these; where the
+        proximal gap is many times too large, it is divided by the eighth root of that.
     moves : moves of mass in one block step.
     keep_rounds : rounds for which an inactive plane is kept.
     most_slots : planes per example, the truth included.
@@ -227,6 +232,8 @@ class ProximalWorkingSets(Solver):
 
     def _improve(self, problem: Problem, state: ProximalState) -> None:
         """Insert the planes found last, move the centre, work on what is cached."""
+        if not problem.objective.hard and self._improve_few(problem, state):
+            return
         if self._stuck(state) and not problem.objective.hard:
             cuts = self._affordable_cuts(problem, state)
             if cuts >= self.fewest_cuts:
@@ -240,13 +247,36 @@ class ProximalWorkingSets(Solver):
         state.move_centre(rho, state.passes >= self.passes_per_move * state.effort)
         self._cheap_passes(problem, state)
         if problem.objective.hard:
-            grow_budgets(problem, state, state.sets, state.first_budget)
+            grow_budgets(problem, state.sets, state.first_budget)
+
+    def _improve_few(self, problem: Problem, state: ProximalState) -> bool:
+        """Where little has come of much effort, solve exactly over the planes held, if they are few.
+
+        That is what large C asks for: it makes much of the least violation. Tried anew whenever the effort doubles, and
+        again and again as long as it goes well.
+        """
+        if state.effort < self.together_effort or state.effort == state.in_vain:
+            return False
+        self._insert(problem, state, problem.everyone, 0)
+        found = dual_values(problem, state, state.sets)
+        if found is None:
+            state.in_vain = state.effort
+            return False
+        self._clean_up(problem, state)
+        state.sets.set_alpha(found)
+        self._begin_at_solution(state)
+        return True
+
+    @staticmethod
+    def _begin_at_solution(state: ProximalState) -> None:
+        """Weights that solve for the planes held, a trifle longer: large C makes much of margins lost in rounding."""
+        state.sets.touch(state.clock)
+        state.place((1.0 + ROUNDING) * state.sets.combination(), LEAST_RHO)
 
     def _improve_exactly(self, problem: Problem, state: ProximalState) -> bool:
         """A hard margin over few planes; where there are many, it is asked ever more rarely whether there is one."""
         if state.clock >= self.exact_after and solve_exactly(problem, state, state.sets):
-            state.sets.touch(state.clock)
-            state.rho, state.z = 1.0, state.w
+            self._begin_at_solution(state)
             return True
         if state.clock >= 16 and state.clock & (state.clock - 1) == 0:
             check_separable(problem, state, state.sets)
@@ -407,7 +437,8 @@ class ProximalWorkingSets(Solver):
         proximal_gap, block_gap = self._gaps(problem, state)
         low, high = (bound / state.thoroughness for bound in self.balance)
         if proximal_gap > high * block_gap:
-            return max(1.0, state.rho / self.balance_step)
+            excess = proximal_gap / max(high * block_gap, 1e-300)
+            return max(1.0, state.rho / max(self.balance_step, min(excess, 1e12) ** 0.125))
         return state.rho * self.balance_step if proximal_gap < low * block_gap else state.rho
 
     @staticmethod

@@ -337,11 +337,14 @@ class WorkingSets:
         _, slots = self._held()
         return self._planes(slots), self.value[slots], self.alpha[slots]
 
+    def examples_held(self) -> IntArray:
+        """The example of each plane held, in the same order."""
+        return self._held()[0]
+
     def set_alpha(self, alpha: FloatArray) -> None:
-        """Dual values of all planes held, in the order of `held_planes`; budgets grow where they must."""
+        """Dual values of all planes held, in the order of `held_planes`."""
         _, slots = self._held()
         self.alpha[slots] = alpha
-        self.budget[:] = np.maximum(self.budget, 2.0 * self.masses())
         self.scale_alpha(1.0)
 
     def _planes(self, slots: IntArray) -> Planes:

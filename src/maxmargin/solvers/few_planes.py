@@ -1,0 +1,54 @@
+"""The problem over the planes held, solved exactly where they are few enough to be written out.
+
+A hard margin is the shortest w with a·w ≥ b for every plane (`least_norm`). Quadratic slack is the same in a larger
+space: with v_i = √(C c_i) ξ_i as further weights, ½‖w‖² + ½ Σ v_i² is to be least where a·w + v_i / √(C c_i) ≥ b. With
+linear slack the solution without any is the solution where no example needs more dual mass than its budget.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._types import FloatArray
+from maxmargin.problem import Problem
+from maxmargin.solvers.base import State
+from maxmargin.solvers.least_norm import least_norm
+from maxmargin.solvers.working_sets import WorkingSets
+
+#: Planes are few where their matrix has at most so many numbers, and so many can be active.
+MOST_DENSE, MOST_ACTIVE = 1_000_000, 500
+
+
+def are_few(problem: Problem, sets: WorkingSets) -> bool:
+    """Whether the planes held are few enough to be solved for at once."""
+    return _constraints(problem, sets) is not None
+
+
+def dual_values(problem: Problem, state: State, sets: WorkingSets) -> FloatArray | None:
+    """α of the planes held, in the order of `WorkingSets.held_planes`; None where they are many, or where no weights
+    meet all margins within the budgets."""
+    constraints = _constraints(problem, sets)
+    if constraints is None:
+        return None
+    _, values, alpha = sets.held_planes()
+    length = float(np.sqrt(2.0 * state.best_dual)) if 0.0 < state.best_dual < np.inf else 1.0
+    found = least_norm(constraints.toarray(), values, alpha, length)
+    objective = problem.objective
+    if found is None or objective.hard or objective.quadratic:
+        return found
+    masses = np.bincount(sets.examples_held(), found, problem.n_examples)
+    return found if (masses <= objective.budgets).all() else None
+
+
+def _constraints(problem: Problem, sets: WorkingSets) -> sp.csc_array | None:
+    """A row for each plane held, a column for each weight that any of them names; None where that is too much."""
+    planes, _, _ = sets.held_planes()
+    rows = planes.matrix(problem.dim)
+    used = rows[:, np.unique(rows.indices)]
+    if problem.objective.quadratic:
+        examples, column = np.unique(sets.examples_held(), return_inverse=True)
+        slack = 1.0 / np.sqrt(problem.objective.budgets[examples][column])
+        used = sp.hstack([used, sp.csr_array((slack, (np.arange(len(column)), column)))])
+    n, width = used.shape
+    return used.tocsc() if n > 0 and n * width <= MOST_DENSE and min(n, width) <= MOST_ACTIVE else None
