@@ -8,12 +8,24 @@ from contextlib import suppress
 from functools import cache
 from numbers import Number
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 from numba import njit
+from numba.core import event
 
 #: Re-association lets dots vectorise; no flag here changes what minus infinity means.
 _FASTMATH = {"nsz", "contract", "reassoc", "nnan"}
+
+
+#: How long this process has been compiling.
+_compiling = event.TimingListener()
+event.register("numba:compile", _compiling)
+
+
+def working_seconds() -> float:
+    """A clock that stands still while kernels are compiled, which happens once on a machine."""
+    return perf_counter() - (_compiling.duration if _compiling.done else 0.0)
 
 
 def kernel(function: Callable[..., Any]) -> Any:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from problems import Case
 
+import maxmargin as mm
 from maxmargin.solvers._points import GAIN, lower_bound
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.subgradient import Subgradient
@@ -127,3 +128,9 @@ def test_more_epochs_close_the_gap():
 def test_an_unknown_step_rule():
     with pytest.raises(ValueError, match="step_rule must be 'pegasos' or 'polyak', found 'adam'"):
         Subgradient(step_rule="adam").check(Case("dense").problem())
+
+
+def test_features_that_are_all_zero_are_proven_to_be_of_no_use():
+    solver = Subgradient(step_rule="polyak")
+    model = mm.MulticlassSVM(solver=solver, fit_intercept=False).fit(np.zeros((40, 3)), np.arange(40) % 3)
+    assert (model.certificate_.primal, model.certificate_.dual) == (40.0, 40.0)

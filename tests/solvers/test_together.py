@@ -7,11 +7,13 @@ from sklearn.datasets import load_breast_cancer, load_wine
 import maxmargin as mm
 from maxmargin.bounds import Bound
 from maxmargin.objective import Objective
+from maxmargin.planes import TRUTH
 from maxmargin.problem import Problem
 from maxmargin.solvers.proximal import ProximalWorkingSets
 from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import WorkingSets
 from maxmargin.structures.multiclass import Multiclass
+from maxmargin.structures.own import OwnExamples
 
 
 def far_from_zero():
@@ -83,3 +85,37 @@ def test_very_many_weights_are_worked_on_one_by_one():
         state.iteration += 1
     assert solver._affordable_cuts(problem, state) >= solver.fewest_cuts
     assert few._affordable_cuts(problem, state) < few.fewest_cuts
+
+
+class Costs(mm.Structure):
+    """Labels with costs of very different sizes."""
+
+    def __init__(self, costs):
+        self.costs = costs
+
+    def joint_feature(self, x, y):
+        psi = np.zeros((len(self.costs), len(x)))
+        psi[y] = x
+        return psi.ravel()
+
+    def loss(self, y, y_hat):
+        return self.costs[y, y_hat]
+
+    def argmax(self, w, x):
+        return int((w.reshape(len(self.costs), -1) @ x).argmax())
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        return int((w.reshape(len(self.costs), -1) @ x + scale * self.costs[y]).argmax())
+
+
+def test_a_plane_held_that_a_search_does_not_find_again():
+    X, Y = [np.array([1.0]), np.array([-1.0])], [0, 1]
+    examples = OwnExamples(Costs(np.array([[0.0, 0.01], [100.0, 0.0]])), X, Y)
+    problem = Problem(examples, Bound("slack"), Objective(1.0, np.ones(2)))
+    solver = ProximalWorkingSets()
+    state = solver.init(problem)
+    state.w = np.array([1.0, -1.0])
+    problem.decode(state.w, problem.everyone)
+    assert problem.keys.tolist() == [TRUTH, TRUTH]
+    problem.hinges[:] = 0.0, 0.1  # as `raise_hinges` leaves it where a plane held is violated
+    assert np.isfinite(solver._first_rho(problem, state))

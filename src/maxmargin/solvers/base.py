@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
@@ -12,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from maxmargin._checked import finite_number, whole_number
+from maxmargin._compile import working_seconds
 from maxmargin._types import AnyArray, FloatArray
 from maxmargin.bounds.references import References
 from maxmargin.certificate import Certificate
@@ -175,7 +175,7 @@ class Solver(ABC):
         The reasons are ``"tol"``, ``"converged"`` (the solver's own rule), ``"max_iter"``, ``"max_seconds"``,
         ``"callback"`` and ``"interrupted"``.
         """
-        began, before = time.perf_counter(), state.seconds
+        began, before = working_seconds(), state.seconds
         max_iter = self.default_max_iter if limits.max_iter is None else limits.max_iter
         problem.oracle_calls = state.oracle_calls
         try:
@@ -194,11 +194,11 @@ class Solver(ABC):
                 self.step(problem, state)
                 state.iteration += 1
                 state.oracle_calls = problem.oracle_calls
-                state.seconds = before + time.perf_counter() - began
+                state.seconds = before + working_seconds() - began
                 if monitor is not None and monitor(state, state.certificate(problem)):
                     return "callback"
         except KeyboardInterrupt:
-            state.seconds = before + time.perf_counter() - began
+            state.seconds = before + working_seconds() - began
             state.oracle_calls = problem.oracle_calls
             return "interrupted"
 

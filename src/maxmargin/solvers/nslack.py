@@ -138,6 +138,8 @@ class NSlack(Solver):
     def _begin_from_weights(self, problem: Problem, state: NSlackState) -> None:
         """Warm start: the outputs that are most violated at the given weights come first. Without α, w is 0."""
         state.decode(problem, problem.everyone)
+        if not problem.objective.hard:
+            state.offer(problem, state.w)
         state.w = np.zeros(problem.dim)
         self._insert(problem, state, np.flatnonzero(problem.keys))
 

@@ -319,7 +319,9 @@ class ProximalWorkingSets(Solver):
     @staticmethod
     def _first_rho(problem: Problem, state: ProximalState) -> float:
         """ρ of a step to about where the planes found last say that the objective is 0."""
-        away = problem.aggregate(problem.objective.slopes(problem.hinges)) - state.w
+        slopes = problem.objective.slopes(problem.hinges)
+        slopes[problem.keys == TRUTH] = 0.0  # a search may have missed what is held
+        away = problem.aggregate(slopes) - state.w
         return max(LEAST_RHO, 0.5 * float(away @ away) / problem.primal(state.w)[0])
 
     def _balanced_together(self, problem: Problem, state: ProximalState) -> float:

@@ -91,6 +91,9 @@ class Subgradient(Solver):
     # ------------------------------------------------------------------ pegasos
 
     def _epoch(self, problem: Problem, state: SubgradientState) -> None:
+        if state.taken == 0 and state.origin.any():
+            problem.decode(state.w, problem.everyone)
+            state.offer(problem, state.w)
         order = state.rng.permutation(problem.n_examples)
         batches = [order[k : k + self.batch] for k in range(0, len(order), self.batch)]
         for ids in batches:
@@ -138,7 +141,7 @@ class Subgradient(Solver):
         target = self._subgradient_point(problem)
         away = state.w - target[: problem.dim]
         square = float(away @ away)
-        rate = min(1.0, (value - level) / square) if square > 0.0 else 0.0
+        rate = min(1.0, (value - level) / square) if square > 0.0 else 1.0
         state.total = (1.0 - rate) * state.total + rate * target
         state.w = state.weights(state.total, 1.0)
         state.taken += 1

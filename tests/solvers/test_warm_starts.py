@@ -1,0 +1,26 @@
+"""A fit that begins from weights ends with none that are worse."""
+
+import numpy as np
+import pytest
+
+import maxmargin as mm
+
+SOLVERS = ["auto", "nslack", "oneslack", "bundle", "subgradient", mm.solvers.Subgradient(step_rule="polyak")]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: getattr(solver, "step_rule", solver))
+@pytest.mark.parametrize("slack", ["linear", "quadratic"])
+def test_the_weights_of_a_better_solver_are_kept(solver, slack):
+    X, Y = mm.datasets.make_chains(30, random_state=0)
+    model = mm.SequenceTagger(C=1.0, tol=1e-5, slack=slack, warm_start=True).fit(X, Y)
+    before = model.certificate_.primal
+    model.set_params(solver=solver, max_iter=3, tol=1e-2).fit(X, Y)
+    assert model.certificate_.primal <= before * (1 + 1e-12)
+
+
+def test_a_hard_margin_begins_anew():
+    X, y = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]), [0, 1, 2]
+    model = mm.MulticlassSVM(C=np.inf, solver="nslack", warm_start=True).fit(X, y)
+    before = model.certificate_.primal
+    assert model.fit(X, y).certificate_.primal == pytest.approx(before, rel=1e-3)
