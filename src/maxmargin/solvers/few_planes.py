@@ -18,6 +18,8 @@ from maxmargin.solvers.working_sets import WorkingSets
 
 #: Planes are few where their matrix has at most so many numbers, and so many can be active.
 MOST_DENSE, MOST_ACTIVE = 1_000_000, 500
+#: Share of a budget from which on it looks used up.
+NEARLY = 0.99
 
 
 def are_few(problem: Problem, sets: WorkingSets) -> bool:
@@ -28,14 +30,17 @@ def are_few(problem: Problem, sets: WorkingSets) -> bool:
 def dual_values(problem: Problem, state: State, sets: WorkingSets) -> FloatArray | None:
     """α of the planes held, in the order of `WorkingSets.held_planes`; None where they are many, or where no weights
     meet all margins within the budgets."""
+    objective = problem.objective
+    limited = not (objective.hard or objective.quadratic)
+    if limited and (sets.masses() > NEARLY * objective.budgets).any():
+        return None
     constraints = _constraints(problem, sets)
     if constraints is None:
         return None
     _, values, alpha = sets.held_planes()
     length = float(np.sqrt(2.0 * state.best_dual)) if 0.0 < state.best_dual < np.inf else 1.0
     found = least_norm(constraints.toarray(), values, alpha, length)
-    objective = problem.objective
-    if found is None or objective.hard or objective.quadratic:
+    if found is None or not limited:
         return found
     masses = np.bincount(sets.examples_held(), found, problem.n_examples)
     return found if (masses <= objective.budgets).all() else None
@@ -44,11 +49,15 @@ def dual_values(problem: Problem, state: State, sets: WorkingSets) -> FloatArray
 def _constraints(problem: Problem, sets: WorkingSets) -> sp.csc_array | None:
     """A row for each plane held, a column for each weight that any of them names; None where that is too much."""
     planes, _, _ = sets.held_planes()
-    rows = planes.matrix(problem.dim)
-    used = rows[:, np.unique(rows.indices)]
-    if problem.objective.quadratic:
-        examples, column = np.unique(sets.examples_held(), return_inverse=True)
+    named = np.zeros(problem.dim, bool)
+    named[planes.indices] = True
+    examples, column = np.unique(sets.examples_held(), return_inverse=True)
+    quadratic = problem.objective.quadratic
+    n, width = len(planes), int(named.sum()) + quadratic * len(examples)
+    if n == 0 or n * width > MOST_DENSE or min(n, width) > MOST_ACTIVE:
+        return None
+    rows = planes.matrix(problem.dim)[:, np.flatnonzero(named)]
+    if quadratic:
         slack = 1.0 / np.sqrt(problem.objective.budgets[examples][column])
-        used = sp.hstack([used, sp.csr_array((slack, (np.arange(len(column)), column)))])
-    n, width = used.shape
-    return used.tocsc() if n > 0 and n * width <= MOST_DENSE and min(n, width) <= MOST_ACTIVE else None
+        rows = sp.hstack([rows, sp.csr_array((slack, (np.arange(n), column)))])
+    return rows.tocsc()
