@@ -149,7 +149,9 @@ def markdown(result: dict[str, Any]) -> str:
         "of the figures this project began with (CRFsuite 78.8, a prototype of our solver 79.1 at C = 0.3).\n\n"
         + "\n\n".join(section(features, result[features]) for features in FEATURES)
         + f"\n\n## The tagger's own feature templates\n\nC chosen on testa ({own_choice}): testb F1 "
-        f"**{own['testb']:.2f}** at C = {own['C']}."
+        f"**{own['testb']:.2f}** at C = {own['C']}. These are the fits of a path, each of which starts where the last "
+        "one ended. Fits of their own with the same C, in [defaults.md](defaults.md), stop at other weights within the "
+        "same `tol`, so that their F1 may differ a little."
     )
 
 

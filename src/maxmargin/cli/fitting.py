@@ -35,7 +35,7 @@ def tagger(
     pairs: Annotated[bool, typer.Option("--pairs/--no-pairs", help="Pairs and triples of neighbours.")] = True,
     column: Annotated[
         list[int] | None,
-        typer.Option("--column", metavar="N", help="A further column to use; repeatable. [default: all]"),
+        typer.Option("--column", metavar="N", help="A further column to use; repeatable; all by default."),
     ] = None,
     words_only: Annotated[bool, typer.Option("--words-only", help="Use no further column.")] = False,
     word_column: Annotated[int, typer.Option("--word-column", metavar="N", help="Column of the word.")] = 0,

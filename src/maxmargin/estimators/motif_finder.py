@@ -40,9 +40,12 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
     ----------
     length : of the motif, l.
     background_order : k of the Markov background.
-    alphabet : the characters; lower case is read as upper case.
+    alphabet : the characters; lower case is read as upper case. For RNA say ``"ACGU"``. A string with another
+        character, such as N for an unknown base, is an error: leave it out, or split it there.
     both_strands : the motif may also stand on the other strand of DNA or RNA, read as the reverse complement.
-    classes : the negative and the positive label; by default those of the data, the greater one positive.
+    classes : the negative and the positive label, in this order. By default those of the data, the greater one
+        positive: 1 of 0 and 1, and of text the one that sorts last. With the labels "with" and "without" a motif of the
+        strings "without" would be sought: say ``classes=["without", "with"]``.
     C : trade-off. The default is from yeast's replication origins, where errors from 0.1 to 1 differ by less than the
         folds do; it was picked with those errors in view and not tested on other data. Choose it by cross-validation.
     start : ``"words"``: run r begins at the r-th of the words that tell the classes apart best (`motif_words`), which

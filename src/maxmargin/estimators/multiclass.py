@@ -26,7 +26,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
     on once, with their weights added up, so that the result depends neither on the order of the rows nor on repetition.
 
     Rows may be dense or sparse. Labels are all text or all numbers; ``StructuralSVM(Multiclass())`` takes others too.
-    All parameters but the first three are those of `StructuralSVM`.
+    All parameters but the first four are those of `StructuralSVM`.
 
     Parameters
     ----------

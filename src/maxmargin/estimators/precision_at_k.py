@@ -34,6 +34,10 @@ class PrecisionAtK(LatentEstimator):
     relevant against other documents, every query with the same weight, as in the paper: its scores say which relevant
     documents come first. What is learnt depends on this start.
 
+    On OHSUMED, with the paper's folds, the mean of precision@1, 3, 5 and 10 is 0.035 ± 0.014 (one standard error) above
+    that of the classifier it begins with; a plain ranking SVM is as good (−0.008 ± 0.012). See
+    benchmarks/results/p5_precision_at_k.md.
+
     Features should be comparable between queries (LETOR's are scaled to [0, 1] query by query).
 
     Parameters

@@ -116,7 +116,12 @@ class ProximalWorkingSets(Solver):
     most_slots : planes per example, the truth included.
     inner_gap : cached planes are left when the restricted gap is below this share of what it was (twice that where all
         planes found last were new: what is held says little then about what the next argmaxes find) …
-    cheap_share : … or when they have cost this many times the operations of decoding and inserting.
+    cheap_share : … or when they have cost this many times the operations of decoding and inserting …
+    most_passes : … or after so many passes, times the root of the effort.
+    vector_speed : multiply-adds of a decoder that take as long as one nonzero of a plane, by which operations of both
+        kinds are counted together.
+    round_operations, pass_operations : what a round and a pass cost beside their nonzeros, which matters for small
+        problems.
     chunk : neighbours visited together in a pass, where there are enough of them.
     passes_per_move : the centre moves after so many passes, times the effort.
     patience, progress : when so many rounds have not brought the gap below that share of what it was, the effort
@@ -163,9 +168,9 @@ class ProximalWorkingSets(Solver):
     exact_after: int = 6
     together_balance: tuple[float, float] = (1.0, 3.0)
     together_step: float = 1.6
-    vector_speed: float = 4.0  # multiply-adds of a decoder that take as long as one nonzero of a plane
-    round_operations: float = 2e5  # what a round and …
-    pass_operations: float = 3e4  # … a pass cost beside their nonzeros, which matters for small problems
+    vector_speed: float = 4.0
+    round_operations: float = 2e5
+    pass_operations: float = 3e4
 
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> ProximalState:
         if problem.objective.hard:  # budgets grow from the planes of the first mini-batches: no warm start

@@ -42,7 +42,7 @@ class Alphabet:
             i = int(np.searchsorted(offsets, at, "right")) - 1
             raise ValueError(
                 f"X[{i}], position {at - offsets[i]}: character {chr(points[at])!r} is not in the alphabet "
-                f"{self.characters!r}"
+                f"{self.characters!r}; leave such strings out, split them there, or name all characters with alphabet="
             )
         return symbols, offsets
 
