@@ -27,6 +27,17 @@ def are_few(problem: Problem, sets: WorkingSets) -> bool:
     return _constraints(problem, sets) is not None
 
 
+def solve_few(problem: Problem, state: State, sets: WorkingSets) -> bool:
+    """Solve for the planes held; whether that was done. Budgets that were small to begin with make room."""
+    found = dual_values(problem, state, sets)
+    if found is None:
+        return False
+    sets.set_alpha(found)
+    if not problem.objective.quadratic:
+        sets.set_budgets(np.minimum(np.maximum(sets.budget, 2.0 * sets.masses()), problem.objective.budgets))
+    return True
+
+
 def dual_values(problem: Problem, state: State, sets: WorkingSets) -> FloatArray | None:
     """α of the planes held, in the order of `WorkingSets.held_planes`; None where they are many, or where no weights
     meet all margins within the budgets."""

@@ -1,4 +1,5 @@
-"""What a hard margin (C = inf) needs beside the dual: a feasible point, and a word when there is none."""
+"""What a hard margin (C = inf), and in part large C, needs beside the dual: budgets that grow, a point that meets all
+margins, and a word when there is none."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from maxmargin._types import FloatArray
 from maxmargin.planes import Planes
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
-from maxmargin.solvers.few_planes import are_few, dual_values
+from maxmargin.solvers.few_planes import are_few, solve_few
 from maxmargin.solvers.working_sets import WorkingSets
 
 #: Sweeps spent on one try to make weights feasible.
@@ -36,16 +37,17 @@ class NotSeparableError(ValueError):
 
 
 def grow_budgets(problem: Problem, sets: WorkingSets, first_budget: float, at_once: bool = False) -> bool:
-    """A hard margin has no budget: where the truth's share is used up (or at once), all budgets grow. Whether they did.
+    """Where the truth's share is used up (or at once), all budgets grow, to those of the objective. Whether they did.
 
-    `first_budget` is where they began. Growth without end is how a dual without bound looks (see `check_separable`).
+    `first_budget` is where they began. A hard margin has no budgets to grow up to: growth without end is how a dual
+    without bound looks (see `check_separable`).
     """
     if not at_once and (sets.alpha[sets.first] > 0.1 * sets.budget).all():
         return False
     growth = sets.budget.max() / (first_budget * problem.objective.weights.max())
     if growth > MOST_GROWTH:
         return False
-    sets.set_budgets(BUDGET_FACTOR * sets.budget)
+    sets.set_budgets(np.minimum(BUDGET_FACTOR * sets.budget, problem.objective.budgets))
     return True
 
 
@@ -54,15 +56,12 @@ def solve_exactly(problem: Problem, state: State, sets: WorkingSets) -> bool:
 
     Whether that was done: α and budgets are changed. Raises `NotSeparableError` where there are none.
     """
-    found = dual_values(problem, state, sets)
-    if found is None:
-        planes, values, _ = sets.held_planes()
-        if are_few(problem, sets) and feasible_direction(planes, values, problem.dim) is None:
-            raise NotSeparableError(problem)
-        return False
-    sets.set_alpha(found)
-    sets.set_budgets(np.maximum(sets.budget, 2.0 * sets.masses()))
-    return True
+    if solve_few(problem, state, sets):
+        return True
+    planes, values, _ = sets.held_planes()
+    if are_few(problem, sets) and feasible_direction(planes, values, problem.dim) is None:
+        raise NotSeparableError(problem)
+    return False
 
 
 def check_separable(problem: Problem, state: State, sets: WorkingSets) -> None:
@@ -131,6 +130,9 @@ def feasible_scale(problem: Problem, state: State, sets: WorkingSets) -> None:
 
 
 def _offer(problem: Problem, state: State, w: FloatArray) -> None:
+    if not problem.objective.hard:
+        state.offer(problem, w)
+        return
     primal = 0.5 * float(w @ w)
     if primal < state.best_primal:
         state.best_primal, state.best_w = primal, w.copy()

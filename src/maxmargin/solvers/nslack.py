@@ -24,7 +24,7 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.few_planes import dual_values
+from maxmargin.solvers.few_planes import solve_few
 from maxmargin.solvers.hard_margin import BUDGET_FACTOR, check_separable, feasible_scale, grow_budgets, solve_exactly
 from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import WorkingSets
@@ -200,10 +200,7 @@ class NSlack(Solver):
         """All of S at once, where steps on one S_i undo those on another."""
         if problem.objective.hard:
             return
-        found = dual_values(problem, state, state.sets)
-        if found is not None:
-            state.sets.set_alpha(found)
-        else:
+        if not solve_few(problem, state, state.sets):
             share = 0.3 * self._needed(state) / max(state.restricted_gap, 1e-300)
             solve_together(problem, state.sets, state.w, state.w, 1.0, share, self.most_cuts)
         state.w = state.sets.combination()

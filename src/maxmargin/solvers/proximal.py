@@ -27,7 +27,7 @@ from maxmargin.planes import TRUTH
 from maxmargin.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver, State
-from maxmargin.solvers.few_planes import dual_values
+from maxmargin.solvers.few_planes import solve_few
 from maxmargin.solvers.hard_margin import check_separable, feasible_scale, grow_budgets, solve_exactly
 from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import PLANES_AT_FIRST, WorkingSets
@@ -62,7 +62,7 @@ class ProximalState(ComposedState):
         self.effort, self.marked_gap, self.marked_at = 1.0, np.inf, 0  # see ProximalWorkingSets.patience
         self.in_vain = 0.0  # effort at which the planes held were not few, or not to be solved for
         self.centre_primal = 0.0  # objective at the centre, once all examples are worked on together
-        self.first_budget = 0.0  # hard margin: where the growing budgets began
+        self.first_budget = 0.0  # hard margin or large C: where growing budgets began
 
     @property
     def thoroughness(self) -> float:
@@ -109,6 +109,7 @@ class ProximalWorkingSets(Solver):
     smallest_batch, fewest_batches, batch_operations : a mini-batch has at least so many examples, and as many as it
         takes for its argmaxes to be worth the call, as long as a sweep has at least so many mini-batches.
     start_factor : share of the budget that a first step should move; sets the first ρ.
+    large : C is large from so many times the budget that a first step moves; then budgets begin there, and grow.
     balance : ρ is divided or multiplied by `balance_step` to keep proximal gap / block gap between these; where the
         proximal gap is many times too large, it is divided by the eighth root of that.
     moves : moves of mass in one block step.
@@ -146,6 +147,7 @@ class ProximalWorkingSets(Solver):
     fewest_batches: int = 64
     batch_operations: float = 5e4
     start_factor: float = 0.5
+    large: float = 1e4
     balance: tuple[float, float] = (0.3, 1.0)
     balance_step: float = 1.3
     moves: int = 6
@@ -251,7 +253,7 @@ class ProximalWorkingSets(Solver):
             return
         state.move_centre(rho, state.passes >= self.passes_per_move * state.effort)
         self._cheap_passes(problem, state)
-        if problem.objective.hard:
+        if state.first_budget > 0.0:
             grow_budgets(problem, state.sets, state.first_budget)
 
     def _improve_few(self, problem: Problem, state: ProximalState) -> bool:
@@ -263,12 +265,10 @@ class ProximalWorkingSets(Solver):
         if state.effort < self.together_effort or state.effort == state.in_vain:
             return False
         self._insert(problem, state, problem.everyone, 0)
-        found = dual_values(problem, state, state.sets)
-        if found is None:
+        if not solve_few(problem, state, state.sets):
             state.in_vain = state.effort
             return False
         self._clean_up(problem, state)
-        state.sets.set_alpha(found)
         self._begin_at_solution(state)
         return True
 
@@ -401,14 +401,20 @@ class ProximalWorkingSets(Solver):
         norm = state.sets.norm_per_value(ids, by_alpha)
         if not np.isfinite(norm):
             return
-        if problem.objective.hard and state.first_budget == 0.0:
-            state.first_budget = 1.0 / (self.start_factor * max(norm, 1e-12))
-            state.sets.set_budgets(state.first_budget * problem.objective.weights)
+        if np.isinf(state.rho):
+            self._begin_budgets(problem, state, norm)
         estimate = max(1.0, self.start_factor * self._typical_mass(problem, state) * norm)
         if estimate < state.rho:
             if np.isfinite(state.rho):
                 state.sets.scale_alpha(estimate / state.rho)
             state.rho = estimate
+
+    def _begin_budgets(self, problem: Problem, state: ProximalState, norm: float) -> None:
+        """Budgets begin where one step may use them up, if there are none or they are far larger."""
+        first = 1.0 / (self.start_factor * max(norm, 1e-12))
+        if problem.objective.hard or (self.large * first < problem.objective.C and not problem.objective.quadratic):
+            state.first_budget = first
+            state.sets.set_budgets(np.minimum(first * problem.objective.weights, problem.objective.budgets))
 
     @staticmethod
     def _typical_mass(problem: Problem, state: ProximalState) -> float:
@@ -425,10 +431,10 @@ class ProximalWorkingSets(Solver):
         objective = problem.objective
         state.sets.raise_hinges(problem, state.w)
         state.raise_dual(objective.dual(state.sets.gain(), float(u @ u), state.sets.masses()))
-        if objective.hard:
-            feasible_scale(problem, state, state.sets)
-        else:
+        if not objective.hard:
             state.offer(problem, state.w)
+        if state.first_budget > 0.0 and (state.sets.budget < objective.budgets).all():
+            feasible_scale(problem, state, state.sets)
         self._watch_progress(state)
 
     def _watch_progress(self, state: ProximalState) -> None:
@@ -454,10 +460,10 @@ class ProximalWorkingSets(Solver):
         objective, w, u, masses = problem.objective, state.w, state.dual_sum(), state.sets.masses()
         proximal_gap = 0.5 * float((u - w) @ (u - w))
         price = 0.5 * float((objective.ridges * masses**2).sum())
-        if objective.hard:
-            penalties = float((state.sets.budget * problem.hinges).sum())
-        else:
+        if objective.quadratic:
             penalties = float(objective.penalties(problem.hinges).sum())
+        else:
+            penalties = float((state.sets.budget * problem.hinges).sum())
         return proximal_gap, penalties + price - state.sets.gain() + float(u @ w)
 
     # ------------------------------------------------------------------ cached planes
