@@ -9,7 +9,8 @@ from maxmargin.bounds import Bound
 from maxmargin.objective import Objective
 from maxmargin.problem import Problem
 from maxmargin.solvers import few_planes
-from maxmargin.solvers.proximal import ROUNDING, ProximalWorkingSets
+from maxmargin.solvers._proximal_state import ROUNDING
+from maxmargin.solvers.proximal import ProximalWorkingSets
 from maxmargin.solvers.working_sets import WorkingSets
 from maxmargin.structures.multiclass import Multiclass
 

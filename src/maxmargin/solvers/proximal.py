@@ -17,7 +17,7 @@ operations and never by the clock, so that runs repeat bit for bit.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -25,78 +25,12 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin.bounds.references import References
 from maxmargin.planes import TRUTH
 from maxmargin.problem import Problem
-from maxmargin.solvers._composed import ComposedState
+from maxmargin.solvers._proximal_state import LEAST_RHO, ProximalState
 from maxmargin.solvers.base import Solver, State
 from maxmargin.solvers.few_planes import solve_few
 from maxmargin.solvers.hard_margin import check_separable, feasible_scale, grow_budgets, solve_exactly
 from maxmargin.solvers.together import solve_together
-from maxmargin.solvers.working_sets import PLANES_AT_FIRST, WorkingSets
-
-#: ρ where weights are given and the centre follows from them.
-LEAST_RHO = 1.0 + 1e-3
-#: Share by which weights may be longer than need be.
-ROUNDING = 1e-10
-
-
-class ProximalState(ComposedState):
-    """Weights, centre and working sets."""
-
-    _saved: ClassVar[tuple[str, ...]] = ("z",)
-    _parts: ClassVar[tuple[str, ...]] = ("sets",)
-    _counters: ClassVar[tuple[str, ...]] = (
-        "rho", "clock", "spent", "decoded", "first_left", "first_budget",
-        "effort", "in_vain", "marked_gap", "marked_at", "passes", "centre_primal", "novelty",
-    )  # fmt: skip
-
-    def __init__(
-        self, problem: Problem, seed: int, start: FloatArray | None, most_slots: int, first_sweeps: int
-    ) -> None:
-        super().__init__(problem, seed, start)
-        self.z = self.w.copy()
-        self.sets = WorkingSets(problem, most_slots)
-        self.rho, self.clock = np.inf, 0
-        self.spent, self.decoded = 0.0, 0.0  # operations of decode and insert; sweeps they were for
-        self.novelty = 1.0  # share of the planes found last that were new
-        self.first_left = first_sweeps if start is None else 0  # sweeps in mini-batches still to come
-        self.passes = 0  # over cached planes since the centre moved
-        self.effort, self.marked_gap, self.marked_at = 1.0, np.inf, 0  # see ProximalWorkingSets.patience
-        self.in_vain = 0.0  # effort at which the planes held were not few, or not to be solved for
-        self.centre_primal = 0.0  # objective at the centre, once all examples are worked on together
-        self.first_budget = 0.0  # hard margin or large C: where growing budgets began
-
-    @property
-    def thoroughness(self) -> float:
-        """How much better than at first inner problems are solved."""
-        return float(np.sqrt(self.effort))
-
-    def dual_sum(self) -> FloatArray:
-        """u, by (*)."""
-        if np.isinf(self.rho):
-            return np.zeros_like(self.w)
-        return self.rho * self.w - (self.rho - 1.0) * self.z
-
-    def sum_anew(self) -> FloatArray:
-        """u from the planes themselves, and w by (*), so that rounding neither gathers nor enters a certificate."""
-        u = self.sets.combination()
-        if np.isfinite(self.rho):
-            self.w = ((self.rho - 1.0) * self.z + u) / self.rho
-        return u
-
-    def move_centre(self, rho: float, move: bool = True) -> None:
-        """z := w (or stays) and a new ρ at fixed α; w follows from (*)."""
-        u = self.dual_sum()
-        if move:
-            self.z, self.passes = self.w, 0
-        self.rho = rho
-        self.w = ((rho - 1.0) * self.z + u) / rho
-
-    def place(self, w: FloatArray, rho: float) -> None:
-        """These weights, with the centre at which (*) holds for them."""
-        self.rho = max(rho, LEAST_RHO)
-        self.w, self.z = w, (self.rho * w - self.sets.combination()) / (self.rho - 1.0)
-
-    def support(self, problem: Problem) -> dict[str, Any]:
-        return self.sets.support(problem)
+from maxmargin.solvers.working_sets import PLANES_AT_FIRST
 
 
 @dataclass(frozen=True)
@@ -269,19 +203,13 @@ class ProximalWorkingSets(Solver):
             state.in_vain = state.effort
             return False
         self._clean_up(problem, state)
-        self._begin_at_solution(state)
+        state.begin_at_solution()
         return True
-
-    @staticmethod
-    def _begin_at_solution(state: ProximalState) -> None:
-        """Weights that solve for the planes held, a trifle longer: large C makes much of margins lost in rounding."""
-        state.sets.touch(state.clock)
-        state.place((1.0 + ROUNDING) * state.sets.combination(), LEAST_RHO)
 
     def _improve_exactly(self, problem: Problem, state: ProximalState) -> bool:
         """A hard margin over few planes; where there are many, it is asked ever more rarely whether there is one."""
         if state.clock >= self.exact_after and solve_exactly(problem, state, state.sets):
-            self._begin_at_solution(state)
+            state.begin_at_solution()
             return True
         if state.clock >= 16 and state.clock & (state.clock - 1) == 0:
             check_separable(problem, state, state.sets)
