@@ -141,8 +141,13 @@ class NeverWrong(Sign):
 
 def test_a_lower_bound_above_the_objective_is_told():
     noisy = [-y if i % 4 == 0 else y for i, y in enumerate(Y)]
+    told = []
     with pytest.warns(UserWarning, match="is above the objective"):
-        mm.StructuralSVM(NeverWrong(), C=10.0).fit(X, noisy)
+        model = mm.StructuralSVM(NeverWrong(), C=10.0, callbacks=told.append).fit(X, noisy)
+    for certificate in (model.certificate_, told[-1].certificate):
+        assert not certificate.exact
+        assert certificate.primal_bound == np.inf
+        assert "(contradicted: the lower bound lies above the objective)" in str(certificate)
 
 
 def test_threads_share_few_examples():

@@ -44,9 +44,6 @@ from maxmargin.structures.base import Compiled, Examples, Structure, StructureEr
 from maxmargin.structures.own import OwnExamples
 from maxmargin.training import Run
 
-#: By this share a lower bound may be above the objective, through rounding.
-ROUNDING = 1e-6
-
 
 class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstimator):
     """Common to all estimators: parameters of the fit, the fit itself, prediction, and ways to look inside.
@@ -185,7 +182,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         for name, value in self._fitted_attributes(state.best_w, structure).items():
             setattr(self, name, value)
         self.certificate_ = replace(
-            state.certificate(problem), outer_steps=run.outer_steps, outer_decrease=run.outer_decrease
+            state.certificate(problem).reconsidered(), outer_steps=run.outer_steps, outer_decrease=run.outer_decrease
         )
         self.history_, self.stop_reason_, self.n_iter_ = run.history, run.stop_reason, state.iteration
         self.support_ = Support.of(problem, state, positions)
@@ -194,7 +191,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
     def _warn_of_gap(self, run: Run, state: State) -> None:
         """Say so when a fit ended above `tol`, unless a person or a callback ended it, or its solver closes no gap."""
         gap, certificate = self.certificate_.gap, self.certificate_
-        if certificate.exact and certificate.dual > certificate.primal * (1.0 + ROUNDING):
+        if certificate.contradicted:
             warnings.warn(
                 f"the lower bound {certificate.dual:.6g} is above the objective {certificate.primal:.6g}, which cannot "
                 f"be where every argmax is exact; look at the structure with maxmargin.check_structure, or say exact = "
