@@ -12,6 +12,7 @@ from maxmargin._checked import whole_number
 from maxmargin._types import FloatArray
 from maxmargin.bounds.references import References
 from maxmargin.cccp import ConcaveConvex
+from maxmargin.estimators._given_structure import GivenStructure
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits, State
@@ -86,7 +87,7 @@ class LatentEstimator(MaxMarginEstimator):
         return problem.first_references(rng) if start is None else problem.references_at(start, latent=True)
 
 
-class LatentStructuralSVM(LatentEstimator):
+class LatentStructuralSVM(GivenStructure, LatentEstimator):
     """Learns the weights of a structure with latent variables:
 
         ½‖w‖² + C Σ c_i (max_{ŷ,ĥ} [w·Ψ(x_i, ŷ, ĥ) + Δ(y_i, ŷ, ĥ)] − max_h w·Ψ(x_i, y_i, h))
@@ -140,8 +141,3 @@ class LatentStructuralSVM(LatentEstimator):
         self.slack, self.solver, self.tol, self.max_iter, self.max_seconds = slack, solver, tol, max_iter, max_seconds
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
-
-    def _make_structure(self) -> Structure:
-        if isinstance(self.structure, type):
-            raise TypeError(f"give an object, not the class: {self.structure.__name__}()")
-        return self.structure

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -31,6 +30,7 @@ from maxmargin.engines import Local
 from maxmargin.engines.local import one_blas_thread
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators._fitted import learning_anew
+from maxmargin.estimators._given_structure import GivenStructure
 from maxmargin.estimators._html import CertificateInNotebooks
 from maxmargin.estimators._parameters import check_files, check_parameters, seed_of
 from maxmargin.estimators.explain import Decision, Support, explain, weights_frame
@@ -322,7 +322,7 @@ def _called(place: str, name: str, method: Callable[..., Any], *arguments: Any) 
         raise StructureError(f"{place}: {name} raised {type(error).__name__}: {error}") from error
 
 
-class StructuralSVM(MaxMarginEstimator):
+class StructuralSVM(GivenStructure, MaxMarginEstimator):
     """Learns the weights of a structure with a maximal margin: ½‖w‖² + C Σ c_i ξ_i.
 
     Parameters
@@ -380,21 +380,3 @@ class StructuralSVM(MaxMarginEstimator):
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
-
-    def _make_structure(self) -> Structure:
-        if isinstance(self.structure, type):
-            raise TypeError(f"give an object, not the class: {self.structure.__name__}()")
-        return self.structure
-
-    def set_params(self, **parameters: Any) -> Any:
-        """Set parameters, also of the structure (``structure__name=…``) where it is a scikit-learn `BaseEstimator`."""
-        nested = [name for name in parameters if name.startswith("structure__")]
-        structure = parameters.get("structure", self.structure)
-        if nested and not hasattr(structure, "set_params"):
-            raise ValueError(
-                f"{nested[0]}: {type(structure).__name__} has no set_params; derive it from sklearn.base.BaseEstimator "
-                f"as well, so that its parameters can be set and searched over"
-            )
-        if nested and structure is getattr(self, "structure_", None):  # what was learnt with it stays as it is
-            parameters["structure"] = copy(structure)
-        return super().set_params(**parameters)
