@@ -50,6 +50,24 @@ def test_max_outer_is_kept_and_told():
     assert model.stop_reason_ == "max_outer"
 
 
+def test_one_outer_step_solves_the_convex_problem_of_the_first_completions():
+    X, Y = bags(3)
+    model = mm.LatentStructuralSVM(Bag(), tol=1e-6, max_outer=1, max_iter=5000).fit(X, Y)
+
+    class First(Bag):
+        """The first completion is part of the truth, so that nothing is latent."""
+
+        complete = None
+
+        def loss(self, y, output):
+            return super().loss(y[0], output)
+
+    first = [(y, Bag().complete(np.zeros(3), x, y)) for x, y in zip(X, Y, strict=True)]
+    convex = mm.StructuralSVM(First(), tol=1e-6, max_iter=5000).fit(X, first)
+    assert model.certificate_.gap <= 1e-6
+    assert model.certificate_.primal == pytest.approx(convex.certificate_.primal, rel=2e-6)
+
+
 def test_interrupted():
     def interrupt(step):
         raise KeyboardInterrupt

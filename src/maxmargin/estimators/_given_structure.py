@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from maxmargin.structures.base import Structure
-
-if TYPE_CHECKING:
-    from typing import Self
 
 
 class GivenStructure:

@@ -104,7 +104,7 @@ class LatentStructuralSVM(GivenStructure, LatentEstimator):
         method, which gives an h, random or not, and else with ``complete(0, x, y)``.
     n_restarts : runs from different first completions; the one with the best objective is kept. They differ where the
         structure's first completions are random.
-    max_outer : outer steps at most.
+    max_outer : outer steps at most; 1 keeps the first completions, so that the problem is convex.
     bound : ``"margin"``, or ``"ramp"``, which compares with the best output of all instead of the best completion.
     C, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks : as in
         `StructuralSVM`; `tol` is for the inner gap and for the outer decrease, `max_iter` for each convex problem.

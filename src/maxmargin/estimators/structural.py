@@ -327,7 +327,8 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
 
     Parameters
     ----------
-    structure : a `Structure`: your own four methods, or `Chain`, `Multiclass`.
+    structure : a `Structure`: your own four methods, or `Chain`, `Multiclass`. One with latent variables (`Motif`,
+        `Forest`, `TopK`, or your own with ``complete``) is for `LatentStructuralSVM`.
     C : trade-off between margin and losses; ``inf`` asks for no losses at all (hard margin).
     bound : ``"margin"`` or ``"slack"`` re-scaling (paper 1), or the ramp of either, ``"ramp"`` or ``"ramp-slack"``
         (paper 4): tighter where labels are wrong, but not convex, so that a good point is found and not the best.
@@ -380,3 +381,13 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
+
+    def _make_structure(self) -> Structure:
+        structure = super()._make_structure()
+        if callable(getattr(structure, "complete", None)):
+            raise TypeError(
+                f"{type(structure).__name__} has latent variables: it is a structure for LatentStructuralSVM (or "
+                f"MotifFinder, ForestClustering, PrecisionAtK), which finds them; with max_outer=1 they stay as they "
+                f"are at first"
+            )
+        return structure
