@@ -1,12 +1,15 @@
 """What a fit offers along the way: limits, callbacks, checkpoints, warm starts, paths, interruption."""
 
+import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
+from maxmargin.estimators import structural
 
 
 @pytest.fixture
@@ -84,6 +87,31 @@ def test_limits(data):
         model = mm.SequenceTagger(tol=1e-9, solver=mm.solvers.NSlack(epsilon=0.5)).fit(*data)
     assert model.stop_reason_ == "converged"
     assert model.certificate_.gap > 1e-9
+
+
+def test_a_ramp_that_ends_early_advises_only_what_there_is(data, monkeypatch):
+    monkeypatch.setattr(structural, "ConcaveConvex", partial(structural.ConcaveConvex, most_steps=1))
+    with pytest.warns(ConvergenceWarning) as told:
+        model = mm.SequenceTagger(bound="ramp", tol=1e-9, max_iter=2).fit(*data)
+    assert model.stop_reason_ == "max_outer"
+    assert re.fullmatch(
+        r"stopped after 1 outer steps with a relative gap of \S+, above tol=1e-09; raise tol to accept it",
+        str(told[0].message),
+    )
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda data: mm.SequenceTagger(max_iter=1).fit(*data),
+        lambda data: mm.MulticlassSVM(max_iter=1).fit(*mm.datasets.make_multiclass(30)),
+        lambda data: mm.regularization_path(mm.SequenceTagger(max_iter=1), *data, [1.0]),
+    ],
+)
+def test_a_warning_points_at_the_line_that_fits(data, fit):
+    with pytest.warns(ConvergenceWarning) as told:
+        fit(data)
+    assert told[0].filename == __file__
 
 
 def test_no_warning_where_none_is_due(data):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._checked import whole_number
@@ -25,10 +23,11 @@ from maxmargin._input import (
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds import Bound
 from maxmargin.bounds.references import References
-from maxmargin.cccp import ConcaveConvex, InexactArgmaxWarning
+from maxmargin.cccp import ConcaveConvex
 from maxmargin.engines import Local
 from maxmargin.engines.local import one_blas_thread
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
+from maxmargin.estimators._endings import warn_of_contradiction, warn_of_gap
 from maxmargin.estimators._fitted import learning_anew
 from maxmargin.estimators._given_structure import GivenStructure
 from maxmargin.estimators._html import CertificateInNotebooks
@@ -186,35 +185,8 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         )
         self.history_, self.stop_reason_, self.n_iter_ = run.history, run.stop_reason, state.iteration
         self.support_ = Support.of(problem, state, positions)
-        self._warn_of_gap(run, state)
-
-    def _warn_of_gap(self, run: Run, state: State) -> None:
-        """Say so when a fit ended above `tol`, unless a person or a callback ended it, or its solver closes no gap."""
-        gap, certificate = self.certificate_.gap, self.certificate_
-        if certificate.contradicted:
-            warnings.warn(
-                f"the lower bound {certificate.dual:.6g} is above the objective {certificate.primal:.6g}, which cannot "
-                f"be where every argmax is exact; look at the structure with maxmargin.check_structure, or say exact = "
-                f"False",
-                InexactArgmaxWarning,
-                stacklevel=6,
-            )
-        ends = {
-            "max_iter": (f"stopped after {state.iteration} steps", "raise max_iter"),
-            "max_seconds": (f"stopped after {state.seconds:.3g} seconds", "raise max_seconds"),
-            "max_outer": (f"stopped after {run.outer_steps} outer steps", "raise max_outer"),
-            "converged": (f"solver {run.solver.name!r} was done by its own rule", run.solver.stricter),
-        }
-        what, remedy = ends.get(run.stop_reason, ("", ""))
-        left = f"with a relative gap of {gap:.2g}" if gap > self.tol else ""
-        if run.stop_reason == "max_outer" and self.tol < run.outer_decrease < np.inf:
-            left = f"of which the last lowered the objective by {run.outer_decrease:.2g} of itself"
-        if what and left and run.solver.certifies:
-            warnings.warn(
-                f"{what} {left}, above tol={self.tol:g}; {remedy}, or accept it by raising tol",
-                ConvergenceWarning,
-                stacklevel=6,  # past scikit-learn's wrapper, to the caller of fit
-            )
+        warn_of_contradiction(self.certificate_)
+        warn_of_gap(self, run, state)
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         """What makes an estimator fitted, by name."""
