@@ -10,6 +10,7 @@ import numpy as np
 
 from maxmargin._checked import whole_number
 from maxmargin._types import FloatArray
+from maxmargin.bounds import BOUNDS
 from maxmargin.bounds.references import References
 from maxmargin.cccp import ConcaveConvex
 from maxmargin.estimators._given_structure import GivenStructure
@@ -27,7 +28,7 @@ class LatentEstimator(MaxMarginEstimator):
     A subclass gives `_make_structure`, and may say with `_first_weights` from which weights the first completions come.
     """
 
-    _bounds: ClassVar[tuple[str, ...]] = ("margin", "ramp")
+    _bounds: ClassVar[tuple[str, ...]] = tuple(name for name, bound in BOUNDS.items() if bound.rescaling == "margin")
 
     @property
     def _convex(self) -> bool:
@@ -62,7 +63,7 @@ class LatentEstimator(MaxMarginEstimator):
             start = self._first_weights(problem, restart) if restart or given is None else given
             this = run if restart == 0 else self._run(run.callbacks)
             this.seed, this.limits = run.seed + restart, self._limits_left(began)
-            found = ConcaveConvex(this, self.bound == "margin", self.max_outer).go(
+            found = ConcaveConvex(this, BOUNDS[self.bound].convex, self.max_outer).go(
                 problem, self._references(problem, rng, start), start
             )
             if best is None or this.history[-1]["objective"] < best_run.history[-1]["objective"]:

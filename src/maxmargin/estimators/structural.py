@@ -21,7 +21,7 @@ from maxmargin._input import (
     told_by_position,
 )
 from maxmargin._types import AnyArray, FloatArray, IntArray
-from maxmargin.bounds import Bound
+from maxmargin.bounds import BOUNDS, Bound
 from maxmargin.bounds.references import References
 from maxmargin.cccp import ConcaveConvex
 from maxmargin.engines import Local
@@ -53,13 +53,13 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
     structure_: Structure
     coef_: AnyArray
     #: What `bound` may be.
-    _bounds: ClassVar[tuple[str, ...]] = ("margin", "slack", "ramp", "ramp-slack")
+    _bounds: ClassVar[tuple[str, ...]] = tuple(BOUNDS)
 
     # ------------------------------------------------------------------ fit
 
     @property
     def _convex(self) -> bool:
-        return not self.bound.startswith("ramp")
+        return BOUNDS[self.bound].convex
 
     def _make_structure(self) -> Structure:
         raise TypeError(f"{type(self).__name__} does not say which structure it learns")
@@ -145,7 +145,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         return OwnExamples(structure, X, Y)
 
     def _bound(self) -> Bound:
-        return Bound("slack" if self.bound.endswith("slack") else "margin", self.slack)
+        return Bound(BOUNDS[self.bound].rescaling, self.slack)
 
     def _problem(self, examples: Examples, weights: FloatArray, engine: Local) -> Problem:
         """What the solver is given; memory for its argmaxes is planned."""
