@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._input import told_by_position
-from maxmargin._types import FloatArray, IntArray
 from maxmargin.estimators.explain import Decision
 from maxmargin.estimators.tagger import SequenceTagger
 from maxmargin.formats.conll import ColumnReader, column_index, labels_of, without_column
 from maxmargin.formats.streams import FormatError
 from maxmargin.planes import Answers
-from maxmargin.structures.base import Examples
+from maxmargin.structures.base import Examples, Structure
 from maxmargin.templates import TokenTemplates
 
 _DEFAULT = TokenTemplates()
@@ -100,11 +98,9 @@ class ColumnTagger(SequenceTagger):
         if isinstance(self.label_column, bool) or not isinstance(self.label_column, int):
             raise ValueError(f"label_column must be a whole number, found {self.label_column!r}")
 
-    def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
-        X, Y, weights, positions = super()._prepare(X, Y, sample_weight)
-        with told_by_position(positions):
-            self.n_columns_in_ = _n_columns(X)
-            return self.features(X), Y, weights, positions
+    def _encode(self, X: Any, Y: Any) -> tuple[Structure, Examples]:
+        self.n_columns_in_ = _n_columns(X)
+        return super()._encode(self.features(X), Y)
 
     def _known_features(self, X: Any) -> list[list[tuple[str, ...]]]:
         _n_columns(X, self.n_columns_in_)

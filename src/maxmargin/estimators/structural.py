@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -32,6 +32,7 @@ from maxmargin.estimators._fitted import learning_anew
 from maxmargin.estimators._given_structure import GivenStructure
 from maxmargin.estimators._html import CertificateInNotebooks
 from maxmargin.estimators._parameters import check_files, check_parameters, seed_of
+from maxmargin.estimators._training_data import TrainingData
 from maxmargin.estimators.explain import Decision, Support, explain, weights_frame
 from maxmargin.memory import check_memory
 from maxmargin.objective import Objective
@@ -57,6 +58,10 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
 
     # ------------------------------------------------------------------ fit
 
+    if TYPE_CHECKING:
+
+        def set_params(self, **parameters: Any) -> Self: ...
+
     @property
     def _convex(self) -> bool:
         return BOUNDS[self.bound].convex
@@ -64,8 +69,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
     def _make_structure(self) -> Structure:
         raise TypeError(f"{type(self).__name__} does not say which structure it learns")
 
-    @with_callbacks
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Learn weights.
 
         Parameters
@@ -75,33 +79,50 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         """
         return self._fit(X, Y, sample_weight)
 
-    @with_callbacks
-    def resume(self, path: str | os.PathLike[str], X: Any, Y: Any, sample_weight: Any = None) -> Any:
+    def resume(self, path: str | os.PathLike[str], X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Go on from a checkpoint of a fit with the same data and parameters, bit for bit as if it had never stopped.
 
         `tol`, `max_iter` and `max_seconds` may differ: they say when to stop, not how to go on.
         """
         return self._fit(X, Y, sample_weight, resume=path)
 
-    def _fit(self, X: Any, Y: Any, sample_weight: Any, resume: Any = None) -> Any:
+    def _fit(self, X: Any, Y: Any, sample_weight: Any, resume: Any = None) -> Self:
         self._check_parameters()
         check_files(self.checkpoint, resume)
         if resume is not None and not self._convex:
             raise ValueError(f"bound={self.bound!r} has no checkpoints to resume from: they are for convex bounds")
-        with learning_anew(self) as before:
-            X, Y, weights, positions = self._prepare(X, Y, sample_weight)
-            with told_by_position(positions):
-                structure, examples = self._encode(X, Y)
-            examples, weights, positions = self._merged(examples, weights, positions)
-            callbacks = FitCallbacks(self, X, Y, structure)
-            with Local(self.n_jobs) as engine, told_by_position(positions):
-                problem = self._problem(examples, weights, engine)
-                problem.positions = positions
-                run = self._run(callbacks)
-                state = self._train(problem, run, start=before._warm_weights(problem.dim), resume=resume)
-            self._finish(problem, run, state, structure, positions)
-            callbacks.finish(state.best_w)
+        with learning_anew(self) as before, Local(self.n_jobs) as engine:
+            data = self._training_data(X, Y, sample_weight)
+            self._learn(data, engine, start=before._warm_weights(data.examples.dim), resume=resume)
         return self
+
+    def _training_data(self, X: Any, Y: Any, sample_weight: Any) -> TrainingData:
+        X, Y, weights, positions = self._prepare(X, Y, sample_weight)
+        with told_by_position(positions):
+            structure, examples = self._encode(X, Y)
+        return TrainingData(X, Y, structure, *self._merged(examples, weights, positions))
+
+    @with_callbacks
+    def _learn(
+        self,
+        data: TrainingData,
+        engine: Local,
+        start: FloatArray | None = None,
+        resume: Any = None,
+        before: State | None = None,
+    ) -> State:
+        """Train and set the fitted attributes: from given weights, from a checkpoint, or from where the state of
+        another C ended. The state at the end comes back."""
+        callbacks = FitCallbacks(self, data.X, data.Y, data.structure)
+        with told_by_position(data.positions):
+            problem = self._problem(data.examples, data.weights, engine)
+            problem.positions = data.positions
+            run = self._run(callbacks)
+            begin = None if before is None else run.solver.adapt(problem, before, run.seed)
+            state = self._train(problem, run, start=start, resume=resume, state=begin)
+        self._finish(problem, run, state, data.structure, data.positions)
+        callbacks.finish(state.best_w)
+        return state
 
     def _train(
         self, problem: Problem, run: Run, start: FloatArray | None = None, resume: Any = None, state: Any = None
