@@ -7,13 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from maxmargin.estimators.explain import Decision
 from maxmargin.estimators.tagger import SequenceTagger
 from maxmargin.formats.conll import ColumnReader, column_index, labels_of, without_column
 from maxmargin.formats.streams import FormatError
-from maxmargin.planes import Answers
 from maxmargin.structures.base import Examples, Structure
 from maxmargin.templates import TokenTemplates
 
@@ -102,24 +99,9 @@ class ColumnTagger(SequenceTagger):
         self.n_columns_in_ = _n_columns(X)
         return super()._encode(self.features(X), Y)
 
-    def _known_features(self, X: Any) -> list[list[tuple[str, ...]]]:
+    def _features(self, X: Any) -> list[list[tuple[str, ...]]]:
         _n_columns(X, self.n_columns_in_)
         return self.features(X)
-
-    # ------------------------------------------------------------------ use
-
-    def _decode(self, X: Any) -> tuple[Examples, Answers]:
-        return super()._decode(self._known_features(X))
-
-    def topk(self, x: Any, k: int) -> list[tuple[Any, float]]:
-        """The k best label sequences of one sentence, with their scores."""
-        check_is_fitted(self, "coef_")
-        return super().topk(self._known_features([x])[0], k)
-
-    def explain(self, x: Any, n_features: int = 10) -> Decision:
-        """The decision on one sentence: the runner-up, the margin to it, and which features decided."""
-        check_is_fitted(self, "coef_")
-        return super().explain(self._known_features([x])[0], n_features)
 
     # ------------------------------------------------------------------ files
 

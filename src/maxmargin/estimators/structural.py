@@ -31,6 +31,7 @@ from maxmargin.estimators._endings import warn_of_contradiction, warn_of_gap
 from maxmargin.estimators._fitted import learning_anew
 from maxmargin.estimators._given_structure import GivenStructure
 from maxmargin.estimators._html import CertificateInNotebooks
+from maxmargin.estimators._one_input import one_input
 from maxmargin.estimators._parameters import check_files, check_parameters, seed_of
 from maxmargin.estimators._training_data import TrainingData
 from maxmargin.estimators.explain import Decision, Support, explain, weights_frame
@@ -229,9 +230,13 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         w = self._flat_weights()
         return [_called(f"X[{i}]", "argmax", self.structure_.argmax, w, X[i]) for i in range(n_examples(X))]
 
+    def _features(self, X: Any) -> Any:
+        """Inputs as the structure takes them; by default as they are."""
+        return X
+
     def _decode(self, X: Any) -> tuple[Examples, Answers]:
         assert isinstance(self.structure_, Compiled)
-        examples, w = self.structure_.encode(X), self._flat_weights()
+        examples, w = self.structure_.encode(self._features(X)), self._flat_weights()
         answers = Answers.empty(examples.n_examples, int(examples.code_offsets[-1]))
         zeros = np.zeros(examples.n_examples)
         with Local(self.n_jobs) as engine, one_blas_thread():
@@ -257,12 +262,16 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         check_is_fitted(self, "coef_")
         if not hasattr(self.structure_, "topk"):
             raise TypeError(f"{type(self.structure_).__name__} offers no topk(w, x, k)")
-        return self.structure_.topk(self._flat_weights(), x, whole_number(k, "k"))
+        k = whole_number(k, "k")
+        with one_input(self, x, "topk"):
+            return self.structure_.topk(self._flat_weights(), self._features([x])[0], k)
 
     def explain(self, x: Any, n_features: int = 10) -> Decision:
         """The decision on one input: the runner-up, the margin to it, and which features decided."""
         check_is_fitted(self, "coef_")
-        return explain(self.structure_, self._flat_weights(), x, self.feature_names_out, n_features)
+        with one_input(self, x, "explain"):
+            found = self._features([x])[0]
+            return explain(self.structure_, self._flat_weights(), found, self.feature_names_out, n_features)
 
     def save(self, path: str | os.PathLike[str], support: bool = False) -> None:
         """Write the fitted model to a file that `maxmargin.load` reads: JSON and plain arrays, no pickle.
