@@ -227,8 +227,19 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         if isinstance(self.structure_, Compiled):
             examples, answers = self._decode(X)
             return examples.outputs(answers)
-        w = self._flat_weights()
-        return [_called(f"X[{i}]", "argmax", self.structure_.argmax, w, X[i]) for i in range(n_examples(X))]
+        return self._own_predictions(X)
+
+    def _own_predictions(self, X: Any) -> list[Any]:
+        """What the argmax of an own structure says of each input, in as many threads as a fit has."""
+        w, outputs = self._flat_weights(), [None] * n_examples(X)
+
+        def ask(ids: IntArray, _: slice) -> None:
+            for i in ids.tolist():
+                outputs[i] = _called(f"X[{i}]", "argmax", self.structure_.argmax, w, X[i])
+
+        with Local(self.n_jobs or 1) as engine, one_blas_thread():
+            engine.map(ask, np.arange(len(outputs)), OwnExamples.smallest_chunk)
+        return outputs
 
     def _features(self, X: Any) -> Any:
         """Inputs as the structure takes them; by default as they are."""
