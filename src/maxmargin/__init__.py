@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from maxmargin import metrics as metrics
     from maxmargin import solvers as solvers
     from maxmargin.bounds import Bound as Bound
+    from maxmargin.cccp import InexactArgmaxWarning as InexactArgmaxWarning
     from maxmargin.certificate import Certificate as Certificate
     from maxmargin.estimators.checks import structured_estimator_checks as structured_estimator_checks
     from maxmargin.estimators.column_tagger import ColumnTagger as ColumnTagger
+    from maxmargin.estimators.explain import Decision as Decision
+    from maxmargin.estimators.explain import Support as Support
     from maxmargin.estimators.forest_clustering import ForestClustering as ForestClustering
     from maxmargin.estimators.latent import LatentStructuralSVM as LatentStructuralSVM
     from maxmargin.estimators.motif_finder import MotifFinder as MotifFinder
@@ -30,9 +33,11 @@ if TYPE_CHECKING:
     from maxmargin.plots.convergence import ConvergenceDisplay as ConvergenceDisplay
     from maxmargin.plots.motif import MotifDisplay as MotifDisplay
     from maxmargin.plots.transitions import TransitionDisplay as TransitionDisplay
+    from maxmargin.solvers.hard_margin import NotSeparableError as NotSeparableError
     from maxmargin.structures.base import Structure as Structure
     from maxmargin.structures.base import StructureError as StructureError
     from maxmargin.structures.chain import Chain as Chain
+    from maxmargin.structures.check import Report as Report
     from maxmargin.structures.check import check_structure as check_structure
     from maxmargin.structures.constraints import Constraints as Constraints
     from maxmargin.structures.constraints import bio_constraints as bio_constraints
@@ -58,21 +63,26 @@ _HOMES = {
     "ColumnTagger": "estimators.column_tagger",
     "Constraints": "structures.constraints",
     "ConvergenceDisplay": "plots.convergence",
+    "Decision": "estimators.explain",
     "Forest": "structures.forest",
     "ForestClustering": "estimators.forest_clustering",
+    "InexactArgmaxWarning": "cccp",
+    "LatentStructuralSVM": "estimators.latent",
     "Motif": "structures.motif",
     "MotifDisplay": "plots.motif",
     "MotifFinder": "estimators.motif_finder",
     "MotifSite": "structures.motif",
     "Multiclass": "structures.multiclass",
     "MulticlassSVM": "estimators.multiclass",
+    "NotSeparableError": "solvers.hard_margin",
     "PrecisionAtK": "estimators.precision_at_k",
+    "Report": "structures.check",
     "SequenceTagger": "estimators.tagger",
     "Step": "training",
-    "LatentStructuralSVM": "estimators.latent",
     "StructuralSVM": "estimators.structural",
     "Structure": "structures.base",
     "StructureError": "structures.base",
+    "Support": "estimators.explain",
     "TokenTemplates": "templates",
     "TopDocuments": "structures.precision_at_k",
     "TopK": "structures.precision_at_k",

@@ -28,7 +28,7 @@ from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.training import Run
 
-#: Inner gap of the first step, unless the user wants more; it is divided by `TIGHTER` as outer steps get smaller.
+#: Inner gap of the first of several steps, unless the user wants more; divided by `TIGHTER` as outer steps get smaller.
 FIRST_GAP, TIGHTER = 0.01, 4.0
 #: An output found must be this much worse than one known, relative to the scores, before its argmax is called inexact.
 INEXACT = 1e-6
@@ -60,7 +60,7 @@ class ConcaveConvex:
     def go(self, problem: Problem, first: References, start: FloatArray | None = None) -> State:
         """Train from these references (and weights); the state at the end comes back, its weights the best of all."""
         began, tol = time.perf_counter(), self.run.limits.tol
-        self._warned, inner_tol = False, max(tol, FIRST_GAP)
+        self._warned, inner_tol = False, tol if self.most_steps == 1 else max(tol, FIRST_GAP)
         problem.references, state, before, steps = first, None, np.inf, 0
         self.run.history.clear()
         while True:

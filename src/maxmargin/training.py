@@ -92,6 +92,7 @@ class Run:
             state.oracle_calls = problem.oracle_calls
 
     def _after_step(self, problem: Problem, state: State, certificate: Certificate, line: ProgressLine) -> bool:
+        certificate = certificate.reconsidered()
         self.history.append(
             {
                 "iteration": state.iteration,

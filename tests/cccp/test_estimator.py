@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 import pytest
 from latent_bags import Bag, PairedBag, bags, objective
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
@@ -47,6 +48,24 @@ def test_max_outer_is_kept_and_told():
         model = mm.LatentStructuralSVM(Bag(), C=100.0, tol=1e-6, max_outer=2).fit(X, Y)
     assert len(model.history_) == model.certificate_.outer_steps == 2
     assert model.stop_reason_ == "max_outer"
+
+
+def test_one_outer_step_solves_the_convex_problem_of_the_first_completions():
+    X, Y = bags(3)
+    model = mm.LatentStructuralSVM(Bag(), tol=1e-6, max_outer=1, max_iter=5000).fit(X, Y)
+
+    class First(Bag):
+        """The first completion is part of the truth, so that nothing is latent."""
+
+        complete = None
+
+        def loss(self, y, output):
+            return super().loss(y[0], output)
+
+    first = [(y, Bag().complete(np.zeros(3), x, y)) for x, y in zip(X, Y, strict=True)]
+    convex = mm.StructuralSVM(First(), tol=1e-6, max_iter=5000).fit(X, first)
+    assert model.certificate_.gap <= 1e-6
+    assert model.certificate_.primal == pytest.approx(convex.certificate_.primal, rel=2e-6)
 
 
 def test_interrupted():
@@ -103,6 +122,31 @@ def test_warm_start_begins_with_the_completions_of_the_last_fit():
     model.set_params(random_state=9).fit(X, Y)
     assert model.history_[-1]["objective"] <= before * (1 + 1e-4)
     assert model.history_[0]["objective"] <= before * (1 + 0.06)
+
+
+class ScaledBag(Bag, BaseEstimator):
+    """Rows in units of one's own."""
+
+    def __init__(self, unit=1.0):
+        self.unit = unit
+
+    def joint_feature(self, x, output):
+        return super().joint_feature(np.asarray(x) / self.unit, output)
+
+
+def test_parameters_of_a_structure_set_after_a_fit_are_for_the_next():
+    X, Y = bags(0)
+    model = mm.LatentStructuralSVM(ScaledBag()).fit(X, Y)
+    predicted = model.predict(X)
+    model.set_params(structure__unit=100.0)
+    assert (model.structure.unit, model.structure_.unit) == (100.0, 1.0)
+    assert model.predict(X) == predicted
+    assert model.fit(X, Y).structure_.unit == 100.0
+
+
+def test_a_structure_whose_parameters_cannot_be_set():
+    with pytest.raises(ValueError, match=r"structure__unit: Bag has no set_params; derive it from .*BaseEstimator"):
+        mm.LatentStructuralSVM(Bag()).set_params(structure__unit=2.0)
 
 
 def test_saved_and_loaded(tmp_path):

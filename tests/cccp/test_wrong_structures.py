@@ -104,6 +104,12 @@ def test_structures_without_latent_variables_are_told_apart():
         mm.LatentStructuralSVM(Bag).fit(*bags(0))
 
 
+@pytest.mark.parametrize("structure", [mm.Motif(length=3), mm.Forest(), mm.TopK(k=1), Bag()])
+def test_structures_with_latent_variables_are_told_apart(structure):
+    with pytest.raises(TypeError, match=rf"{type(structure).__name__} has latent variables.*for LatentStructuralSVM"):
+        mm.StructuralSVM(structure).fit(*bags(0))
+
+
 class Careless(Bag):
     """Forgets now and then to look at all completions."""
 

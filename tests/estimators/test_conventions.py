@@ -1,10 +1,13 @@
 """scikit-learn's conventions: its own checks where rows are rows, ours where inputs are ragged."""
 
+from typing import Self, get_type_hints
+
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin as mm
+from maxmargin.estimators.structural import MaxMarginEstimator
 
 
 @parametrize_with_checks([mm.MulticlassSVM()])
@@ -115,3 +118,29 @@ def test_structured_checks_end_in_assertion_errors():
 def test_structured_checks_suit_any_trade_off():
     X, Y = mm.datasets.make_chains(12, random_state=0)
     dict(mm.structured_estimator_checks(mm.SequenceTagger(C=0.123), X, Y))["clone_and_set_params"]()
+
+
+@pytest.mark.parametrize("kind", [mm.StructuralSVM, mm.LatentStructuralSVM, mm.SequenceTagger, mm.PrecisionAtK])
+@pytest.mark.parametrize("method", ["fit", "resume", "set_params"])
+def test_type_checkers_know_what_comes_back(kind, method):
+    function = getattr(kind, method)
+    if function.__module__.startswith("maxmargin"):  # scikit-learn's own are told to type checkers only
+        assert get_type_hints(function)["return"] is Self
+
+
+def test_what_is_caught_and_annotated_is_public():
+    X, y = mm.datasets.make_multiclass(30, random_state=0)
+    model = mm.MulticlassSVM().fit(X, y)
+    assert isinstance(model.explain(X[0]), mm.Decision)
+    assert isinstance(model.support_, mm.Support)
+    assert isinstance(mm.check_structure(model.structure_, X[:2], y[:2]), mm.Report)
+    with pytest.raises(mm.NotSeparableError):
+        mm.MulticlassSVM(C=np.inf).fit(np.zeros((2, 1)), ["a", "b"])
+    assert issubclass(mm.InexactArgmaxWarning, UserWarning)
+    assert get_type_hints(mm.load)["return"] is MaxMarginEstimator
+
+
+@pytest.mark.parametrize("max_iter", [1.5, 0, -1, True, np.inf, "2"])
+def test_steps_are_counted(max_iter):
+    with pytest.raises(ValueError, match=rf"max_iter must be a whole number ≥ 1, found {max_iter!r}"):
+        mm.SequenceTagger(max_iter=max_iter).fit(None, None)

@@ -149,3 +149,38 @@ def test_joint_features_that_are_one_object_filled_anew(form):
     w = np.random.default_rng(1).normal(size=6)
     for x in X:
         assert explain(Reusing(form), w, x, NAMES, 10) == explain(Labels(), w, x, NAMES, 10)
+
+
+def sentences():
+    return [["Ana", "met", "Tom"], ["Tom", "sings"]], [["PER", "O", "PER"], ["PER", "O"]]
+
+
+def named_features(X, Y):
+    return [[{f"f{j}": value for j, value in enumerate(row)} for row in x] for x in X], Y
+
+
+LISTS = {
+    "arrays": (mm.SequenceTagger(), mm.datasets.make_chains(10, random_state=0)),
+    "dicts": (mm.SequenceTagger(), named_features(*mm.datasets.make_chains(10, random_state=0))),
+    "words": (mm.ColumnTagger(), sentences()),
+    "rows": (mm.MulticlassSVM(), mm.datasets.make_multiclass(30, random_state=0)),
+    "strings": (mm.MotifFinder(length=2, background_order=0), (["ACGT", "ATTT", "ACGG", "CCCT"], [1, 0, 1, 0])),
+}
+
+
+@pytest.mark.parametrize(("model", "data"), LISTS.values(), ids=LISTS)
+def test_one_input_is_told_from_a_list_of_them(model, data):
+    X, Y = data
+    model.fit(X, Y)
+    assert len(model.topk(X[0], 2)) == 2
+    for n in (len(X), 1):
+        with pytest.raises(ValueError, match=f"^topk takes one input x, found a list of {n} of them$"):
+            model.topk(X[:n], 2)
+        with pytest.raises(ValueError, match=f"^explain takes one input x, found a list of {n} of them$"):
+            model.explain(X[:n])
+
+
+def test_an_input_that_cannot_be_read_is_told_as_ever():
+    X, y = mm.datasets.make_multiclass(30, random_state=0)
+    with pytest.raises(ValueError, match="X has 1 features, expected 10"):
+        mm.MulticlassSVM().fit(X, y).topk(X[0][:1], 2)

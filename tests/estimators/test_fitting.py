@@ -1,12 +1,16 @@
 """What a fit offers along the way: limits, callbacks, checkpoints, warm starts, paths, interruption."""
 
+import re
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
+from maxmargin.estimators import structural
 
 
 @pytest.fixture
@@ -86,6 +90,31 @@ def test_limits(data):
     assert model.certificate_.gap > 1e-9
 
 
+def test_a_ramp_that_ends_early_advises_only_what_there_is(data, monkeypatch):
+    monkeypatch.setattr(structural, "ConcaveConvex", partial(structural.ConcaveConvex, most_steps=1))
+    with pytest.warns(ConvergenceWarning) as told:
+        model = mm.SequenceTagger(bound="ramp", tol=1e-9, max_iter=2).fit(*data)
+    assert model.stop_reason_ == "max_outer"
+    assert re.fullmatch(
+        r"stopped after 1 outer steps with a relative gap of \S+, above tol=1e-09; raise tol to accept it",
+        str(told[0].message),
+    )
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [
+        lambda data: mm.SequenceTagger(max_iter=1).fit(*data),
+        lambda data: mm.MulticlassSVM(max_iter=1).fit(*mm.datasets.make_multiclass(30)),
+        lambda data: mm.regularization_path(mm.SequenceTagger(max_iter=1), *data, [1.0]),
+    ],
+)
+def test_a_warning_points_at_the_line_that_fits(data, fit):
+    with pytest.warns(ConvergenceWarning) as told:
+        fit(data)
+    assert told[0].filename == __file__
+
+
 def test_no_warning_where_none_is_due(data):
     """Tests turn warnings into errors: a callback's own stop, and a solver that closes no gap, say nothing."""
     assert mm.SequenceTagger(tol=1e-9, callbacks=lambda step: True).fit(*data).stop_reason_ == "callback"
@@ -116,31 +145,76 @@ def test_history_and_callbacks(data):
     assert model.history_[-1]["oracle_calls"] == model.certificate_.oracle_calls
 
 
-def test_scikit_learns_callbacks(data):
+class Watch:
+    """A callback of scikit-learn's kind, which scores the model so far and ends a fit after a few steps."""
+
+    def __init__(self, score, steps=3):
+        self.score, self.steps, self.seen = score, steps, []
+
+    def setup(self, estimator, context):
+        self.seen.append("setup")
+
+    def teardown(self, estimator, context):
+        self.seen.append("teardown")
+
+    def on_fit_task_begin(self, estimator, context, **_):
+        pass
+
+    def on_fit_task_end(self, estimator, context, *, X, y, fitted_estimator, **_):
+        assert 0.0 <= self.score(fitted_estimator, X, y) <= 1.0
+        self.seen.append(context.task_name)
+        return self.seen[-self.steps :] == ["step"] * self.steps
+
+
+WATCHED = ["setup", "step", "step", "step", "fit", "teardown"]
+QUERIES = np.repeat(np.arange(10), 6)
+
+
+def rows_of_queries():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    return X, (X @ [1.0, 1.0, 0.0] > 0).astype(int)
+
+
+def words():
+    return [["Ana", "met", "Tom"], ["Tom", "sings"]], [["PER", "O", "PER"], ["PER", "O"]]
+
+
+WATCHABLE = {
+    "tagger": (mm.SequenceTagger(tol=1e-9), mm.datasets.make_chains(40, random_state=3), {}),
+    "columns": (mm.ColumnTagger(tol=1e-12, solver="subgradient"), words(), {}),
+    "multiclass": (mm.MulticlassSVM(tol=1e-9), mm.datasets.make_multiclass(60), {}),
+    "ranker": (mm.PrecisionAtK(k=2, tol=1e-12, solver="subgradient"), rows_of_queries(), {"groups": QUERIES}),
+}
+
+
+@pytest.mark.parametrize(("model", "data", "groups"), WATCHABLE.values(), ids=WATCHABLE)
+def test_scikit_learns_callbacks(model, data, groups):
+    """They are told of the data as `score` takes them, in a fit and in every fit of a path."""
     pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9 has no callback API")
-    seen = []
+    watch = Watch(lambda fitted, X, y: fitted.score(X, y, **groups))
+    fitted = clone(model).set_callbacks(watch).fit(*data, **groups)
+    assert watch.seen == WATCHED
+    assert fitted.stop_reason_ == "callback"
+    watch.seen.clear()
+    path = mm.regularization_path(clone(model).set_callbacks(watch), *data, [0.1, 1.0], **groups)
+    assert watch.seen == 2 * WATCHED
+    assert [fitted.stop_reason_ for fitted in path] == ["callback"] * 2
 
-    class Watch:
-        def setup(self, estimator, context):
-            seen.append("setup")
 
-        def teardown(self, estimator, context):
-            seen.append("teardown")
+def test_scikit_learns_callbacks_are_told_of_a_fit_that_fails(data):
+    pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9 has no callback API")
 
-        def on_fit_task_begin(self, estimator, context, **_):
-            pass
+    def fails(fitted, X, y):
+        raise RuntimeError("out of luck")
 
-        def on_fit_task_end(self, estimator, context, *, fitted_estimator=None, **_):
-            seen.append((context.task_name, fitted_estimator.predict(data[0][:1])))
-            return len(seen) == 4
-
-    model = mm.SequenceTagger(tol=1e-9)
-    model.set_callbacks(Watch())
-    model.fit(*data)
-    assert seen[0] == "setup"
-    assert seen[-1] == "teardown"
-    assert [name for name, _ in seen[1:-1]] == ["step"] * 3 + ["fit"]
-    assert model.stop_reason_ == "callback"
+    watch = Watch(fails)
+    for fit in (
+        lambda model: model.fit(*data),
+        lambda model: mm.regularization_path(model, *data, [1.0]),
+    ):
+        with pytest.raises(RuntimeError, match="out of luck"):
+            fit(mm.SequenceTagger().set_callbacks(watch))
+    assert watch.seen == ["setup", "teardown"] * 2
 
 
 def test_callbacks_cannot_change_the_weights(data):
@@ -321,6 +395,16 @@ def test_path_agrees_with_single_fits(data, slack, solver):
         assert model.stop_reason_ == "tol"
         assert model.certificate_.primal == pytest.approx(alone.certificate_.primal, rel=2e-4)
         assert model.certificate_.dual <= alone.certificate_.primal
+
+
+def test_groups_of_a_path_are_named(data):
+    X, y = rows_of_queries()
+    models = mm.regularization_path(mm.PrecisionAtK(k=2), X, y, [1.0], groups=QUERIES)
+    np.testing.assert_array_equal(models[0].coef_, mm.PrecisionAtK(k=2).fit(X, y, groups=QUERIES).coef_)
+    with pytest.raises(TypeError, match="SequenceTagger takes no groups"):
+        mm.regularization_path(mm.SequenceTagger(), *data, [1.0], groups=QUERIES)
+    with pytest.raises(TypeError, match="PrecisionAtK takes groups, and no sample_weight beside them"):
+        mm.regularization_path(mm.PrecisionAtK(), X, y, [1.0], np.ones(60), groups=QUERIES)
 
 
 def test_ctrl_c_ends_a_path(data):

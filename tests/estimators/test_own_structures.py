@@ -1,5 +1,8 @@
 """Structures of one's own in an estimator: forms of input, parameters, and what they need not have."""
 
+import threading
+import time
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -141,26 +144,51 @@ class NeverWrong(Sign):
 
 def test_a_lower_bound_above_the_objective_is_told():
     noisy = [-y if i % 4 == 0 else y for i, y in enumerate(Y)]
+    told = []
     with pytest.warns(UserWarning, match="is above the objective"):
-        mm.StructuralSVM(NeverWrong(), C=10.0).fit(X, noisy)
+        model = mm.StructuralSVM(NeverWrong(), C=10.0, callbacks=told.append).fit(X, noisy)
+    for certificate in (model.certificate_, told[-1].certificate):
+        assert not certificate.exact
+        assert certificate.primal_bound == np.inf
+        assert "(contradicted: the lower bound lies above the objective)" in str(certificate)
+
+
+class Told(Sign):
+    """Notes which threads ask for argmaxes, each of which takes a while."""
+
+    def __init__(self):
+        super().__init__()
+        self.asked, self.predicted = set(), set()
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        self.asked.add(threading.get_ident())
+        time.sleep(0.002)
+        return super().loss_augmented_argmax(w, x, y, scale)
+
+    def argmax(self, w, x):
+        self.predicted.add(threading.get_ident())
+        time.sleep(0.002)
+        return super().argmax(w, x)
 
 
 def test_threads_share_few_examples():
     """Each argmax in Python is a task of its own, so that eight examples use two threads."""
-    import threading
-
-    seen = set()
-
-    class Told(Sign):
-        def loss_augmented_argmax(self, w, x, y, scale=1.0):
-            seen.add(threading.get_ident())
-            threading.Event().wait(0.002)
-            return super().loss_augmented_argmax(w, x, y, scale)
-
-    together = mm.StructuralSVM(Told(), n_jobs=2, max_iter=3, tol=0.5).fit(X[:8], Y[:8])
-    assert len(seen - {threading.get_ident()}) == 2
+    told, here = Told(), threading.get_ident()
+    together = mm.StructuralSVM(told, n_jobs=2, max_iter=3, tol=0.5).fit(X[:8], Y[:8])
+    assert len(told.asked - {here}) == 2
     alone = mm.StructuralSVM(Sign(), n_jobs=1, max_iter=3, tol=0.5).fit(X[:8], Y[:8])
     np.testing.assert_array_equal(together.coef_, alone.coef_)
+    assert together.predict(X[:8]) == alone.predict(X[:8])
+    assert len(told.predicted - {here}) == 2
+    with pytest.raises(mm.StructureError, match=r"^X\[3\]: argmax raised"):
+        together.predict([*X[:3], X[3][:2], X[4], X[5][:2]])
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1])
+def test_without_threads_argmaxes_stay_where_they_are(n_jobs):
+    told = Told()
+    mm.StructuralSVM(told, n_jobs=n_jobs, tol=0.5).fit(X[:8], Y[:8]).predict(X[:8])
+    assert told.asked == told.predicted == {threading.get_ident()}
 
 
 class Weighing(mm.Structure):

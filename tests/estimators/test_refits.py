@@ -94,6 +94,14 @@ def test_a_new_fit_leaves_nothing_of_the_one_before():
     assert not hasattr(model.fit(named, Y), "n_features_in_")
 
 
+def test_a_new_fit_leaves_nothing_of_a_path():
+    X, Y = mm.datasets.make_chains(10, random_state=0)
+    named = [[{f"f{j}": v for j, v in enumerate(row)} for row in x] for x in X]
+    (model,) = mm.regularization_path(mm.SequenceTagger(), X, Y, [1.0])
+    assert model.n_features_in_ == X[0].shape[1]
+    assert not hasattr(model.fit(named, Y), "n_features_in_")
+
+
 def test_a_warm_start_is_what_a_ranker_begins_with():
     X, y, groups = queries()
     model = mm.PrecisionAtK(k=1, warm_start=True).fit(X, y, groups=groups)
@@ -103,7 +111,7 @@ def test_a_warm_start_is_what_a_ranker_begins_with():
 
 def test_each_model_of_a_path_knows_its_data():
     X, y, groups = queries()
-    models = mm.regularization_path(mm.PrecisionAtK(k=1), X, y, [0.1, 1.0], groups)
+    models = mm.regularization_path(mm.PrecisionAtK(k=1), X, y, [0.1, 1.0], groups=groups)
     assert [model.n_features_in_ for model in models] == [2, 2]
     np.testing.assert_array_equal(models[1].start_coef_, models[0].coef_)
     path = mm.regularization_path(mm.MotifFinder(length=4, background_order=0), *motifs(), [0.1, 1.0])

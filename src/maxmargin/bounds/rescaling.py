@@ -14,12 +14,28 @@ is ``factor(b) m``: the β of paper 4, whose maximum a ramp bound takes away.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from maxmargin._compile import inlined
 from maxmargin._types import FloatArray
+
+
+class NamedBound(NamedTuple):
+    """What a name of a bound stands for: which re-scaling, and whether it is that one itself, or else its ramp."""
+
+    rescaling: str
+    convex: bool
+
+
+#: The bounds, by the names that estimators give them.
+BOUNDS = {
+    "margin": NamedBound("margin", convex=True),
+    "slack": NamedBound("slack", convex=True),
+    "ramp": NamedBound("margin", convex=False),
+    "ramp-slack": NamedBound("slack", convex=False),
+}
 
 MARGIN, MARGIN_ROOT, SLACK, SLACK_ROOT, RISE, LOSS_TIMES_RISE = 0, 1, 2, 3, 4, 5
 

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from maxmargin._types import FloatArray
 from maxmargin.training import Callback, Step
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
-    from sklearn.callback import with_callbacks as with_callbacks
+    from sklearn.callback import with_callbacks as _with_callbacks
 except ImportError:  # scikit-learn before 1.9: the estimators' own `callbacks` parameter remains
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Stands in for scikit-learn's mixin."""
 
-    def with_callbacks(method: Callable[..., Any]) -> Callable[..., Any]:
+    def _with_callbacks(method: Method) -> Method:
         return method
+
+
+def with_callbacks(method: Method) -> Method:
+    """The method, of the same type; scikit-learn's callbacks are told when it is over, also where it fails."""
+    managed: Method = _with_callbacks(method)
+    return managed
 
 
 def callback_list(callbacks: Any) -> list[Callback]:

@@ -31,13 +31,14 @@ def certificate_html(estimator: Any) -> str:
 
 
 def _facts(certificate: Any) -> list[tuple[str, str]]:
-    proof = "proven" if certificate.exact else "estimated: the argmax is not exact"
     upper = f"{certificate.primal_bound:.6g}" if isfinite(certificate.primal_bound) and not certificate.exact else ""
+    about = f"the last convex problem, {certificate.end}" if certificate.outer_steps else ""
     return [
+        ("about", about),
         ("objective", f"{certificate.primal:.6g}"),
         ("proven upper bound", upper),
         ("lower bound", f"{certificate.dual:.6g}"),
-        ("relative gap", f"{certificate.gap:.2g} ({proof})"),
+        ("relative gap", f"{certificate.gap:.2g} ({certificate.standing})"),
         ("argmaxes", f"{certificate.oracle_calls:,}"),
         ("seconds", f"{certificate.seconds:.3g}"),
     ]

@@ -29,9 +29,10 @@ def check_parameters(estimator: Any) -> None:
     for name in _FLAGS:
         if hasattr(estimator, name):
             check_flag(getattr(estimator, name), name)
-    for name in ("max_seconds", "max_iter"):
-        if getattr(estimator, name) is not None:
-            positive_number(getattr(estimator, name), name)
+    if estimator.max_seconds is not None:
+        positive_number(estimator.max_seconds, "max_seconds")
+    if estimator.max_iter is not None:
+        positive_number(whole_number(estimator.max_iter, "max_iter"), "max_iter")  # that floats can hold
     solver = resolve(estimator.solver)
     solver.check_parameters()
     solver.check_trade_off(float(estimator.C))

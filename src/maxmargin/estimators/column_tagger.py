@@ -7,16 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._input import told_by_position
-from maxmargin._types import FloatArray, IntArray
-from maxmargin.estimators.explain import Decision
 from maxmargin.estimators.tagger import SequenceTagger
 from maxmargin.formats.conll import ColumnReader, column_index, labels_of, without_column
 from maxmargin.formats.streams import FormatError
-from maxmargin.planes import Answers
-from maxmargin.structures.base import Examples
+from maxmargin.structures.base import Examples, Structure
 from maxmargin.templates import TokenTemplates
 
 _DEFAULT = TokenTemplates()
@@ -100,30 +95,13 @@ class ColumnTagger(SequenceTagger):
         if isinstance(self.label_column, bool) or not isinstance(self.label_column, int):
             raise ValueError(f"label_column must be a whole number, found {self.label_column!r}")
 
-    def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
-        X, Y, weights, positions = super()._prepare(X, Y, sample_weight)
-        with told_by_position(positions):
-            self.n_columns_in_ = _n_columns(X)
-            return self.features(X), Y, weights, positions
+    def _encode(self, X: Any, Y: Any) -> tuple[Structure, Examples]:
+        self.n_columns_in_ = _n_columns(X)
+        return super()._encode(self.features(X), Y)
 
-    def _known_features(self, X: Any) -> list[list[tuple[str, ...]]]:
+    def _features(self, X: Any) -> list[list[tuple[str, ...]]]:
         _n_columns(X, self.n_columns_in_)
         return self.features(X)
-
-    # ------------------------------------------------------------------ use
-
-    def _decode(self, X: Any) -> tuple[Examples, Answers]:
-        return super()._decode(self._known_features(X))
-
-    def topk(self, x: Any, k: int) -> list[tuple[Any, float]]:
-        """The k best label sequences of one sentence, with their scores."""
-        check_is_fitted(self, "coef_")
-        return super().topk(self._known_features([x])[0], k)
-
-    def explain(self, x: Any, n_features: int = 10) -> Decision:
-        """The decision on one sentence: the runner-up, the margin to it, and which features decided."""
-        check_is_fitted(self, "coef_")
-        return super().explain(self._known_features([x])[0], n_features)
 
     # ------------------------------------------------------------------ files
 

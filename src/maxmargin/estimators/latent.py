@@ -10,8 +10,10 @@ import numpy as np
 
 from maxmargin._checked import whole_number
 from maxmargin._types import FloatArray
+from maxmargin.bounds import BOUNDS
 from maxmargin.bounds.references import References
 from maxmargin.cccp import ConcaveConvex
+from maxmargin.estimators._given_structure import GivenStructure
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits, State
@@ -26,7 +28,7 @@ class LatentEstimator(MaxMarginEstimator):
     A subclass gives `_make_structure`, and may say with `_first_weights` from which weights the first completions come.
     """
 
-    _bounds: ClassVar[tuple[str, ...]] = ("margin", "ramp")
+    _bounds: ClassVar[tuple[str, ...]] = tuple(name for name, bound in BOUNDS.items() if bound.rescaling == "margin")
 
     @property
     def _convex(self) -> bool:
@@ -61,7 +63,7 @@ class LatentEstimator(MaxMarginEstimator):
             start = self._first_weights(problem, restart) if restart or given is None else given
             this = run if restart == 0 else self._run(run.callbacks)
             this.seed, this.limits = run.seed + restart, self._limits_left(began)
-            found = ConcaveConvex(this, self.bound == "margin", self.max_outer).go(
+            found = ConcaveConvex(this, BOUNDS[self.bound].convex, self.max_outer).go(
                 problem, self._references(problem, rng, start), start
             )
             if best is None or this.history[-1]["objective"] < best_run.history[-1]["objective"]:
@@ -86,7 +88,7 @@ class LatentEstimator(MaxMarginEstimator):
         return problem.first_references(rng) if start is None else problem.references_at(start, latent=True)
 
 
-class LatentStructuralSVM(LatentEstimator):
+class LatentStructuralSVM(GivenStructure, LatentEstimator):
     """Learns the weights of a structure with latent variables:
 
         ½‖w‖² + C Σ c_i (max_{ŷ,ĥ} [w·Ψ(x_i, ŷ, ĥ) + Δ(y_i, ŷ, ĥ)] − max_h w·Ψ(x_i, y_i, h))
@@ -103,7 +105,7 @@ class LatentStructuralSVM(LatentEstimator):
         method, which gives an h, random or not, and else with ``complete(0, x, y)``.
     n_restarts : runs from different first completions; the one with the best objective is kept. They differ where the
         structure's first completions are random.
-    max_outer : outer steps at most.
+    max_outer : outer steps at most; 1 keeps the first completions, so that the problem is convex.
     bound : ``"margin"``, or ``"ramp"``, which compares with the best output of all instead of the best completion.
     C, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks : as in
         `StructuralSVM`; `tol` is for the inner gap and for the outer decrease, `max_iter` for each convex problem.
@@ -140,8 +142,3 @@ class LatentStructuralSVM(LatentEstimator):
         self.slack, self.solver, self.tol, self.max_iter, self.max_seconds = slack, solver, tol, max_iter, max_seconds
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
-
-    def _make_structure(self) -> Structure:
-        if isinstance(self.structure, type):
-            raise TypeError(f"give an object, not the class: {self.structure.__name__}()")
-        return self.structure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin._input import check_labels_of_one_kind, indexable
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.estimators._callbacks import with_callbacks
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
@@ -133,15 +132,13 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
             classes=self.classes_.tolist(),
         )
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MotifFinder:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from strings X with one of two labels y each.
 
         Sequences that are only presumed to have no motif can be given as negative ones of small `sample_weight`: they
         make the background known (the paper gives 6,460 of them 1/50 each).
         """
-        self._fit(X, y, sample_weight)
-        return self
+        return self._fit(X, y, sample_weight)
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
         named = None if self.classes is None else named_classes(self.classes).array()

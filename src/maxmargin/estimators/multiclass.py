@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -12,7 +12,6 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from maxmargin._input import check_labels_of_one_kind, told_by_row
 from maxmargin._types import AnyArray, FloatArray, IntArray
-from maxmargin.estimators._callbacks import with_callbacks
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.structures.base import Structure
 from maxmargin.structures.labels import Labels, named_classes
@@ -72,13 +71,11 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
     def _make_structure(self) -> Structure:
         return Multiclass(cost=self.loss, fit_intercept=self.fit_intercept, classes=self.classes_.tolist())
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MulticlassSVM:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows X (n, d) with labels y (n,)."""
         return self._fit(X, y, sample_weight)
 
-    @with_callbacks
-    def resume(self, path: Any, X: Any, y: Any, sample_weight: Any = None) -> MulticlassSVM:
+    def resume(self, path: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on from a checkpoint, bit for bit (see `StructuralSVM.resume`)."""
         return self._fit(X, y, sample_weight, path)
 

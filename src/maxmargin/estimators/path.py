@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from inspect import signature
 from typing import Any, TypeVar
 
 from sklearn.base import clone
 
-from maxmargin._input import told_by_position
 from maxmargin.engines import Local
-from maxmargin.estimators._callbacks import callback_list
-from maxmargin.estimators._fitted import take_over
+from maxmargin.estimators._fitted import learning_anew, take_over
 from maxmargin.estimators._parameters import check_files
 from maxmargin.estimators.structural import MaxMarginEstimator
 
@@ -18,18 +17,20 @@ Model = TypeVar("Model", bound=MaxMarginEstimator)
 
 
 def regularization_path(
-    estimator: Model, X: Any, Y: Any, Cs: Iterable[float], sample_weight: Any = None
+    estimator: Model, X: Any, Y: Any, Cs: Iterable[float], sample_weight: Any = None, *, groups: Any = None
 ) -> list[Model]:
     """One fitted copy of the estimator for each C, in the order given; ascending C is fastest.
 
     The data are encoded once, and each fit starts from the planes and dual values of the one before. Ctrl-C ends the
-    path: the models so far come back, the last of them with the ``stop_reason_`` ``"interrupted"``.
+    path: the models so far come back, the last of them with the ``stop_reason_`` ``"interrupted"``. Callbacks,
+    scikit-learn's too, are told of one fit after the other.
 
     Parameters
     ----------
     estimator, X, Y : what to fit, and to what.
     Cs : the trade-offs.
-    sample_weight : what its `fit` takes third: weights of examples, or the groups of `PrecisionAtK`.
+    sample_weight : weights of the examples, as in `fit`.
+    groups : the query of each row, for `PrecisionAtK`.
 
     Examples
     --------
@@ -44,22 +45,27 @@ def regularization_path(
     first = clone(estimator)
     first._check_parameters()
     check_files(first.checkpoint)
-    X, Y, weights, positions = first._prepare(X, Y, sample_weight)
-    with told_by_position(positions):
-        structure, examples = first._encode(X, Y)
-    examples, weights, positions = first._merged(examples, weights, positions)
-    with Local(first.n_jobs) as engine, told_by_position(positions):
+    data = first._training_data(X, Y, _third_of_fit(first, sample_weight, groups))
+    with Local(first.n_jobs) as engine:
         for C in Cs:
             model = clone(first).set_params(C=C)
             model._check_parameters()
-            take_over(model, first)
-            problem = model._problem(examples, weights, engine)
-            problem.positions = positions
-            run = model._run(callback_list(model.callbacks))
-            begin = None if state is None else run.solver.adapt(problem, state, run.seed)
-            state = model._train(problem, run, state=begin)
-            model._finish(problem, run, state, structure, positions)
+            with learning_anew(model):
+                take_over(model, first)
+                state = model._learn(data, engine, before=state)
             models.append(model)
-            if run.stop_reason == "interrupted":
+            if model.stop_reason_ == "interrupted":
                 break
     return models
+
+
+def _third_of_fit(estimator: MaxMarginEstimator, sample_weight: Any, groups: Any) -> Any:
+    """What `fit` takes after X and Y: weights of examples, or groups where the estimator knows them."""
+    if groups is None:
+        return sample_weight
+    name = type(estimator).__name__
+    if "groups" not in signature(estimator.fit).parameters:
+        raise TypeError(f"{name} takes no groups")
+    if sample_weight is not None:
+        raise TypeError(f"{name} takes groups, and no sample_weight beside them")
+    return groups

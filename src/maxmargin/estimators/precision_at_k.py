@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +15,7 @@ from maxmargin._checked import beyond_floats, is_list, positive_number, whole_nu
 from maxmargin._input import told_by_row
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
-from maxmargin.estimators._callbacks import with_callbacks
+from maxmargin.estimators._training_data import TrainingData
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.metrics.ranking import precision_at_k, rows_by_query
@@ -110,8 +111,7 @@ class PrecisionAtK(LatentEstimator):
     def _make_structure(self) -> Structure:
         return TopK(k=self.k)
 
-    @with_callbacks
-    def fit(self, X: Any, y: Any, groups: Any = None) -> PrecisionAtK:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Learn from documents.
 
         Parameters
@@ -128,6 +128,9 @@ class PrecisionAtK(LatentEstimator):
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
         queries = self._kept_queries(y, groups)
         return super()._prepare([X[rows] for rows in queries], [y[rows] for rows in queries], None)
+
+    def _training_data(self, X: Any, Y: Any, groups: Any) -> TrainingData:
+        return replace(super()._training_data(X, Y, groups), X=X, Y=Y)
 
     def _kept_queries(self, y: FloatArray, groups: Any) -> list[IntArray]:
         """The rows of each query that has a relevant document."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._checked import whole_number
@@ -24,15 +21,19 @@ from maxmargin._input import (
     told_by_position,
 )
 from maxmargin._types import AnyArray, FloatArray, IntArray
-from maxmargin.bounds import Bound
+from maxmargin.bounds import BOUNDS, Bound
 from maxmargin.bounds.references import References
-from maxmargin.cccp import ConcaveConvex, InexactArgmaxWarning
+from maxmargin.cccp import ConcaveConvex
 from maxmargin.engines import Local
 from maxmargin.engines.local import one_blas_thread
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
+from maxmargin.estimators._endings import warn_of_contradiction, warn_of_gap
 from maxmargin.estimators._fitted import learning_anew
+from maxmargin.estimators._given_structure import GivenStructure
 from maxmargin.estimators._html import CertificateInNotebooks
+from maxmargin.estimators._one_input import one_input
 from maxmargin.estimators._parameters import check_files, check_parameters, seed_of
+from maxmargin.estimators._training_data import TrainingData
 from maxmargin.estimators.explain import Decision, Support, explain, weights_frame
 from maxmargin.memory import check_memory
 from maxmargin.objective import Objective
@@ -44,9 +45,6 @@ from maxmargin.structures.base import Compiled, Examples, Structure, StructureEr
 from maxmargin.structures.own import OwnExamples
 from maxmargin.training import Run
 
-#: By this share a lower bound may be above the objective, through rounding.
-ROUNDING = 1e-6
-
 
 class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstimator):
     """Common to all estimators: parameters of the fit, the fit itself, prediction, and ways to look inside.
@@ -57,19 +55,22 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
     structure_: Structure
     coef_: AnyArray
     #: What `bound` may be.
-    _bounds: ClassVar[tuple[str, ...]] = ("margin", "slack", "ramp", "ramp-slack")
+    _bounds: ClassVar[tuple[str, ...]] = tuple(BOUNDS)
 
     # ------------------------------------------------------------------ fit
 
+    if TYPE_CHECKING:
+
+        def set_params(self, **parameters: Any) -> Self: ...
+
     @property
     def _convex(self) -> bool:
-        return not self.bound.startswith("ramp")
+        return BOUNDS[self.bound].convex
 
     def _make_structure(self) -> Structure:
         raise TypeError(f"{type(self).__name__} does not say which structure it learns")
 
-    @with_callbacks
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Learn weights.
 
         Parameters
@@ -79,33 +80,50 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         """
         return self._fit(X, Y, sample_weight)
 
-    @with_callbacks
-    def resume(self, path: str | os.PathLike[str], X: Any, Y: Any, sample_weight: Any = None) -> Any:
+    def resume(self, path: str | os.PathLike[str], X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Go on from a checkpoint of a fit with the same data and parameters, bit for bit as if it had never stopped.
 
         `tol`, `max_iter` and `max_seconds` may differ: they say when to stop, not how to go on.
         """
         return self._fit(X, Y, sample_weight, resume=path)
 
-    def _fit(self, X: Any, Y: Any, sample_weight: Any, resume: Any = None) -> Any:
+    def _fit(self, X: Any, Y: Any, sample_weight: Any, resume: Any = None) -> Self:
         self._check_parameters()
         check_files(self.checkpoint, resume)
         if resume is not None and not self._convex:
             raise ValueError(f"bound={self.bound!r} has no checkpoints to resume from: they are for convex bounds")
-        with learning_anew(self) as before:
-            X, Y, weights, positions = self._prepare(X, Y, sample_weight)
-            with told_by_position(positions):
-                structure, examples = self._encode(X, Y)
-            examples, weights, positions = self._merged(examples, weights, positions)
-            callbacks = FitCallbacks(self, X, Y, structure)
-            with Local(self.n_jobs) as engine, told_by_position(positions):
-                problem = self._problem(examples, weights, engine)
-                problem.positions = positions
-                run = self._run(callbacks)
-                state = self._train(problem, run, start=before._warm_weights(problem.dim), resume=resume)
-            self._finish(problem, run, state, structure, positions)
-            callbacks.finish(state.best_w)
+        with learning_anew(self) as before, Local(self.n_jobs) as engine:
+            data = self._training_data(X, Y, sample_weight)
+            self._learn(data, engine, start=before._warm_weights(data.examples.dim), resume=resume)
         return self
+
+    def _training_data(self, X: Any, Y: Any, sample_weight: Any) -> TrainingData:
+        X, Y, weights, positions = self._prepare(X, Y, sample_weight)
+        with told_by_position(positions):
+            structure, examples = self._encode(X, Y)
+        return TrainingData(X, Y, structure, *self._merged(examples, weights, positions))
+
+    @with_callbacks
+    def _learn(
+        self,
+        data: TrainingData,
+        engine: Local,
+        start: FloatArray | None = None,
+        resume: Any = None,
+        before: State | None = None,
+    ) -> State:
+        """Train and set the fitted attributes: from given weights, from a checkpoint, or from where the state of
+        another C ended. The state at the end comes back."""
+        callbacks = FitCallbacks(self, data.X, data.Y, data.structure)
+        with told_by_position(data.positions):
+            problem = self._problem(data.examples, data.weights, engine)
+            problem.positions = data.positions
+            run = self._run(callbacks)
+            begin = None if before is None else run.solver.adapt(problem, before, run.seed)
+            state = self._train(problem, run, start=start, resume=resume, state=begin)
+        self._finish(problem, run, state, data.structure, data.positions)
+        callbacks.finish(state.best_w)
+        return state
 
     def _train(
         self, problem: Problem, run: Run, start: FloatArray | None = None, resume: Any = None, state: Any = None
@@ -149,7 +167,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         return OwnExamples(structure, X, Y)
 
     def _bound(self) -> Bound:
-        return Bound("slack" if self.bound.endswith("slack") else "margin", self.slack)
+        return Bound(BOUNDS[self.bound].rescaling, self.slack)
 
     def _problem(self, examples: Examples, weights: FloatArray, engine: Local) -> Problem:
         """What the solver is given; memory for its argmaxes is planned."""
@@ -185,39 +203,12 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         for name, value in self._fitted_attributes(state.best_w, structure).items():
             setattr(self, name, value)
         self.certificate_ = replace(
-            state.certificate(problem), outer_steps=run.outer_steps, outer_decrease=run.outer_decrease
+            state.certificate(problem).reconsidered(), outer_steps=run.outer_steps, outer_decrease=run.outer_decrease
         )
         self.history_, self.stop_reason_, self.n_iter_ = run.history, run.stop_reason, state.iteration
         self.support_ = Support.of(problem, state, positions)
-        self._warn_of_gap(run, state)
-
-    def _warn_of_gap(self, run: Run, state: State) -> None:
-        """Say so when a fit ended above `tol`, unless a person or a callback ended it, or its solver closes no gap."""
-        gap, certificate = self.certificate_.gap, self.certificate_
-        if certificate.exact and certificate.dual > certificate.primal * (1.0 + ROUNDING):
-            warnings.warn(
-                f"the lower bound {certificate.dual:.6g} is above the objective {certificate.primal:.6g}, which cannot "
-                f"be where every argmax is exact; look at the structure with maxmargin.check_structure, or say exact = "
-                f"False",
-                InexactArgmaxWarning,
-                stacklevel=6,
-            )
-        ends = {
-            "max_iter": (f"stopped after {state.iteration} steps", "raise max_iter"),
-            "max_seconds": (f"stopped after {state.seconds:.3g} seconds", "raise max_seconds"),
-            "max_outer": (f"stopped after {run.outer_steps} outer steps", "raise max_outer"),
-            "converged": (f"solver {run.solver.name!r} was done by its own rule", run.solver.stricter),
-        }
-        what, remedy = ends.get(run.stop_reason, ("", ""))
-        left = f"with a relative gap of {gap:.2g}" if gap > self.tol else ""
-        if run.stop_reason == "max_outer" and self.tol < run.outer_decrease < np.inf:
-            left = f"of which the last lowered the objective by {run.outer_decrease:.2g} of itself"
-        if what and left and run.solver.certifies:
-            warnings.warn(
-                f"{what} {left}, above tol={self.tol:g}; {remedy}, or accept it by raising tol",
-                ConvergenceWarning,
-                stacklevel=6,  # past scikit-learn's wrapper, to the caller of fit
-            )
+        warn_of_contradiction(self.certificate_)
+        warn_of_gap(self, run, state)
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         """What makes an estimator fitted, by name."""
@@ -236,12 +227,27 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         if isinstance(self.structure_, Compiled):
             examples, answers = self._decode(X)
             return examples.outputs(answers)
-        w = self._flat_weights()
-        return [_called(f"X[{i}]", "argmax", self.structure_.argmax, w, X[i]) for i in range(n_examples(X))]
+        return self._own_predictions(X)
+
+    def _own_predictions(self, X: Any) -> list[Any]:
+        """What the argmax of an own structure says of each input, in as many threads as a fit has."""
+        w, outputs = self._flat_weights(), [None] * n_examples(X)
+
+        def ask(ids: IntArray, _: slice) -> None:
+            for i in ids.tolist():
+                outputs[i] = _called(f"X[{i}]", "argmax", self.structure_.argmax, w, X[i])
+
+        with Local(self.n_jobs or 1) as engine, one_blas_thread():
+            engine.map(ask, np.arange(len(outputs)), OwnExamples.smallest_chunk)
+        return outputs
+
+    def _features(self, X: Any) -> Any:
+        """Inputs as the structure takes them; by default as they are."""
+        return X
 
     def _decode(self, X: Any) -> tuple[Examples, Answers]:
         assert isinstance(self.structure_, Compiled)
-        examples, w = self.structure_.encode(X), self._flat_weights()
+        examples, w = self.structure_.encode(self._features(X)), self._flat_weights()
         answers = Answers.empty(examples.n_examples, int(examples.code_offsets[-1]))
         zeros = np.zeros(examples.n_examples)
         with Local(self.n_jobs) as engine, one_blas_thread():
@@ -267,12 +273,16 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         check_is_fitted(self, "coef_")
         if not hasattr(self.structure_, "topk"):
             raise TypeError(f"{type(self.structure_).__name__} offers no topk(w, x, k)")
-        return self.structure_.topk(self._flat_weights(), x, whole_number(k, "k"))
+        k = whole_number(k, "k")
+        with one_input(self, x, "topk"):
+            return self.structure_.topk(self._flat_weights(), self._features([x])[0], k)
 
     def explain(self, x: Any, n_features: int = 10) -> Decision:
         """The decision on one input: the runner-up, the margin to it, and which features decided."""
         check_is_fitted(self, "coef_")
-        return explain(self.structure_, self._flat_weights(), x, self.feature_names_out, n_features)
+        with one_input(self, x, "explain"):
+            found = self._features([x])[0]
+            return explain(self.structure_, self._flat_weights(), found, self.feature_names_out, n_features)
 
     def save(self, path: str | os.PathLike[str], support: bool = False) -> None:
         """Write the fitted model to a file that `maxmargin.load` reads: JSON and plain arrays, no pickle.
@@ -325,12 +335,13 @@ def _called(place: str, name: str, method: Callable[..., Any], *arguments: Any) 
         raise StructureError(f"{place}: {name} raised {type(error).__name__}: {error}") from error
 
 
-class StructuralSVM(MaxMarginEstimator):
+class StructuralSVM(GivenStructure, MaxMarginEstimator):
     """Learns the weights of a structure with a maximal margin: ½‖w‖² + C Σ c_i ξ_i.
 
     Parameters
     ----------
-    structure : a `Structure`: your own four methods, or `Chain`, `Multiclass`.
+    structure : a `Structure`: your own four methods, or `Chain`, `Multiclass`. One with latent variables (`Motif`,
+        `Forest`, `TopK`, or your own with ``complete``) is for `LatentStructuralSVM`.
     C : trade-off between margin and losses; ``inf`` asks for no losses at all (hard margin).
     bound : ``"margin"`` or ``"slack"`` re-scaling (paper 1), or the ramp of either, ``"ramp"`` or ``"ramp-slack"``
         (paper 4): tighter where labels are wrong, but not convex, so that a good point is found and not the best.
@@ -385,19 +396,11 @@ class StructuralSVM(MaxMarginEstimator):
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
 
     def _make_structure(self) -> Structure:
-        if isinstance(self.structure, type):
-            raise TypeError(f"give an object, not the class: {self.structure.__name__}()")
-        return self.structure
-
-    def set_params(self, **parameters: Any) -> Any:
-        """Set parameters, also of the structure (``structure__name=…``) where it is a scikit-learn `BaseEstimator`."""
-        nested = [name for name in parameters if name.startswith("structure__")]
-        structure = parameters.get("structure", self.structure)
-        if nested and not hasattr(structure, "set_params"):
-            raise ValueError(
-                f"{nested[0]}: {type(structure).__name__} has no set_params; derive it from sklearn.base.BaseEstimator "
-                f"as well, so that its parameters can be set and searched over"
+        structure = super()._make_structure()
+        if callable(getattr(structure, "complete", None)):
+            raise TypeError(
+                f"{type(structure).__name__} has latent variables: it is a structure for LatentStructuralSVM (or "
+                f"MotifFinder, ForestClustering, PrecisionAtK), which finds them; with max_outer=1 they stay as they "
+                f"are at first"
             )
-        if nested and structure is getattr(self, "structure_", None):  # what was learnt with it stays as it is
-            parameters["structure"] = copy(structure)
-        return super().set_params(**parameters)
+        return structure

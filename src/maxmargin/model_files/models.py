@@ -109,7 +109,7 @@ def _document(estimator: MaxMarginEstimator, support: bool, writer: ModelWriter)
 
 def load(
     path: str | os.PathLike[str], modules: str | ModuleType | Iterable[str | ModuleType] = ()
-) -> Any:  # fmt: skip
+) -> MaxMarginEstimator:  # fmt: skip
     """The estimator that `save` wrote to this file, fitted and ready to predict.
 
     Loading runs no code from the file: it holds JSON and arrays of numbers and strings. A model of a structure or
