@@ -104,10 +104,12 @@ def test_structures_without_latent_variables_are_told_apart():
         mm.LatentStructuralSVM(Bag).fit(*bags(0))
 
 
-@pytest.mark.parametrize("structure", [mm.Motif(length=3), mm.Forest(), mm.TopK(k=1), Bag()])
-def test_structures_with_latent_variables_are_told_apart(structure):
-    with pytest.raises(TypeError, match=rf"{type(structure).__name__} has latent variables.*for LatentStructuralSVM"):
-        mm.StructuralSVM(structure).fit(*bags(0))
+def test_latent_variables_that_are_not_looked_for():
+    with pytest.warns(UserWarning, match="Motif has latent variables, which StructuralSVM leaves as they are"):
+        model = mm.StructuralSVM(mm.Motif(length=3, background_order=0), slack="quadratic").fit(
+            ["ACGTA", "AAAAA"], [mm.MotifSite(1, 1), 0]
+        )
+    assert model.predict(["AACGT"])[0].label == 1
 
 
 class Careless(Bag):

@@ -23,7 +23,7 @@ def finder():
     places = rng.integers(0, 26, 20).tolist()
     planted = [x[:h] + "GATTC" + x[h + 5 :] for x, h in zip(X, places, strict=False)]
     Y = [mm.MotifSite(1, h) for h in places] + [0] * 20
-    model = mm.StructuralSVM(mm.Motif(length=5, background_order=0)).fit(planted + X[20:], Y)
+    model = mm.LatentStructuralSVM(mm.Motif(length=5, background_order=0), max_outer=1).fit(planted + X[20:], Y)
     return model, planted, places
 
 
@@ -106,6 +106,6 @@ def test_bad_input():
     with pytest.raises(ValueError, match="1 sequences have sites but 0 have known sites"):
         mm.MotifDisplay(np.eye(4), "ACGT", sites=[mm.MotifSite(0)], lengths=[1], known=[])
     with pytest.raises(ValueError, match="StructuralSVM has no motif to plot"):
-        mm.MotifDisplay.from_estimator(mm.StructuralSVM(mm.Motif()))
+        mm.MotifDisplay.from_estimator(mm.LatentStructuralSVM(mm.Motif()))
     with pytest.raises(ValueError, match="expected 1 axes, found 2"):
         mm.MotifDisplay(np.eye(4), "ACGT").plot(axes=[None, None])

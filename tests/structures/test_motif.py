@@ -248,7 +248,7 @@ def test_damaged_outputs_are_refused(positions, reverse):
 
 def test_model_file(tmp_path):
     X, Y = ["AAGATTC", "AAAAAAA", "GATTCCC", "CCCCCCC"], ["yes", "no", "yes", "no"]
-    model = mm.StructuralSVM(mm.Motif(length=5, background_order=0)).fit(X, Y)
+    model = mm.LatentStructuralSVM(mm.Motif(length=5, background_order=0)).fit(X, Y)
     model.save(tmp_path / "model")
     assert mm.load(tmp_path / "model").predict(X) == model.predict(X)
 

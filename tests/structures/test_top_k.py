@@ -181,7 +181,7 @@ def test_saved_and_loaded(tmp_path):
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(6, 3)) for _ in range(4)]
     Y = [(x[:, 0] > 0).astype(int) | (np.arange(6) == 0) for x in X]
-    model = mm.StructuralSVM(mm.TopK(k=2)).fit(X, Y)
+    model = mm.LatentStructuralSVM(mm.TopK(k=2)).fit(X, Y)
     model.save(tmp_path / "model")
     again = mm.load(tmp_path / "model")
     assert again.predict(X) == model.predict(X)

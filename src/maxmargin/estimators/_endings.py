@@ -21,7 +21,7 @@ def warn_of_contradiction(certificate: Any) -> None:
             f"the lower bound {certificate.dual:.6g} is above the objective {certificate.primal:.6g}, which cannot be "
             f"where every argmax is exact; look at the structure with maxmargin.check_structure, or say exact = False",
             InexactArgmaxWarning,
-            stacklevel=_callers_level(),
+            stacklevel=callers_level(),
         )
 
 
@@ -32,7 +32,7 @@ def warn_of_gap(estimator: Any, run: Run, state: State) -> None:
     if what and left and run.solver.certifies:
         advice = f"{remedy}, or accept it by raising tol" if remedy else "raise tol to accept it"
         warnings.warn(
-            f"{what} {left}, above tol={estimator.tol:g}; {advice}", ConvergenceWarning, stacklevel=_callers_level()
+            f"{what} {left}, above tol={estimator.tol:g}; {advice}", ConvergenceWarning, stacklevel=callers_level()
         )
 
 
@@ -58,7 +58,7 @@ def _left(estimator: Any, run: Run) -> str:
     return f"with a relative gap of {gap:.2g}" if gap > estimator.tol else ""
 
 
-def _callers_level() -> int:
+def callers_level() -> int:
     """How far up the stack, from where this is called, the first caller outside this library and scikit-learn is."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("maxmargin", "sklearn"):

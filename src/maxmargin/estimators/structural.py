@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -27,7 +28,7 @@ from maxmargin.cccp import ConcaveConvex
 from maxmargin.engines import Local
 from maxmargin.engines.local import one_blas_thread
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
-from maxmargin.estimators._endings import warn_of_contradiction, warn_of_gap
+from maxmargin.estimators._endings import callers_level, warn_of_contradiction, warn_of_gap
 from maxmargin.estimators._fitted import learning_anew
 from maxmargin.estimators._given_structure import GivenStructure
 from maxmargin.estimators._html import CertificateInNotebooks
@@ -340,8 +341,8 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
 
     Parameters
     ----------
-    structure : a `Structure`: your own four methods, or `Chain`, `Multiclass`. One with latent variables (`Motif`,
-        `Forest`, `TopK`, or your own with ``complete``) is for `LatentStructuralSVM`.
+    structure : a `Structure`: your own four methods, or `Chain`, `Multiclass`. Latent variables of others
+        (`Motif`, `Forest`, `TopK`) stay as they are given or begun with: `LatentStructuralSVM` finds them.
     C : trade-off between margin and losses; ``inf`` asks for no losses at all (hard margin).
     bound : ``"margin"`` or ``"slack"`` re-scaling (paper 1), or the ramp of either, ``"ramp"`` or ``"ramp-slack"``
         (paper 4): tighter where labels are wrong, but not convex, so that a good point is found and not the best.
@@ -398,9 +399,10 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
     def _make_structure(self) -> Structure:
         structure = super()._make_structure()
         if callable(getattr(structure, "complete", None)):
-            raise TypeError(
-                f"{type(structure).__name__} has latent variables: it is a structure for LatentStructuralSVM (or "
-                f"MotifFinder, ForestClustering, PrecisionAtK), which finds them; with max_outer=1 they stay as they "
-                f"are at first"
+            warnings.warn(
+                f"{type(structure).__name__} has latent variables, which StructuralSVM leaves as they are at first; "
+                f"LatentStructuralSVM (or MotifFinder, ForestClustering, PrecisionAtK) finds them",
+                UserWarning,
+                stacklevel=callers_level(),
             )
         return structure
