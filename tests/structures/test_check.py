@@ -121,6 +121,37 @@ def test_joint_features_that_are_one_object_filled_anew(form):
     )
 
 
+def test_outputs_that_are_one_object_filled_anew():
+    class Pairs(mm.Structure):
+        work = np.zeros(2)
+
+        def joint_feature(self, x, y):
+            return x * y
+
+        def loss(self, y, y_hat):
+            return float(np.abs(y - y_hat).sum())
+
+        def argmax(self, w, x):
+            return self.loss_augmented_argmax(w, x, self.work, 0.0)
+
+        def loss_augmented_argmax(self, w, x, y, scale=1.0):
+            self.work[:] = [
+                max((0, 1), key=lambda k: a * k + scale * abs(k - b)) for a, b in zip(w * x, y, strict=True)
+            ]
+            return self.work
+
+        def enumerate(self, x):
+            for self.work[0] in (0, 1):
+                for self.work[1] in (0, 1):
+                    yield self.work
+
+    report = check_structure(Pairs(), np.array(X), np.array([[0.0, 1.0]] * 3))
+    assert report.ok, str(report)
+    never = dict.fromkeys(("argmax", "loss_augmented_argmax"), lambda self, w, x, *_: np.zeros(2))
+    report = check_structure(type("Never", (Pairs,), never)(), np.array([[1.0, 0.0]]), np.zeros((1, 2)))
+    assert "is beaten by array([1., 0.]), one of enumerate: " in str(report)
+
+
 @pytest.mark.parametrize("structure", [Sound(), Complete()])
 def test_sound_structures_pass(structure):
     report = check_structure(structure, X, Y, n_trials=50, random_state=3)

@@ -20,6 +20,7 @@ from maxmargin.bounds import Bound
 from maxmargin.memory import check_memory
 from maxmargin.planes import Answers
 from maxmargin.structures._probe import FAILED, Findings, Output, Probe, binds, shown, told
+from maxmargin.structures._same import own_copy
 from maxmargin.structures.base import Compiled, Structure, StructureError, check_names
 
 #: How solvers call each method.
@@ -224,7 +225,7 @@ class _Checker:
         if not hasattr(self.structure, "enumerate"):
             return [truth]
         try:
-            outputs = list(islice(self.structure.enumerate(self.probe.X[i]), _MOST_ENUMERATED + 1))
+            outputs = list(map(own_copy, islice(self.structure.enumerate(self.probe.X[i]), _MOST_ENUMERATED + 1)))
         except Exception as error:
             self.findings.add("enumerate", "raises", f"X[{i}]: enumerate raised {told(error)}")
             return [truth]

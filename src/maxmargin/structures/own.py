@@ -26,7 +26,7 @@ from maxmargin.planes import (
     subtract_row,
 )
 from maxmargin.structures._joint_features import copied, may_share_memory, sparse_vector, stack, stack_dicts
-from maxmargin.structures._same import equal, same
+from maxmargin.structures._same import equal, own_copy, same
 from maxmargin.structures.base import Examples, Structure, StructureError
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class OwnExamples(Examples):
         w, outputs = _read_only(np.zeros(self.size)), []
         try:
             for x, y in zip(self.X, self.Y, strict=True):
-                outputs.append(self._completed(w, x, y))
+                outputs.append(own_copy(self._completed(w, x, y)))
         except Exception as error:
             raise _named(error, len(outputs), "complete") from error
         return outputs
@@ -205,7 +205,7 @@ class OwnExamples(Examples):
             for i, argument in zip(ids.tolist(), last, strict=True):
                 x, y = X[i], Y[i]
                 output = ask(w, x, y, argument)
-                outputs.append(output)
+                outputs.append(own_copy(output))  # at once: the next call may fill the same object anew
                 psis.append(joint_feature(x, output))
                 losses.append(loss(y, output))
         except Exception as error:
