@@ -560,6 +560,40 @@ def test_truths_that_are_changed():
     assert "X[0]: loss changed its argument y: expected {0, 7}, found {0}" in report.problems
 
 
+class Orders(mm.Structure):
+    """x: a score for each of two places; y: the places in order, the better one first."""
+
+    def joint_feature(self, x, y):
+        return np.array([x[y[0]], 1.0])
+
+    def loss(self, y, y_hat):
+        return float(y != y_hat)
+
+    def argmax(self, w, x):
+        return max(([0, 1], [1, 0]), key=lambda y: w @ [x[y[0]], 1.0])
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        return max(([0, 1], [1, 0]), key=lambda k: w @ [x[k[0]], 1.0] + scale * (y != k))
+
+
+def test_outputs_that_are_changed():
+    def sorting_loss(self, y, y_hat):
+        wrong = float(y != y_hat)
+        y_hat.sort()
+        return wrong
+
+    def sorting_features(self, x, y):
+        psi = np.array([x[y[0]], 1.0])
+        y.sort()
+        return psi
+
+    assert check_structure(Orders(), X, [[0, 1]] * 3).ok
+    for name, argument, method in (("loss", "y_hat", sorting_loss), ("joint_feature", "y", sorting_features)):
+        report = check_structure(replaced(Orders, **{name: method}), X, [[0, 1]] * 3)
+        told = f"{name} changed its argument {argument}: expected [1, 0], found [0, 1]"
+        assert any(told in sentence for sentence in report.problems), str(report)
+
+
 @pytest.mark.parametrize(
     ("name", "method", "told"),
     [

@@ -20,6 +20,8 @@ from maxmargin.structures.base import Structure
 
 #: What a call gives that raised.
 FAILED = object()
+#: What methods call the output that is handed to them.
+_OUTPUT_ARGUMENT = {"joint_feature": "y", "loss": "y_hat"}
 
 
 class Findings:
@@ -110,10 +112,19 @@ class Probe:
                 self.findings.add(name, "arguments", f"X[{i}]: {name} changed its argument {argument}: {change}")
                 self._before[i] = copied(now)
 
+    def _compare_output(self, i: int, name: str, before: Any, output: Any) -> Any:
+        """Whether an output is still what it was before the call; what to compare it with after the next."""
+        if before is FAILED or same(before, output):
+            return before
+        argument, change = _OUTPUT_ARGUMENT[name], f"expected {shown(before)}, found {shown(output)}"
+        self.findings.add(name, "output", f"X[{i}]: {name} changed its argument {argument}: {change}")
+        return copied(output)
+
     def measure(self, i: int, output: Any, origin: str, trial: int = -1, repeat: bool = False) -> Output | None:
         """Ψ and Δ of an output, or None where one of them cannot be had; asked for twice with `repeat`."""
         of = f"for {origin}, {shown(output)}"
         read: list[Any] = []
+        before = output if output is self.Y[i] else copied(output)
         for name, first, reader in (("joint_feature", self.X[i], self._vector), ("loss", self.Y[i], self._number)):
             found: list[Any] = []
             for _ in range(1 + repeat):
@@ -123,6 +134,7 @@ class Probe:
                     self.findings.add(name, "raises", f"X[{i}]: {name} raised {told(error)} {of}")
                     return None
                 self.compare_arguments(i, name)
+                before = self._compare_output(i, name, before, output)
                 found.append(reader(i, answer, of))  # at once: the next call may fill the same object anew
                 if found[0] is None:
                     return None
