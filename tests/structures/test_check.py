@@ -679,7 +679,17 @@ def test_what_is_no_structure():
     assert check_structure(Sound, X, Y).problems == [
         "expected an instance, found the class Sound: write Sound() with its parameters"
     ]
-    assert check_structure(object(), X, Y).problems == ["expected a maxmargin.Structure, found object"]
+    assert check_structure(object(), X, Y).problems == [
+        "object is no structure: it lacks joint_feature, loss, argmax, loss_augmented_argmax"
+    ]
+
+
+def test_a_structure_without_base_class():
+    methods = {name: vars(Sound)[name] for name in ("joint_feature", "loss", "argmax", "loss_augmented_argmax")}
+    report = check_structure(type("Plain", (), methods)(), X, Y)
+    assert str(report) == "Plain on 3 examples under 20 random weights: no problems found"
+    beaten = check_structure(type("Plain", (), {**methods, "argmax": worst})(), X, Y)
+    assert beaten.problems == check_structure(replaced(argmax=worst), X, Y).problems
 
 
 def test_data_that_a_compiled_structure_refuses():

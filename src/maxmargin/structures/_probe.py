@@ -11,12 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.exceptions import ComplexWarning
 
 from maxmargin._types import FloatArray, IntArray
+from maxmargin.bounds import Bound
+from maxmargin.planes import Answers
 from maxmargin.structures._joint_features import sparse_vector
-from maxmargin.structures._same import same
-from maxmargin.structures.base import Structure
+from maxmargin.structures._same import equal, same
+from maxmargin.structures.base import Compiled, Structure
+from maxmargin.structures.own import completed
 
 #: What a call gives that raised.
 FAILED = object()
@@ -41,7 +45,10 @@ class Findings:
 
 @dataclass
 class Output:
-    """An output with Ψ as sorted (indices, values) and Δ; `origin` says who gave it, under the weights of a trial."""
+    """An output with Ψ as sorted (indices, values) and Δ; `origin` says who gave it, under the weights of a trial.
+
+    `completes` says of a structure with latent variables that it is the truth with a hidden part, without loss.
+    """
 
     shown: str
     origin: str
@@ -49,10 +56,18 @@ class Output:
     indices: IntArray
     values: FloatArray
     loss: float
+    completes: bool
 
     def same(self, other: Output) -> bool:
         """Whether both make the same plane."""
         return same((self.indices, self.values, self.loss), (other.indices, other.values, other.loss))
+
+
+def joint_features(pool: list[Output], size: int) -> sp.csr_array:
+    """Ψ of each output in a row."""
+    indptr = np.concatenate([[0], np.cumsum([len(output.indices) for output in pool])])
+    values, indices = np.concatenate([o.values for o in pool]), np.concatenate([o.indices for o in pool])
+    return sp.csr_array((values, indices, indptr), shape=(len(pool), size))
 
 
 class Probe:
@@ -61,11 +76,13 @@ class Probe:
     Attributes
     ----------
     size : number of weights, once it is known.
+    latent : whether outputs are pairs (y, h), of which the truths tell only y.
     """
 
     def __init__(self, structure: Structure, X: list[Any], Y: list[Any], findings: Findings) -> None:
         self.structure, self.X, self.Y, self.findings = structure, X, Y, findings
         self.size, self._size_from = getattr(structure, "size", None), "the attribute `size` says"
+        self.latent = callable(getattr(structure, "complete", None)) and not isinstance(structure, Compiled)
         self._before = [copied(pair) for pair in zip(X, Y, strict=True)]
 
     def call(self, i: int, name: str, method: Callable[..., Any], w: FloatArray, *rest: Any) -> Any:
@@ -81,6 +98,22 @@ class Probe:
             self.findings.add(name, "w", f"X[{i}]: {name} writes to w, expected it untouched: work on a copy")
         self.compare_arguments(i, name)
         return answer
+
+    def complete(self, i: int, w: FloatArray) -> Any:
+        """The truth with the hidden part that is best at w; `FAILED` where it cannot be had."""
+
+        def pair(w: FloatArray, x: Any, y: Any) -> tuple[Any, Any]:
+            return completed(y, self.structure.complete(w, x, y))  # type: ignore[attr-defined]
+
+        return self.call(i, "complete", pair, w, self.X[i], self.Y[i])
+
+    def initial_completion(self, i: int, rng: np.random.Generator) -> Any:
+        """The truth with the hidden part that training begins with; `FAILED` where it cannot be had."""
+
+        def pair(_: FloatArray, x: Any, y: Any) -> tuple[Any, Any]:
+            return completed(y, self.structure.initial_completion(x, y, rng))  # type: ignore[attr-defined]
+
+        return self.call(i, "initial_completion", pair, np.zeros(0), self.X[i], self.Y[i])
 
     def _call_again(
         self, i: int, name: str, method: Callable[..., Any], w: FloatArray, rest: tuple[Any, ...], error: Exception
@@ -142,7 +175,8 @@ class Probe:
                 self.findings.add(name, "again", f"X[{i}]: {name} gives another value when it is asked again {of}")
             read.append(found[0])
         (indices, values), loss = read
-        return Output(shown(output), origin, trial, indices, values, loss)
+        completes = self.latent and loss == 0 and _agrees(output, self.Y[i])
+        return Output(shown(output), origin, trial, indices, values, loss, completes)
 
     def _vector(self, i: int, psi: Any, of: str) -> tuple[IntArray, FloatArray] | None:
         fault = self._vector_fault(psi, i)
@@ -191,6 +225,31 @@ class Probe:
             self.findings.add("loss", "range", f"X[{i}]: loss must be finite and not negative, found {number:g} {of}")
             return None
         return number
+
+
+def _agrees(output: Any, y: Any) -> bool:
+    """Whether an output is a pair of this y and anything."""
+    try:
+        known, _ = output
+    except (TypeError, ValueError):
+        return False
+    return equal(known, y)
+
+
+def bound_argmax(structure: Any, x: Any, y: Any, bound: Bound) -> Callable[..., Any] | None:
+    """The exact argmax for a bound, of a user's structure or of compiled examples; None where there is none."""
+    if not isinstance(structure, Compiled):
+        return getattr(structure, "bound_argmax", None)
+    examples = structure.encode([x], [y])
+    if not examples.exact_for(bound):
+        return None
+
+    def decode(w: FloatArray, *_: Any) -> Any:
+        answers = Answers.empty(1, int(examples.code_offsets[-1]))
+        examples.decode_bound(w, np.zeros(1, np.int64), bound, answers)
+        return examples.output(0, int(answers.keys[0]), answers.codes)
+
+    return decode
 
 
 def binds(method: Callable[..., Any], n_arguments: int) -> bool:
