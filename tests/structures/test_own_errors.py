@@ -116,7 +116,36 @@ def test_argmaxes_that_raise_name_the_example():
         failing(False, loss_augmented_argmax=raising)
     assert isinstance(error.value.__cause__, KeyError)
     with pytest.raises(StructureError, match=r"X\[3\]: joint_feature raised TypeError"):
-        failing(False, loss_augmented_argmax=lambda *_: None)  # an output that Ψ cannot read
+        failing(False, loss_augmented_argmax=lambda *_: 7)  # an output that Ψ cannot read
+
+
+def test_an_argmax_without_an_answer_is_the_culprit_unless_none_is_an_output():
+    told = r"^X\[3\]: loss_augmented_argmax returned None, expected an output$"
+    with pytest.raises(StructureError, match=told):
+        failing(False, loss_augmented_argmax=lambda *_: None)
+    psis, losses, w, _ = tables(0)
+    losses[:, 1:] += 10.0
+
+    class Nothing(Table):
+        """The output 1 is None."""
+
+        def joint_feature(self, x, y):
+            return self.psis[x, 1 if y is None else y[0]]
+
+        def loss(self, y, y_hat):
+            return self.losses[y[1], 1 if y_hat is None else y_hat[0]]
+
+        def loss_augmented_argmax(self, w, x, y, scale=1.0):
+            return None
+
+    class WithoutLoss(Nothing):
+        loss = Table.loss
+
+    Y = [[0, i] for i in range(5)]
+    answers = decoded(OwnExamples(Nothing(psis, losses), range(5), Y), w, np.ones(5))
+    np.testing.assert_array_equal(answers.losses, losses[:, 1])
+    with pytest.raises(StructureError, match=told.replace("3", "0")):
+        decoded(OwnExamples(WithoutLoss(psis, losses), range(5), Y), w, np.ones(5))
 
 
 def test_size_must_be_told_where_the_features_do_not():

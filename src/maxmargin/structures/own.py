@@ -211,6 +211,8 @@ class OwnExamples(Examples):
         except Exception as error:
             r = len(losses)
             culprit = name if len(outputs) == before + r else "joint_feature" if len(psis) == r else "loss"
+            if culprit != name and outputs[-1] is None:
+                raise StructureError(f"X[{ids[r]}]: {name} returned None, expected an output") from error
             raise _named(error, int(ids[r]), culprit) from error
         if self._unchecked > 0:
             psis, self._unchecked = self._kept(ids, psis, outputs[before:]), self._unchecked - len(ids)
