@@ -344,6 +344,15 @@ def test_tables_over_the_number_of_errors_are_planned(monkeypatch):
         ({"joint_feature": lambda x, y: ([0], [1.0])}, "set its attribute `size`"),
         ({"joint_feature": lambda x, y: np.zeros(3 if y == 1 else 2)}, r"X\[\d+\]: joint_feature has \d entries"),
         ({"loss_augmented_argmax": lambda w, x, y, s: w.fill(0)}, "raised ValueError: .*read-only"),
+        (
+            {"loss_augmented_argmax": lambda w, x, y, s: None},
+            r"X\[\d+\]: loss_augmented_argmax returned None, expected",
+        ),
+        (
+            {"loss_augmented_argmax": lambda w, x, y, s: 1e300},
+            r"X\[\d+\]: joint_feature has the value .*, expected num",
+        ),
+        ({"joint_feature": lambda x, y: np.full(3, 1e308)}, r"X\[0\]: joint_feature has the value 1e\+308, expected"),
     ],
 )
 def test_wrong_answers_of_a_structure(wrong, sentence):

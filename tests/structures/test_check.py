@@ -261,6 +261,10 @@ def test_loss_that_raises():
         ),
         (lambda self, x, y: np.full(6, np.nan), "X[0]: joint_feature has the value nan, expected finite numbers"),
         (lambda self, x, y: np.full(6, -np.inf), "X[0]: joint_feature has the value -inf, expected finite numbers"),
+        (
+            lambda self, x, y: np.full(6, 1e200),
+            "X[0]: joint_feature has the value 1e+200, expected numbers within ±1e+150",
+        ),
         (lambda self, x, y: {y: 1.0}, "X[0]: joint_feature returned a dict, expected the attribute `size` to say"),
         (as_pair, "X[0]: joint_feature returned a tuple, expected the attribute `size` to say"),
         (lambda self, x, y: ([0, 1], [1.0]), "has indices of shape (2,), values of shape (1,), expected one length"),

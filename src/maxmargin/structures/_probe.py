@@ -17,7 +17,7 @@ from numpy.exceptions import ComplexWarning
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.bounds import Bound
 from maxmargin.planes import Answers
-from maxmargin.structures._joint_features import sparse_vector
+from maxmargin.structures._joint_features import sparse_vector, value_fault
 from maxmargin.structures._same import equal, same
 from maxmargin.structures.base import Compiled, Structure
 from maxmargin.structures.own import completed
@@ -211,9 +211,8 @@ class Probe:
         outside = (indices < 0) | (indices >= self.size)
         if outside.any():
             return "range", f"has index {indices[outside][0]}, expected 0 to {(self.size or 0) - 1}"
-        if not np.isfinite(values).all():
-            return "finite", f"has the value {values[~np.isfinite(values)][0]}, expected finite numbers"
-        return None
+        fault = value_fault(values)
+        return None if fault is None else ("values", fault)
 
     def _number(self, i: int, loss: Any, of: str) -> float | None:
         value = np.asarray(loss)[()] if isinstance(loss, np.ndarray) and loss.ndim == 0 else loss
