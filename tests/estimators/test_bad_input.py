@@ -74,10 +74,13 @@ def test_tagger_inputs(inputs, outputs, sentence):
         ({"bound": "tight"}, "bound must be"),
         ({"slack": "cubic"}, "slack must be"),
         ({"solver": "magic"}, "solver"),
-        ({"loss": "squared"}, "cost must be"),
-        ({"loss": np.ones((2, 2))}, "cost matrix"),
+        ({"loss": "squared"}, "must be 'hamming', 'hamming-share', 'zero-one', a matrix or a dict, found 'squared'"),
+        ({"loss": abs}, "a matrix or a dict, found <built-in function abs>"),
+        ({"loss": None}, "a matrix or a dict, found None"),
+        ({"loss": {0: "much"}}, "the cost of label 0 must be a number, found 'much'"),
+        ({"loss": np.ones((2, 2))}, r"expected a 4 × 4 cost matrix .*, found one of shape \(2, 2\)"),
         ({"loss": {"nowhere": 2.0}}, "labels that do not occur"),
-        ({"loss": -(np.ones((4, 4)) - np.eye(4))}, "not negative"),
+        ({"loss": -(np.ones((4, 4)) - np.eye(4))}, "not negative, found -1.0 for 1 where 0 is true"),
         ({"loss": np.ones((4, 4))}, "diagonal"),
         ({"constraints": "biou"}, "constraints must be"),
         ({"constraints": [(0, 99)]}, "no classes"),
@@ -314,6 +317,16 @@ def test_rows_that_do_not_fit_into_memory_are_refused_before_they_are_copied(mon
         mm.SequenceTagger().fit([form(x) for x in X], Y)
     with pytest.raises(MemoryError, match=r"encoding 20 rows with \d+ features needs about .* GB of memory"):
         mm.MulticlassSVM().fit(form(ROWS), LABELS)
+
+
+def test_tables_over_pairs_of_labels_are_planned(monkeypatch):
+    """60,000 labels have 3.6e9 pairs."""
+    monkeypatch.setattr(memory, "available_bytes", lambda: 5e10)
+    told = "a table of costs between 60000 labels needs about 57.6 GB of memory, 50 GB are free; use fewer labels"
+    with pytest.raises(MemoryError, match=told):
+        mm.SequenceTagger(classes=range(60000)).fit([np.eye(3)], [[0, 1, 2]])
+    with pytest.raises(MemoryError, match=told):
+        mm.StructuralSVM(mm.Multiclass(classes=range(60000))).fit(np.eye(3), [0, 1, 2])
 
 
 def test_tables_over_the_number_of_errors_are_planned(monkeypatch):
