@@ -74,10 +74,13 @@ def test_tagger_inputs(inputs, outputs, sentence):
         ({"bound": "tight"}, "bound must be"),
         ({"slack": "cubic"}, "slack must be"),
         ({"solver": "magic"}, "solver"),
-        ({"loss": "squared"}, "cost must be"),
-        ({"loss": np.ones((2, 2))}, "cost matrix"),
+        ({"loss": "squared"}, "must be 'hamming', 'hamming-share', 'zero-one', a matrix or a dict, found 'squared'"),
+        ({"loss": abs}, "a matrix or a dict, found <built-in function abs>"),
+        ({"loss": None}, "a matrix or a dict, found None"),
+        ({"loss": {0: "much"}}, "the cost of label 0 must be a number, found 'much'"),
+        ({"loss": np.ones((2, 2))}, r"expected a 4 × 4 cost matrix .*, found one of shape \(2, 2\)"),
         ({"loss": {"nowhere": 2.0}}, "labels that do not occur"),
-        ({"loss": -(np.ones((4, 4)) - np.eye(4))}, "not negative"),
+        ({"loss": -(np.ones((4, 4)) - np.eye(4))}, "not negative, found -1.0 for 1 where 0 is true"),
         ({"loss": np.ones((4, 4))}, "diagonal"),
         ({"constraints": "biou"}, "constraints must be"),
         ({"constraints": [(0, 99)]}, "no classes"),
@@ -316,6 +319,16 @@ def test_rows_that_do_not_fit_into_memory_are_refused_before_they_are_copied(mon
         mm.MulticlassSVM().fit(form(ROWS), LABELS)
 
 
+def test_tables_over_pairs_of_labels_are_planned(monkeypatch):
+    """6,000 labels have 36 million pairs."""
+    monkeypatch.setattr(memory, "available_bytes", lambda: 5e8)
+    told = "a table of costs between 6000 labels needs about 0.576 GB of memory, 0.5 GB are free; use fewer labels"
+    with pytest.raises(MemoryError, match=told):
+        mm.SequenceTagger(classes=range(6000)).fit([np.eye(3)], [[0, 1, 2]])
+    with pytest.raises(MemoryError, match=told):
+        mm.StructuralSVM(mm.Multiclass(classes=range(6000))).fit(np.eye(3), [0, 1, 2])
+
+
 def test_tables_over_the_number_of_errors_are_planned(monkeypatch):
     """T × T × K numbers for one sequence of 4000 tokens are 512 MB: more than the rest of such a fit by far."""
     monkeypatch.setattr(memory, "available_bytes", lambda: 4e8)
@@ -344,6 +357,15 @@ def test_tables_over_the_number_of_errors_are_planned(monkeypatch):
         ({"joint_feature": lambda x, y: ([0], [1.0])}, "set its attribute `size`"),
         ({"joint_feature": lambda x, y: np.zeros(3 if y == 1 else 2)}, r"X\[\d+\]: joint_feature has \d entries"),
         ({"loss_augmented_argmax": lambda w, x, y, s: w.fill(0)}, "raised ValueError: .*read-only"),
+        (
+            {"loss_augmented_argmax": lambda w, x, y, s: None},
+            r"X\[\d+\]: loss_augmented_argmax returned None, expected",
+        ),
+        (
+            {"loss_augmented_argmax": lambda w, x, y, s: 1e300},
+            r"X\[\d+\]: joint_feature has the value .*, expected num",
+        ),
+        ({"joint_feature": lambda x, y: np.full(3, 1e308)}, r"X\[0\]: joint_feature has the value 1e\+308, expected"),
     ],
 )
 def test_wrong_answers_of_a_structure(wrong, sentence):

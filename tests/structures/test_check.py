@@ -121,6 +121,37 @@ def test_joint_features_that_are_one_object_filled_anew(form):
     )
 
 
+def test_outputs_that_are_one_object_filled_anew():
+    class Pairs(mm.Structure):
+        work = np.zeros(2)
+
+        def joint_feature(self, x, y):
+            return x * y
+
+        def loss(self, y, y_hat):
+            return float(np.abs(y - y_hat).sum())
+
+        def argmax(self, w, x):
+            return self.loss_augmented_argmax(w, x, self.work, 0.0)
+
+        def loss_augmented_argmax(self, w, x, y, scale=1.0):
+            self.work[:] = [
+                max((0, 1), key=lambda k: a * k + scale * abs(k - b)) for a, b in zip(w * x, y, strict=True)
+            ]
+            return self.work
+
+        def enumerate(self, x):
+            for self.work[0] in (0, 1):
+                for self.work[1] in (0, 1):
+                    yield self.work
+
+    report = check_structure(Pairs(), np.array(X), np.array([[0.0, 1.0]] * 3))
+    assert report.ok, str(report)
+    never = dict.fromkeys(("argmax", "loss_augmented_argmax"), lambda self, w, x, *_: np.zeros(2))
+    report = check_structure(type("Never", (Pairs,), never)(), np.array([[1.0, 0.0]]), np.zeros((1, 2)))
+    assert "is beaten by array([1., 0.]), one of enumerate: " in str(report)
+
+
 @pytest.mark.parametrize("structure", [Sound(), Complete()])
 def test_sound_structures_pass(structure):
     report = check_structure(structure, X, Y, n_trials=50, random_state=3)
@@ -230,6 +261,10 @@ def test_loss_that_raises():
         ),
         (lambda self, x, y: np.full(6, np.nan), "X[0]: joint_feature has the value nan, expected finite numbers"),
         (lambda self, x, y: np.full(6, -np.inf), "X[0]: joint_feature has the value -inf, expected finite numbers"),
+        (
+            lambda self, x, y: np.full(6, 1e200),
+            "X[0]: joint_feature has the value 1e+200, expected numbers within ±1e+150",
+        ),
         (lambda self, x, y: {y: 1.0}, "X[0]: joint_feature returned a dict, expected the attribute `size` to say"),
         (as_pair, "X[0]: joint_feature returned a tuple, expected the attribute `size` to say"),
         (lambda self, x, y: ([0, 1], [1.0]), "has indices of shape (2,), values of shape (1,), expected one length"),
@@ -529,6 +564,40 @@ def test_truths_that_are_changed():
     assert "X[0]: loss changed its argument y: expected {0, 7}, found {0}" in report.problems
 
 
+class Orders(mm.Structure):
+    """x: a score for each of two places; y: the places in order, the better one first."""
+
+    def joint_feature(self, x, y):
+        return np.array([x[y[0]], 1.0])
+
+    def loss(self, y, y_hat):
+        return float(y != y_hat)
+
+    def argmax(self, w, x):
+        return max(([0, 1], [1, 0]), key=lambda y: w @ [x[y[0]], 1.0])
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        return max(([0, 1], [1, 0]), key=lambda k: w @ [x[k[0]], 1.0] + scale * (y != k))
+
+
+def test_outputs_that_are_changed():
+    def sorting_loss(self, y, y_hat):
+        wrong = float(y != y_hat)
+        y_hat.sort()
+        return wrong
+
+    def sorting_features(self, x, y):
+        psi = np.array([x[y[0]], 1.0])
+        y.sort()
+        return psi
+
+    assert check_structure(Orders(), X, [[0, 1]] * 3).ok
+    for name, argument, method in (("loss", "y_hat", sorting_loss), ("joint_feature", "y", sorting_features)):
+        report = check_structure(replaced(Orders, **{name: method}), X, [[0, 1]] * 3)
+        told = f"{name} changed its argument {argument}: expected [1, 0], found [0, 1]"
+        assert any(told in sentence for sentence in report.problems), str(report)
+
+
 @pytest.mark.parametrize(
     ("name", "method", "told"),
     [
@@ -614,7 +683,17 @@ def test_what_is_no_structure():
     assert check_structure(Sound, X, Y).problems == [
         "expected an instance, found the class Sound: write Sound() with its parameters"
     ]
-    assert check_structure(object(), X, Y).problems == ["expected a maxmargin.Structure, found object"]
+    assert check_structure(object(), X, Y).problems == [
+        "object is no structure: it lacks joint_feature, loss, argmax, loss_augmented_argmax"
+    ]
+
+
+def test_a_structure_without_base_class():
+    methods = {name: vars(Sound)[name] for name in ("joint_feature", "loss", "argmax", "loss_augmented_argmax")}
+    report = check_structure(type("Plain", (), methods)(), X, Y)
+    assert str(report) == "Plain on 3 examples under 20 random weights: no problems found"
+    beaten = check_structure(type("Plain", (), {**methods, "argmax": worst})(), X, Y)
+    assert beaten.problems == check_structure(replaced(argmax=worst), X, Y).problems
 
 
 def test_data_that_a_compiled_structure_refuses():

@@ -212,3 +212,70 @@ def test_answers_come_in_batches_of_any_size(monkeypatch):
     for other in found[1:]:
         for mine, others in zip(found[0], other, strict=True):
             np.testing.assert_array_equal(mine, others)
+
+
+class ReusedOutputs(Table):
+    """Every output is written into the same list or array, which is given again and again, or a part of it."""
+
+    def __init__(self, psis, losses, work):
+        super().__init__(psis, losses)
+        self.work = work
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        self.work[:2] = super().loss_augmented_argmax(w, x, y, scale)
+        return self.work if isinstance(self.work, list) else self.work[:2]
+
+
+@pytest.mark.parametrize("work", [[0, 0], np.zeros(3, int)], ids=["list", "parts of an array"])
+@pytest.mark.parametrize("together", [1, 1000])
+def test_outputs_that_are_one_object_filled_anew(work, together, monkeypatch):
+    monkeypatch.setattr("maxmargin.structures.own.TOGETHER", together)
+    psis, losses, w, _ = tables(0)
+    losses[:, 1:] += 1.0
+    ids = np.arange(len(psis))
+    examples = OwnExamples(ReusedOutputs(psis, losses, work), range(len(psis)), [[0, i] for i in ids])
+    for weights, scale in ((w, 1e3), (-w, 1e3), (w, 1e-3)):
+        answers = decoded(examples, weights, np.full(len(psis), scale))
+        examples.hold(ids, answers)
+        found = [list(examples.output(i, int(answers.keys[i]), answers.codes)) for i in ids]
+        assert found == [[k, i] for i, k in enumerate(np.argmax(psis @ weights + scale * losses, axis=1))]
+    decoded(examples, -w, np.full(len(psis), 1e-3))
+    assert found == [list(examples.output(i, int(answers.keys[i]), answers.codes)) for i in ids]
+
+
+def test_reused_joint_features_of_reused_outputs():
+    psis, losses, w, _ = tables(0)
+    losses[:, 1:] += 1.0
+    structure = ReusedOutputs(psis, losses, [0, 0])
+    ids, rows = np.arange(len(psis)), np.zeros(SIZE)
+    examples = OwnExamples(structure, range(len(psis)), [[0, i] for i in ids])
+
+    def reused(psi):
+        rows[:] = psi
+        return rows
+
+    structure.form = reused
+    answers = decoded(examples, w, np.ones(len(psis)))
+    best = np.argmax(psis @ w + losses, axis=1)
+    np.testing.assert_array_equal(examples.planes(ids, answers).matrix(SIZE).toarray(), psis[:, 0] - psis[ids, best])
+
+
+def test_completions_that_are_one_object_filled_anew():
+    work = [0]
+
+    class Latent(Table):
+        def joint_feature(self, x, y):
+            return self.psis[x, y[1][0]]
+
+        def loss(self, y, y_hat):
+            return float(y_hat[1][0] > 1)
+
+        def complete(self, w, x, y):
+            work[0] = int(np.argmax(self.psis[x, :2] @ w + 1e-9 * self.losses[x, :2]))
+            return work
+
+    psis, losses, _, _ = tables(0)
+    losses[:, 1] = [1, 0, 1, 0, 1]
+    examples = OwnExamples(Latent(psis, losses), range(5), list(range(5)), latent=True)
+    assert examples.outputs_known == [(i, [losses[i, 1]]) for i in range(5)]
+    np.testing.assert_array_equal(examples.truths.matrix(SIZE).toarray(), psis[np.arange(5), losses[:, 1].astype(int)])

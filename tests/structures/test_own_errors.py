@@ -46,6 +46,10 @@ BAD_FEATURES = {
     "wrong sparse length": (lambda *_: sp.csr_array(np.ones((1, 3))), "X[3]: joint_feature has 3 entries, expected 8"),
     "nan": (lambda *_: np.full(SIZE, np.nan), "X[3]: joint_feature has the value nan, expected finite numbers"),
     "inf": (lambda *_: {1: np.inf}, "X[3]: joint_feature has the value inf, expected finite numbers"),
+    "too large": (
+        lambda *_: np.full(SIZE, -1e308),
+        "X[3]: joint_feature has the value -1e+308, expected numbers within ±1e+150, whose squares can be added up",
+    ),
     "index too high": (lambda *_: {SIZE: 1.0}, "X[3]: joint_feature has index 8, expected 0 to 7"),
     "index negative": (lambda *_: ([0, -1], [1.0, 1.0]), "X[3]: joint_feature has index -1, expected 0 to 7"),
     "pair of two lengths": (lambda *_: ([0, 1], [1.0]), "X[3]: joint_feature has 2 indices but 1 values"),
@@ -116,7 +120,55 @@ def test_argmaxes_that_raise_name_the_example():
         failing(False, loss_augmented_argmax=raising)
     assert isinstance(error.value.__cause__, KeyError)
     with pytest.raises(StructureError, match=r"X\[3\]: joint_feature raised TypeError"):
-        failing(False, loss_augmented_argmax=lambda *_: None)  # an output that Ψ cannot read
+        failing(False, loss_augmented_argmax=lambda *_: 7)  # an output that Ψ cannot read
+
+
+def test_an_argmax_without_an_answer_is_the_culprit_unless_none_is_an_output():
+    told = r"^X\[3\]: loss_augmented_argmax returned None, expected an output$"
+    with pytest.raises(StructureError, match=told):
+        failing(False, loss_augmented_argmax=lambda *_: None)
+    psis, losses, w, _ = tables(0)
+    losses[:, 1:] += 10.0
+
+    class Nothing(Table):
+        """The output 1 is None."""
+
+        def joint_feature(self, x, y):
+            return self.psis[x, 1 if y is None else y[0]]
+
+        def loss(self, y, y_hat):
+            return self.losses[y[1], 1 if y_hat is None else y_hat[0]]
+
+        def loss_augmented_argmax(self, w, x, y, scale=1.0):
+            return None
+
+    class WithoutLoss(Nothing):
+        loss = Table.loss
+
+    Y = [[0, i] for i in range(5)]
+    answers = decoded(OwnExamples(Nothing(psis, losses), range(5), Y), w, np.ones(5))
+    np.testing.assert_array_equal(answers.losses, losses[:, 1])
+    with pytest.raises(StructureError, match=told.replace("3", "0")):
+        decoded(OwnExamples(WithoutLoss(psis, losses), range(5), Y), w, np.ones(5))
+
+
+@pytest.mark.parametrize("size", ["5", 0, 8.0, True])
+def test_sizes_that_are_no_number_of_weights(size):
+    psis, losses, _, _ = tables(0)
+    structure = Table(psis, losses)
+    structure.size = size
+    with pytest.raises(ValueError, match=r"^the attribute `size` must be a whole number ≥ 1, found "):
+        OwnExamples(structure, range(5), [[0, i] for i in range(5)])
+
+
+@pytest.mark.parametrize("value", [1e150, -1e150, 1e-320])
+def test_values_that_can_be_trained_with(value):
+    psis, losses, _, _ = tables(0)
+    psis[:, 1], losses[:, 1] = value, 100.0
+    examples = OwnExamples(Table(psis, losses), range(5), [[0, i] for i in range(5)])
+    answers = decoded(examples, np.zeros(SIZE), np.ones(5))
+    planes = examples.planes(np.arange(5), answers).matrix(SIZE).toarray()
+    np.testing.assert_array_equal(planes, psis[:, 0] - psis[:, 1])
 
 
 def test_size_must_be_told_where_the_features_do_not():

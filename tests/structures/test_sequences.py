@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import maxmargin as mm
 from maxmargin.structures.sequences import SequenceEncoder
 
 TABLES = [np.array([[1.0, 0.0], [0.0, 2.0]]), np.zeros((0, 2)), np.array([[3.0, 4.0]])]
@@ -36,6 +37,10 @@ def encode(X):
         [[{"a": 1.0}, {"b": 2.0}], [], [{"a": 3.0, "b": 4.0}]],
         [[["a"], ["b", "b"]], [], [["a"] * 3 + ["b"] * 4]],
         [({"a": 1}, ("b", "b")), (), ({"b": 4, "a": 3},)],
+        [np.array([{"a": 1.0}, {"b": 2.0}], object), np.array([], object), np.array([{"a": 3.0, "b": 4.0}], object)],
+        [[["a"], ["b", "b"]], np.zeros((0, 2), object), np.array([["a"] * 3 + ["b"] * 4], object)],
+        [table.astype(object) for table in TABLES],
+        [TABLES[0].astype(object), [], TABLES[2]],
     ],
 )
 def test_all_forms_give_the_same_rows(X):
@@ -44,6 +49,22 @@ def test_all_forms_give_the_same_rows(X):
 
 def test_an_array_of_equal_lengths_is_a_list_of_sequences():
     assert encode(np.arange(12.0).reshape(2, 3, 2)) == (np.arange(12.0).reshape(6, 2).tolist(), [0, 3, 6])
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        [[{"a": 1.0}, {"b": 1.0}], [{"b": 1.0}, {"a": 1.0}]],
+        [[["a"], ["b"]], [["b"], ["a"]]],
+    ],
+)
+def test_tokens_of_equal_lengths_in_an_array_of_objects(X):
+    """numpy makes an array of two or three dimensions of them."""
+    array = np.array(X, dtype=object)
+    assert array.ndim > 1
+    assert encode(array) == encode(list(array)) == encode(X) == ([[1, 0], [0, 1], [0, 1], [1, 0]], [0, 2, 4])
+    model = mm.SequenceTagger().fit(array, [[0, 1], [1, 0]])
+    assert model.predict(array) == model.predict(X) == [[0, 1], [1, 0]]
 
 
 def test_empty_sequences_first_and_only_empty_at_prediction():

@@ -20,6 +20,9 @@ from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.planes import Planes
 from maxmargin.structures.base import StructureError
 
+#: Joint features beyond have squares that solvers cannot add up.
+LARGEST = 1e150
+
 
 def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
     """(indices, values, length or None) of a joint feature vector in any of the forms a structure may give."""
@@ -42,6 +45,16 @@ def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
     if dense.ndim != 1:
         raise TypeError(f"joint_feature must be a vector, found an array of shape {dense.shape}")
     return sparse_vector(dense)
+
+
+def value_fault(values: FloatArray) -> str | None:
+    """What is wrong with the first of these values that solvers cannot work with; None where they are all fine."""
+    fine = np.abs(values) <= LARGEST  # NaN is not
+    if fine.all():
+        return None
+    value = values[~fine][0]
+    expected = f"numbers within ±{LARGEST:g}, whose squares can be added up" if np.isfinite(value) else "finite numbers"
+    return f"has the value {value}, expected {expected}"
 
 
 def may_share_memory(psis: list[Any]) -> bool:

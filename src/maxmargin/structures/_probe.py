@@ -11,15 +11,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.exceptions import ComplexWarning
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.structures._joint_features import sparse_vector
-from maxmargin.structures._same import same
-from maxmargin.structures.base import Structure
+from maxmargin.bounds import Bound
+from maxmargin.planes import Answers
+from maxmargin.structures._joint_features import sparse_vector, value_fault
+from maxmargin.structures._same import equal, same
+from maxmargin.structures.base import Compiled, Structure
+from maxmargin.structures.own import completed
 
 #: What a call gives that raised.
 FAILED = object()
+#: What methods call the output that is handed to them.
+_OUTPUT_ARGUMENT = {"joint_feature": "y", "loss": "y_hat"}
 
 
 class Findings:
@@ -39,7 +45,10 @@ class Findings:
 
 @dataclass
 class Output:
-    """An output with Ψ as sorted (indices, values) and Δ; `origin` says who gave it, under the weights of a trial."""
+    """An output with Ψ as sorted (indices, values) and Δ; `origin` says who gave it, under the weights of a trial.
+
+    `completes` says of a structure with latent variables that it is the truth with a hidden part, without loss.
+    """
 
     shown: str
     origin: str
@@ -47,10 +56,18 @@ class Output:
     indices: IntArray
     values: FloatArray
     loss: float
+    completes: bool
 
     def same(self, other: Output) -> bool:
         """Whether both make the same plane."""
         return same((self.indices, self.values, self.loss), (other.indices, other.values, other.loss))
+
+
+def joint_features(pool: list[Output], size: int) -> sp.csr_array:
+    """Ψ of each output in a row."""
+    indptr = np.concatenate([[0], np.cumsum([len(output.indices) for output in pool])])
+    values, indices = np.concatenate([o.values for o in pool]), np.concatenate([o.indices for o in pool])
+    return sp.csr_array((values, indices, indptr), shape=(len(pool), size))
 
 
 class Probe:
@@ -59,11 +76,13 @@ class Probe:
     Attributes
     ----------
     size : number of weights, once it is known.
+    latent : whether outputs are pairs (y, h), of which the truths tell only y.
     """
 
     def __init__(self, structure: Structure, X: list[Any], Y: list[Any], findings: Findings) -> None:
         self.structure, self.X, self.Y, self.findings = structure, X, Y, findings
         self.size, self._size_from = getattr(structure, "size", None), "the attribute `size` says"
+        self.latent = callable(getattr(structure, "complete", None)) and not isinstance(structure, Compiled)
         self._before = [copied(pair) for pair in zip(X, Y, strict=True)]
 
     def call(self, i: int, name: str, method: Callable[..., Any], w: FloatArray, *rest: Any) -> Any:
@@ -79,6 +98,22 @@ class Probe:
             self.findings.add(name, "w", f"X[{i}]: {name} writes to w, expected it untouched: work on a copy")
         self.compare_arguments(i, name)
         return answer
+
+    def complete(self, i: int, w: FloatArray) -> Any:
+        """The truth with the hidden part that is best at w; `FAILED` where it cannot be had."""
+
+        def pair(w: FloatArray, x: Any, y: Any) -> tuple[Any, Any]:
+            return completed(y, self.structure.complete(w, x, y))  # type: ignore[attr-defined]
+
+        return self.call(i, "complete", pair, w, self.X[i], self.Y[i])
+
+    def initial_completion(self, i: int, rng: np.random.Generator) -> Any:
+        """The truth with the hidden part that training begins with; `FAILED` where it cannot be had."""
+
+        def pair(_: FloatArray, x: Any, y: Any) -> tuple[Any, Any]:
+            return completed(y, self.structure.initial_completion(x, y, rng))  # type: ignore[attr-defined]
+
+        return self.call(i, "initial_completion", pair, np.zeros(0), self.X[i], self.Y[i])
 
     def _call_again(
         self, i: int, name: str, method: Callable[..., Any], w: FloatArray, rest: tuple[Any, ...], error: Exception
@@ -110,10 +145,19 @@ class Probe:
                 self.findings.add(name, "arguments", f"X[{i}]: {name} changed its argument {argument}: {change}")
                 self._before[i] = copied(now)
 
+    def _compare_output(self, i: int, name: str, before: Any, output: Any) -> Any:
+        """Whether an output is still what it was before the call; what to compare it with after the next."""
+        if before is FAILED or same(before, output):
+            return before
+        argument, change = _OUTPUT_ARGUMENT[name], f"expected {shown(before)}, found {shown(output)}"
+        self.findings.add(name, "output", f"X[{i}]: {name} changed its argument {argument}: {change}")
+        return copied(output)
+
     def measure(self, i: int, output: Any, origin: str, trial: int = -1, repeat: bool = False) -> Output | None:
         """Ψ and Δ of an output, or None where one of them cannot be had; asked for twice with `repeat`."""
         of = f"for {origin}, {shown(output)}"
         read: list[Any] = []
+        before = output if output is self.Y[i] else copied(output)
         for name, first, reader in (("joint_feature", self.X[i], self._vector), ("loss", self.Y[i], self._number)):
             found: list[Any] = []
             for _ in range(1 + repeat):
@@ -123,6 +167,7 @@ class Probe:
                     self.findings.add(name, "raises", f"X[{i}]: {name} raised {told(error)} {of}")
                     return None
                 self.compare_arguments(i, name)
+                before = self._compare_output(i, name, before, output)
                 found.append(reader(i, answer, of))  # at once: the next call may fill the same object anew
                 if found[0] is None:
                     return None
@@ -130,7 +175,8 @@ class Probe:
                 self.findings.add(name, "again", f"X[{i}]: {name} gives another value when it is asked again {of}")
             read.append(found[0])
         (indices, values), loss = read
-        return Output(shown(output), origin, trial, indices, values, loss)
+        completes = self.latent and loss == 0 and _agrees(output, self.Y[i])
+        return Output(shown(output), origin, trial, indices, values, loss, completes)
 
     def _vector(self, i: int, psi: Any, of: str) -> tuple[IntArray, FloatArray] | None:
         fault = self._vector_fault(psi, i)
@@ -165,9 +211,8 @@ class Probe:
         outside = (indices < 0) | (indices >= self.size)
         if outside.any():
             return "range", f"has index {indices[outside][0]}, expected 0 to {(self.size or 0) - 1}"
-        if not np.isfinite(values).all():
-            return "finite", f"has the value {values[~np.isfinite(values)][0]}, expected finite numbers"
-        return None
+        fault = value_fault(values)
+        return None if fault is None else ("values", fault)
 
     def _number(self, i: int, loss: Any, of: str) -> float | None:
         value = np.asarray(loss)[()] if isinstance(loss, np.ndarray) and loss.ndim == 0 else loss
@@ -179,6 +224,31 @@ class Probe:
             self.findings.add("loss", "range", f"X[{i}]: loss must be finite and not negative, found {number:g} {of}")
             return None
         return number
+
+
+def _agrees(output: Any, y: Any) -> bool:
+    """Whether an output is a pair of this y and anything."""
+    try:
+        known, _ = output
+    except (TypeError, ValueError):
+        return False
+    return equal(known, y)
+
+
+def bound_argmax(structure: Any, x: Any, y: Any, bound: Bound) -> Callable[..., Any] | None:
+    """The exact argmax for a bound, of a user's structure or of compiled examples; None where there is none."""
+    if not isinstance(structure, Compiled):
+        return getattr(structure, "bound_argmax", None)
+    examples = structure.encode([x], [y])
+    if not examples.exact_for(bound):
+        return None
+
+    def decode(w: FloatArray, *_: Any) -> Any:
+        answers = Answers.empty(1, int(examples.code_offsets[-1]))
+        examples.decode_bound(w, np.zeros(1, np.int64), bound, answers)
+        return examples.output(0, int(answers.keys[0]), answers.codes)
+
+    return decode
 
 
 def binds(method: Callable[..., Any], n_arguments: int) -> bool:

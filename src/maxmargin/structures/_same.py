@@ -1,13 +1,22 @@
-"""Whether two objects of any kind are the same in value."""
+"""Values of any kind: whether two are the same, and copies that stay what they are."""
 
 from __future__ import annotations
 
+import operator
+from array import array
+from collections.abc import Iterable
+from copy import copy
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 _ABSENT = object()
+
+#: Kinds that never change and hold nothing that does.
+_LASTING = frozenset({int, float, complex, bool, str, bytes, type(None)})
+#: Kinds that may be filled anew.
+_REFILLED = (np.ndarray, list, dict, set, bytearray, array)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -45,3 +54,59 @@ def equal(a: Any, b: Any) -> bool:
         return bool(np.all(np.asarray(a) == np.asarray(b))) and np.shape(a) == np.shape(b)
     except Exception:
         return False
+
+
+def own_copy(value: Any) -> Any:
+    """The value with arrays, lists, dicts and sets of its own, also inside of each other, so that it stays what it is
+    when they are filled anew. Other objects stay the same ones: they may be known by identity."""
+    try:
+        return _own_copy(value, {})
+    except RecursionError:  # nested deeper than Python can follow
+        return value
+
+
+def _own_copy(value: Any, copies: dict[int, Any]) -> Any:
+    """`own_copy`; `copies` are those of the lists and dicts around it, which it may hold again."""
+    kind = type(value)
+    if kind in _LASTING or (kind is tuple and _last(value)):
+        return value
+    if (kind is list and _last(value)) or (kind is dict and _last(value.values())):
+        return value.copy()
+    if id(value) in copies:
+        return copies[id(value)]
+    if kind is list:
+        members = copies[id(value)] = []
+        members.extend(_own_copies(value, copies))
+        return members
+    if kind is dict:
+        entries = copies[id(value)] = {}
+        entries.update(zip(value, _own_copies(value.values(), copies), strict=True))
+        return entries
+    if isinstance(value, tuple):
+        return _remade(value, _own_copies(value, copies))
+    if kind is np.ndarray and value.dtype == object:
+        cells = copies[id(value)] = np.empty(value.shape, object)
+        for place, cell in np.ndenumerate(value):
+            cells[place] = _own_copy(cell, copies)
+        return cells
+    if kind is np.ndarray or sp.issparse(value) or hasattr(value, "to_numpy"):
+        return value.copy()
+    return copy(value) if isinstance(value, _REFILLED) else value
+
+
+def _last(values: Iterable[Any]) -> bool:
+    """Whether all are of kinds that never change."""
+    return _LASTING.issuperset(map(type, values))
+
+
+def _own_copies(values: Iterable[Any], copies: dict[int, Any]) -> list[Any]:
+    return [_own_copy(value, copies) for value in values]
+
+
+def _remade(value: tuple[Any, ...], members: list[Any]) -> Any:
+    """The tuple with these members; itself where they are its own, or where its kind cannot be made of members."""
+    if all(map(operator.is_, value, members)):
+        return value
+    if type(value) is tuple:
+        return tuple(members)
+    return value._make(members) if hasattr(value, "_make") else value

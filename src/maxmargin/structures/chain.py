@@ -20,7 +20,7 @@ from maxmargin.planes import Answers, Planes, spans
 from maxmargin.structures import _chain_kernels as kernels
 from maxmargin.structures.base import Compiled, Examples
 from maxmargin.structures.constraints import feasible_lengths, resolve_constraints
-from maxmargin.structures.costs import cost_matrix
+from maxmargin.structures.costs import check_costs, cost_matrix
 from maxmargin.structures.features import Rows
 from maxmargin.structures.labels import Labels, distinct_labels, named_classes
 from maxmargin.structures.sequences import SequenceEncoder
@@ -49,6 +49,8 @@ class Chain(Compiled):
     """
 
     output_name: ClassVar[str] = "label sequence"
+    #: Costs that have a name.
+    cost_names: ClassVar[tuple[str, ...]] = ("hamming", "hamming-share", "zero-one")
 
     def __init__(
         self,
@@ -73,10 +75,7 @@ class Chain(Compiled):
         """`fit` and `encode` in one reading of the data."""
         for name in ("fit_intercept", "start_end", "transition_features"):
             check_flag(getattr(self, name), name)
-        if isinstance(self.cost, str) and self.cost not in ("hamming", "hamming-share", "zero-one"):
-            raise ValueError(
-                f"cost must be 'hamming', 'hamming-share', 'zero-one', a matrix or a dict, found {self.cost!r}"
-            )
+        check_costs(self.cost, self.cost_names, "cost")
         self._set_labels(Labels(_distinct(Y)) if self.classes is None else named_classes(self.classes))
         tokens, edges = self._split(X)
         matrix, offsets = self.tokens_.fit(tokens)

@@ -18,8 +18,18 @@ from maxmargin._input import paired_examples
 from maxmargin._types import FloatArray
 from maxmargin.bounds import Bound
 from maxmargin.memory import check_memory
-from maxmargin.planes import Answers
-from maxmargin.structures._probe import FAILED, Findings, Output, Probe, binds, shown, told
+from maxmargin.structures._probe import (
+    FAILED,
+    Findings,
+    Output,
+    Probe,
+    binds,
+    bound_argmax,
+    joint_features,
+    shown,
+    told,
+)
+from maxmargin.structures._same import own_copy
 from maxmargin.structures.base import Compiled, Structure, StructureError, check_names
 
 #: How solvers call each method.
@@ -29,6 +39,8 @@ _ARGUMENTS = {
     "argmax": ("w", "x"),
     "loss_augmented_argmax": ("w", "x", "y", "scale"),
 }
+#: The same of those that structures with latent variables have besides.
+_LATENT_ARGUMENTS = {"complete": ("w", "x", "y"), "initial_completion": ("x", "y", "rng")}
 _BOUNDS = tuple(Bound(rescaling, slack) for rescaling in ("margin", "slack") for slack in ("linear", "quadratic"))
 _SCALES = (0.0, 0.5, 1.0, 10.0)
 #: Relative to Σ |w_j Ψ_j|: what rounding, even in float32, may cost an argmax.
@@ -79,9 +91,12 @@ def check_structure(structure: Structure, X: Any, Y: Any, *, n_trials: int = 20,
     and that no method changes its arguments or answers differently when asked again. Known outputs are y, all that was
     answered, and those of ``enumerate(x)``.
 
+    A structure of your own with latent variables, one with `complete`, is checked with the truth as `complete` makes a
+    pair of it: that y stays what it is, that there is no loss, and that no known pair (y, h) beats it at w·Ψ.
+
     Parameters
     ----------
-    structure : yours, or a built-in one, of which a clone is fitted.
+    structure : yours, derived from `Structure` or with the same methods; or a built-in one, of which a clone is fitted.
     X, Y : a few examples in any form that `fit` takes, small enough for `enumerate` where the structure has it.
     n_trials : random weights tried on each example.
     random_state : seed of the weights.
@@ -112,8 +127,9 @@ def check_structure(structure: Structure, X: Any, Y: Any, *, n_trials: int = 20,
     if isinstance(structure, type):
         name = structure.__name__
         return Report([f"expected an instance, found the class {name}: write {name}() with its parameters"], [], name)
-    if not isinstance(structure, Structure):
-        return Report([f"expected a maxmargin.Structure, found {type(structure).__name__}"], [], subject)
+    missing = [name for name in _ARGUMENTS if not callable(getattr(structure, name, None))]
+    if missing:
+        return Report([f"{type(structure).__name__} is no structure: it lacks {', '.join(missing)}"], [], subject)
     if isinstance(structure, Compiled):
         try:
             structure = clone(structure).fit(X, Y)
@@ -149,8 +165,10 @@ class _Checker:
         self.takes_scale = True
 
     def run(self) -> None:
-        usable = [name for name in _ARGUMENTS if self._check_signature(name)]
+        usable = [name for name in _ARGUMENTS if self._check_signature(name, _ARGUMENTS[name])]
         if "joint_feature" not in usable or "loss" not in usable or not self._size_is_whole():
+            return
+        if self.probe.latent and not self._can_be_completed():
             return
         pools = [self._known_outputs(i) for i in range(len(self.probe.Y))]
         if self.probe.size is None or not self._weights_fit(self.probe.size):
@@ -164,8 +182,8 @@ class _Checker:
                     self._ask(i, trial, w, pool, answers, usable)
                 self._judge(i, weights, pool, answers)
 
-    def _check_signature(self, name: str) -> bool:
-        method, arguments = getattr(self.structure, name), _ARGUMENTS[name]
+    def _check_signature(self, name: str, arguments: tuple[str, ...]) -> bool:
+        method = getattr(self.structure, name)
         if binds(method, len(arguments)):
             return True
         expected = f"expected {name}({', '.join(arguments)}), found {name}{inspect.signature(method)}"
@@ -180,6 +198,16 @@ class _Checker:
         """Whether `size`, where the structure tells it, can be a number of weights."""
         size = self.probe.size
         return size is None or self._passes("size", "type", whole_number, size, "the attribute `size`")
+
+    def _can_be_completed(self) -> bool:
+        """Whether truths can be given a hidden part: `size` is known, and the methods for it take their arguments."""
+        if self.probe.size is None:
+            sentence = "a structure with latent variables must say how many weights there are: set `size`"
+            self.findings.add("size", "latent", sentence)
+            return False
+        offered = [name for name in _LATENT_ARGUMENTS if hasattr(self.structure, name)]
+        fitting = [self._check_signature(name, _LATENT_ARGUMENTS[name]) for name in offered]
+        return all(fitting) and self._weights_fit(self.probe.size)
 
     def _weights_fit(self, size: int) -> bool:
         """Whether there is memory for the weights of all trials."""
@@ -216,15 +244,11 @@ class _Checker:
 
     def _known_outputs(self, i: int) -> list[Output]:
         """The truth, then what `enumerate` gives."""
-        truth = self.probe.measure(i, self.probe.Y[i], "y itself", repeat=True)
-        if truth is None:
-            return []
-        if truth.loss != 0:
-            self.findings.add("loss", "truth", f"X[{i}]: loss(y, y) must be 0, found {truth.loss:g}")
-        if not hasattr(self.structure, "enumerate"):
-            return [truth]
+        truth = self._completed_truth(i) if self.probe.latent else self._truth(i)
+        if truth is None or not hasattr(self.structure, "enumerate"):
+            return [] if truth is None else [truth]
         try:
-            outputs = list(islice(self.structure.enumerate(self.probe.X[i]), _MOST_ENUMERATED + 1))
+            outputs = list(map(own_copy, islice(self.structure.enumerate(self.probe.X[i]), _MOST_ENUMERATED + 1)))
         except Exception as error:
             self.findings.add("enumerate", "raises", f"X[{i}]: enumerate raised {told(error)}")
             return [truth]
@@ -234,6 +258,29 @@ class _Checker:
             self.findings.add("enumerate", "many", sentence, note=True)
         measured = [self.probe.measure(i, output, "one of enumerate") for output in outputs[:_MOST_ENUMERATED]]
         return [truth, *(output for output in measured if output is not None)]
+
+    def _truth(self, i: int) -> Output | None:
+        truth = self.probe.measure(i, self.probe.Y[i], "y itself", repeat=True)
+        if truth is not None and truth.loss != 0:
+            self.findings.add("loss", "truth", f"X[{i}]: loss(y, y) must be 0, found {truth.loss:g}")
+        return truth
+
+    def _completed_truth(self, i: int) -> Output | None:
+        """The truth as `complete` makes a pair of it at weights of 0; the pair to begin with is looked at as well."""
+        if hasattr(self.structure, "initial_completion"):
+            self._completion(i, "initial_completion", self.probe.initial_completion(i, self.rng))
+        return self._completion(i, "complete", self.probe.complete(i, np.zeros(self.probe.size or 0)))
+
+    def _completion(self, i: int, name: str, output: Any) -> Output | None:
+        found = None if output is FAILED else self.probe.measure(i, output, f"the output of {name}", repeat=True)
+        if found is not None:
+            self._check_completion(i, name, found)
+        return found
+
+    def _check_completion(self, i: int, name: str, found: Output) -> None:
+        if found.loss != 0:
+            sentence = f"X[{i}]: loss must be 0 for y with any hidden part, found {found.loss:g} for {found.shown}"
+            self.findings.add("loss", "truth", f"{sentence}, the output of {name}")
 
     # ------------------------------------------------------------------ questions
 
@@ -249,6 +296,11 @@ class _Checker:
             if output is not FAILED:
                 self._keep(i, _Answer(name, trial, len(pool), at, turn), output, pool, answers)
 
+        if self.probe.latent:
+            for turn in ("", "again"):
+                output = self.probe.complete(i, w)
+                if output is not FAILED:
+                    self._keep(i, _Answer("complete", trial, len(pool), turn=turn), output, pool, answers)
         if "argmax" in usable:
             for turn, weights in (("", w), ("again", w), ("doubled", 2 * w)):
                 ask("argmax", self.structure.argmax, weights, x, turn=turn)
@@ -257,8 +309,8 @@ class _Checker:
             for scale, turn in [*((scale, "") for scale in scales), (scales[-1], "again")]:
                 rest = (x, y, scale) if self.takes_scale else (x, y)
                 ask("loss_augmented_argmax", self.structure.loss_augmented_argmax, w, *rest, at=scale, turn=turn)
-        for bound in _BOUNDS:
-            exact = _bound_argmax(self.structure, x, y, bound)
+        for bound in () if self.probe.latent else _BOUNDS:  # with latent variables, solvers ask for none but the first
+            exact = bound_argmax(self.structure, x, y, bound)
             if exact is not None:
                 ask("bound_argmax", exact, w, x, y, bound, at=bound)
         self._ask_for_scores(i, trial, w, pool, answers)
@@ -267,6 +319,8 @@ class _Checker:
         trial = answer.trial
         measured = self.probe.measure(i, output, f"the output of {answer.method}", trial, repeat=trial == 0)
         if measured is not None:
+            if answer.method == "complete":
+                self._check_completion(i, "complete", measured)
             pool.append(measured)
             answers.append(answer)
         return measured
@@ -282,7 +336,7 @@ class _Checker:
                 what = f"gives {output.shown} the score {shown(score)}, expected w·Ψ = {expected:g}"
                 self.findings.add(name, "score", f"X[{i}]: {name} {what}")
 
-        if hasattr(structure, "score") and binds(structure.score, 3):
+        if not self.probe.latent and hasattr(structure, "score") and binds(structure.score, 3):
             score = call(i, "score", structure.score, w, self.probe.X[i], self.probe.Y[i])
             if score is not FAILED:
                 compare("score", pool[0], score)
@@ -310,14 +364,17 @@ class _Checker:
 
     def _judge(self, i: int, weights: list[FloatArray], pool: list[Output], answers: list[_Answer]) -> None:
         """Each answer against all known outputs."""
-        W, psi = np.array(weights).T, _matrix(pool, len(weights[0]))
+        W, psi = np.array(weights).T, joint_features(pool, len(weights[0]))
         scores, rooms = psi @ W, _TOLERANCE * (1 + (abs(psi) @ abs(W)).max(axis=0))
         losses = np.array([output.loss for output in pool])
+        completions = np.array([output.completes for output in pool])
         asked: dict[tuple[str, int], int] = {}
         for answer in answers:
             name, t, k = answer.method, answer.trial, answer.output
             score, room = scores[:, t], rooms[t]
             before = asked.get((name, t))
+            if name == "complete" and not completions[k]:
+                continue  # told already
             if answer.turn == "again" and before is not None:
                 if not pool[before].same(pool[k]):
                     found = f"expected {pool[before].shown}, found {pool[k].shown}"
@@ -334,6 +391,8 @@ class _Checker:
                 value, what = score, "w·Ψ"
                 if name == "loss_augmented_argmax":
                     value, what = score + answer.at * losses, f"w·Ψ + scale·Δ at scale={answer.at:.3g}"
+                elif name == "complete":
+                    value, what = np.where(completions, score, -np.inf), "w·Ψ of outputs with this y"
                 elif name == "bound_argmax":
                     value, what = answer.at.violation(score - score[0], losses), f"violation in {answer.at}"
                 rival = _rival(value, k, room * (1 + losses.max()), asked.get(("argmax", t)))
@@ -347,31 +406,9 @@ class _Checker:
                     self.findings.add(name, "beaten", sentence, note=not self.exact)
 
 
-def _matrix(pool: list[Output], size: int) -> sp.csr_array:
-    indptr = np.concatenate([[0], np.cumsum([len(output.indices) for output in pool])])
-    values, indices = np.concatenate([o.values for o in pool]), np.concatenate([o.indices for o in pool])
-    return sp.csr_array((values, indices, indptr), shape=(len(pool), size))
-
-
 def _rival(value: FloatArray, k: int, room: float, plain: int | None) -> int | None:
     """An output that beats the k-th: the truth if it does, else the plain argmax, else the best."""
     better = value > value[k] + room
     if not better.any():
         return None
     return next((r for r in (0, plain) if r is not None and better[r]), int(np.argmax(value)))
-
-
-def _bound_argmax(structure: Any, x: Any, y: Any, bound: Bound) -> Callable[..., Any] | None:
-    """The exact argmax for a bound, of a user's structure or of compiled examples; None where there is none."""
-    if not isinstance(structure, Compiled):
-        return getattr(structure, "bound_argmax", None)
-    examples = structure.encode([x], [y])
-    if not examples.exact_for(bound):
-        return None
-
-    def decode(w: FloatArray, *_: Any) -> Any:
-        answers = Answers.empty(1, int(examples.code_offsets[-1]))
-        examples.decode_bound(w, np.zeros(1, np.int64), bound, answers)
-        return examples.output(0, int(answers.keys[0]), answers.codes)
-
-    return decode

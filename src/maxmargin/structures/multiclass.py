@@ -17,7 +17,7 @@ from maxmargin.bounds.rescaling import violation
 from maxmargin.memory import check_rows
 from maxmargin.planes import HASH_PRIME, HASH_START, Answers, Planes, hash_step
 from maxmargin.structures.base import Compiled, Examples
-from maxmargin.structures.costs import cost_matrix
+from maxmargin.structures.costs import check_costs, cost_matrix
 from maxmargin.structures.features import Rows
 from maxmargin.structures.labels import Labels, distinct_labels, named_classes
 
@@ -38,6 +38,8 @@ class Multiclass(Compiled):
     """
 
     output_name: ClassVar[str] = "label"
+    #: Costs that have a name.
+    cost_names: ClassVar[tuple[str, ...]] = ("zero-one",)
 
     def __init__(self, *, cost: Any = "zero-one", fit_intercept: bool = True, classes: Any = None) -> None:
         self.cost, self.fit_intercept, self.classes = cost, fit_intercept, classes
@@ -45,8 +47,7 @@ class Multiclass(Compiled):
     def fit(self, X: Any, Y: Any) -> Multiclass:
         check_flag(self.fit_intercept, "fit_intercept")
         rows = self._rows(X)
-        if isinstance(self.cost, str) and self.cost != "zero-one":
-            raise ValueError(f"cost must be 'zero-one', a matrix or a dict, found {self.cost!r}")
+        check_costs(self.cost, self.cost_names, "cost")
         found = Labels(distinct_labels(_labels(Y), _place)) if self.classes is None else named_classes(self.classes)
         self._set_sizes(found, rows.shape[1])
         return self

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin._checked import finite_number
+from maxmargin._checked import finite_number, whole_number
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.planes import (
@@ -25,9 +25,18 @@ from maxmargin.planes import (
     sparse_dot,
     subtract_row,
 )
-from maxmargin.structures._joint_features import copied, may_share_memory, sparse_vector, stack, stack_dicts
-from maxmargin.structures._same import equal, same
+from maxmargin.structures._joint_features import (
+    LARGEST,
+    copied,
+    may_share_memory,
+    sparse_vector,
+    stack,
+    stack_dicts,
+    value_fault,
+)
+from maxmargin.structures._same import equal, own_copy, same
 from maxmargin.structures.base import Examples, Structure, StructureError
+from maxmargin.structures.features import MAGNITUDE
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
@@ -35,8 +44,8 @@ if TYPE_CHECKING:
 #: Answers that are made planes of together: few enough to be in the cache still, enough to be worth the calls.
 TOGETHER = 128
 
-#: The bits of a float that are all set in an infinity or a NaN.
-INFINITE = np.int64(0x7FF0000000000000)
+#: The largest value that planes are made of, as bits: they are in the order of the floats, with infinity and NaN last.
+LARGEST_BITS = np.float64(LARGEST).view(np.int64)
 
 #: Examples whose argmaxes a fingerprint of the data looks at.
 DIGEST_SAMPLE = 32
@@ -92,7 +101,7 @@ class OwnExamples(Examples):
         self.operations = self.n_examples * finite_number(
             getattr(structure, "argmax_operations", Structure.argmax_operations), "argmax_operations", 1.0
         )
-        self.size: int | None = getattr(structure, "size", None)
+        self.size = told_size(structure)
         self._copies, self._unchecked = False, self.n_examples  # see `_kept`, which looks at the truths and one sweep
         self.outputs_known = self._completed_without_weights() if latent else Y
         self.truths = self._encode_truths()
@@ -131,7 +140,7 @@ class OwnExamples(Examples):
         w, outputs = _read_only(np.zeros(self.size)), []
         try:
             for x, y in zip(self.X, self.Y, strict=True):
-                outputs.append(self._completed(w, x, y))
+                outputs.append(own_copy(self._completed(w, x, y)))
         except Exception as error:
             raise _named(error, len(outputs), "complete") from error
         return outputs
@@ -205,12 +214,14 @@ class OwnExamples(Examples):
             for i, argument in zip(ids.tolist(), last, strict=True):
                 x, y = X[i], Y[i]
                 output = ask(w, x, y, argument)
-                outputs.append(output)
+                outputs.append(own_copy(output))  # at once: the next call may fill the same object anew
                 psis.append(joint_feature(x, output))
                 losses.append(loss(y, output))
         except Exception as error:
             r = len(losses)
             culprit = name if len(outputs) == before + r else "joint_feature" if len(psis) == r else "loss"
+            if culprit != name and outputs[-1] is None:
+                raise StructureError(f"X[{ids[r]}]: {name} returned None, expected an output") from error
             raise _named(error, int(ids[r]), culprit) from error
         if self._unchecked > 0:
             psis, self._unchecked = self._kept(ids, psis, outputs[before:]), self._unchecked - len(ids)
@@ -278,19 +289,14 @@ class OwnExamples(Examples):
             self._check_rows(ids, found)
 
     def _check_rows(self, ids: IntArray, found: Planes) -> None:
-        """Indices in range and values finite, else a sentence with the first example where they are not."""
-        if len(found.indices) == 0:
+        """Indices in range and values not too large, else a sentence with the first example where they are not."""
+        bad = ~(np.abs(found.values) <= LARGEST) | (found.indices < 0) | (found.indices >= self.size)
+        if not bad.any():
             return
-        fine = np.isfinite(found.values)
-        if fine.all() and found.indices.min() >= 0 and found.indices.max() < self.size:
-            return
-        q = int(np.flatnonzero(~fine | (found.indices < 0) | (found.indices >= self.size))[0])
+        q = int(np.flatnonzero(bad)[0])
         r = int(np.searchsorted(found.indptr, q, "right")) - 1
-        if not fine[q]:
-            raise StructureError(f"X[{ids[r]}]: joint_feature has the value {found.values[q]}, expected finite numbers")
-        raise StructureError(
-            f"X[{ids[r]}]: joint_feature has index {found.indices[q]}, expected 0 to {(self.size or 0) - 1}"
-        )
+        index = f"has index {found.indices[q]}, expected 0 to {(self.size or 0) - 1}"
+        raise StructureError(f"X[{ids[r]}]: joint_feature {value_fault(found.values[q : q + 1]) or index}")
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
         """Rows of the answers found for ids since `begin`."""
@@ -361,6 +367,12 @@ class OwnExamples(Examples):
         self._held = {name: held[name] for name in live if name in held}
 
 
+def told_size(structure: Any) -> int | None:
+    """The number of weights as the attribute `size` of a structure tells it; None where it does not."""
+    size = getattr(structure, "size", None)
+    return None if size is None else whole_number(size, "the attribute `size`")
+
+
 def completed(y: Any, found: Any) -> tuple[Any, Any]:
     """The pair (y, h) from what `complete` gave: an h, or the pair."""
     if isinstance(found, tuple) and len(found) == 2:
@@ -405,13 +417,13 @@ def difference_planes(
     """Row r: the truth of ids[r] less the r-th row found, cancelled entries left out; its −a·w and its key.
 
     Entries are written from out_ptr[0] on. The key is a hash of the entries, in any order, and of the loss; 0 for an
-    empty row without loss. False where an index is out of range or a value not finite, and nothing is of use then.
+    empty row without loss. False where an index is out of range or a value too large, and nothing is of use then.
     `scratch` is zeros, and is left so.
     """
     wrong = 0
     for q in range(len(found_index)):
         index = found_index[q]
-        wrong += (found_bits[q] & INFINITE == INFINITE) | (index < 0) | (index >= len(scratch))
+        wrong += (found_bits[q] & MAGNITUDE > LARGEST_BITS) | (index < 0) | (index >= len(scratch))
     if wrong > 0:
         return False
     p = out_ptr[0]

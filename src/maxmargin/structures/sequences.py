@@ -162,11 +162,12 @@ class SequenceEncoder:
 
 
 def _plain(x: Any) -> Any:
-    """The values of a data frame or a series (a row or a token each); anything else as it is."""
-    if not hasattr(x, "to_numpy"):
-        return x
-    values = x.to_numpy()
-    return values.tolist() if values.ndim == 1 else values
+    """The values of a data frame or a series (a row or a token each), the tokens of an array of objects; anything else
+    as it is."""
+    if hasattr(x, "to_numpy"):
+        values = x.to_numpy()
+        return values.tolist() if values.ndim == 1 else values
+    return x.tolist() if isinstance(x, np.ndarray) and x.dtype == object and x.ndim else x
 
 
 def _shown(x: Any) -> str:
