@@ -59,6 +59,11 @@ def equal(a: Any, b: Any) -> bool:
 def own_copy(value: Any) -> Any:
     """The value with arrays, lists, dicts and sets of its own, also inside of each other, so that it stays what it is
     when they are filled anew. Other objects stay the same ones: they may be known by identity."""
+    kind = type(value)
+    if kind in _LASTING:  # the usual cases first: this is done for every argmax
+        return value
+    if kind is np.ndarray and value.dtype.kind != "O":
+        return value.copy()
     try:
         return _own_copy(value, {})
     except RecursionError:  # nested deeper than Python can follow
