@@ -74,7 +74,10 @@ def test_tagger_inputs(inputs, outputs, sentence):
         ({"bound": "tight"}, "bound must be"),
         ({"slack": "cubic"}, "slack must be"),
         ({"solver": "magic"}, "solver"),
-        ({"loss": "squared"}, "must be 'hamming', 'hamming-share', 'zero-one', a matrix or a dict, found 'squared'"),
+        (
+            {"loss": "squared"},
+            "^loss must be 'hamming', 'hamming-share', 'zero-one', a matrix or a dict, found 'sq",
+        ),
         ({"loss": abs}, "a matrix or a dict, found <built-in function abs>"),
         ({"loss": None}, "a matrix or a dict, found None"),
         ({"loss": {0: "much"}}, "the cost of label 0 must be a number, found 'much'"),

@@ -1,5 +1,6 @@
 """Structures of one's own in an estimator: forms of input, parameters, and what they need not have."""
 
+import itertools
 import threading
 import time
 
@@ -105,6 +106,52 @@ def test_argmaxes_that_fail_at_prediction_are_named():
     with pytest.raises(mm.StructureError, match=r"^X\[1\]: argmax raised ValueError: matmul") as failed:
         model.predict([X[0], X[0][:2], X[1]])
     assert isinstance(failed.value.__cause__, ValueError)
+
+
+class Refilling(mm.Structure):
+    """Whether each entry of x is 1 or −1, written into the same work array again and again."""
+
+    size = 3
+
+    def __init__(self):
+        self.work = np.zeros(3)
+
+    def joint_feature(self, x, y):
+        return x * y
+
+    def loss(self, y, y_hat):
+        return float(np.sum(y != y_hat))
+
+    def argmax(self, w, x):
+        self.work[:] = np.where(w * x > 0, 1, -1)
+        return self.work
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        self.work[:] = np.where(w * x - scale * y > 0, 1, -1)
+        return self.work
+
+    def enumerate(self, x):
+        for self.work[:] in itertools.product((-1, 1), repeat=3):
+            yield self.work
+
+
+def test_outputs_that_are_one_array_filled_anew():
+    signs = np.where(X > 0, 1, -1)
+    model = mm.StructuralSVM(Refilling(), C=10.0).fit(X, signs)
+    found = model.predict(X)
+    np.testing.assert_array_equal(found, np.where(X * model.coef_ > 0, 1, -1))
+    assert model.score(X, signs) == -np.mean(np.sum(np.array(found) != signs, axis=1))
+    for plane, row in zip(model.support_, model.support_.planes.toarray(), strict=True):
+        np.testing.assert_allclose(row, X[plane.example] * (signs[plane.example] - plane.output))
+    decision = model.explain(X[0])
+    assert decision.prediction.tolist() == found[0].tolist() != decision.runner_up.tolist()
+
+
+def test_a_size_that_is_no_number():
+    structure = Refilling()
+    structure.size = "5"
+    with pytest.raises(ValueError, match="the attribute `size` must be a whole number ≥ 1, found '5'"):
+        mm.StructuralSVM(structure).fit(X, np.where(X > 0, 1, -1))
 
 
 class OnlyFourMethods:

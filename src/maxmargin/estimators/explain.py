@@ -16,7 +16,7 @@ from maxmargin.planes import Planes
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.structures._joint_features import sparse_vector
-from maxmargin.structures._same import equal
+from maxmargin.structures._same import equal, own_copy
 from maxmargin.structures.base import Structure, check_names
 
 
@@ -112,7 +112,8 @@ def explain(structure: Structure, w: FloatArray, x: Any, names: AnyArray, n_feat
     check_names(names, len(w))
     if hasattr(structure, "instead_of_explain"):
         raise TypeError(f"{type(structure).__name__} cannot explain an output: look at {structure.instead_of_explain}")
-    prediction, ranked = structure.argmax(w, x), _ranked(structure, w, x)
+    prediction = own_copy(structure.argmax(w, x))  # may be filled anew by the next call
+    ranked = _ranked(structure, w, x)
     score = next((score for output, score in ranked if equal(output, prediction)), None)
     if score is None:  # one of many that are equally good, or an argmax that is not exact
         score = _score(structure, w, x, prediction)
@@ -130,9 +131,9 @@ def explain(structure: Structure, w: FloatArray, x: Any, names: AnyArray, n_feat
 def _ranked(structure: Structure, w: FloatArray, x: Any) -> list[tuple[Any, float]]:
     """Outputs with their scores, best first, the two best at least."""
     if hasattr(structure, "topk"):
-        return [(output, float(score)) for output, score in structure.topk(w, x, 2)]
+        return [(output, float(score)) for output, score in own_copy(structure.topk(w, x, 2))]
     if hasattr(structure, "enumerate"):
-        scored = [(output, _score(structure, w, x, output)) for output in structure.enumerate(x)]
+        scored = [(output, _score(structure, w, x, output)) for output in map(own_copy, structure.enumerate(x))]
         return sorted(scored, key=lambda pair: -pair[1])
     raise TypeError(f"to name a runner-up, {type(structure).__name__} needs topk(w, x, k) or enumerate(x)")
 

@@ -14,6 +14,7 @@ from maxmargin._input import check_labels_of_one_kind, told_by_row
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.structures.base import Structure
+from maxmargin.structures.costs import check_costs
 from maxmargin.structures.labels import Labels, named_classes
 from maxmargin.structures.multiclass import Multiclass
 
@@ -67,6 +68,10 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_costs(self.loss, Multiclass.cost_names, "loss")
 
     def _make_structure(self) -> Structure:
         return Multiclass(cost=self.loss, fit_intercept=self.fit_intercept, classes=self.classes_.tolist())

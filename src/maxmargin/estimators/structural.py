@@ -42,8 +42,9 @@ from maxmargin.planes import Answers
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits, State
 from maxmargin.solvers.registry import resolve
+from maxmargin.structures._same import own_copy
 from maxmargin.structures.base import Compiled, Examples, Structure, StructureError
-from maxmargin.structures.own import OwnExamples
+from maxmargin.structures.own import OwnExamples, told_size
 from maxmargin.training import Run
 
 
@@ -157,7 +158,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
                    if not callable(getattr(structure, name, None))]  # fmt: skip
         if missing:
             raise TypeError(f"{type(structure).__name__} is no structure: it lacks {', '.join(missing)}")
-        size = getattr(structure, "size", None)
+        size = told_size(structure)
         if size is not None:
             check_memory(6.0 * 8 * size, f"{size} weights")
         examples = self._own_examples(structure, X, Y)
@@ -236,7 +237,8 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
 
         def ask(ids: IntArray, _: slice) -> None:
             for i in ids.tolist():
-                outputs[i] = _called(f"X[{i}]", "argmax", self.structure_.argmax, w, X[i])
+                found = _called(f"X[{i}]", "argmax", self.structure_.argmax, w, X[i])
+                outputs[i] = own_copy(found)  # at once: the next call may fill the same object anew
 
         with Local(self.n_jobs or 1) as engine, one_blas_thread():
             engine.map(ask, np.arange(len(outputs)), OwnExamples.smallest_chunk)
@@ -276,7 +278,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
             raise TypeError(f"{type(self.structure_).__name__} offers no topk(w, x, k)")
         k = whole_number(k, "k")
         with one_input(self, x, "topk"):
-            return self.structure_.topk(self._flat_weights(), self._features([x])[0], k)
+            return own_copy(self.structure_.topk(self._flat_weights(), self._features([x])[0], k))
 
     def explain(self, x: Any, n_features: int = 10) -> Decision:
         """The decision on one input: the runner-up, the margin to it, and which features decided."""

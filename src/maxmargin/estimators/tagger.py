@@ -13,6 +13,7 @@ from maxmargin._types import FloatArray
 from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.structures.base import Structure
 from maxmargin.structures.chain import Chain, label_sequence
+from maxmargin.structures.costs import check_costs
 from maxmargin.structures.labels import Labels
 
 
@@ -73,6 +74,10 @@ class SequenceTagger(MaxMarginEstimator):
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_costs(self.loss, Chain.cost_names, "loss")
 
     def _make_structure(self) -> Structure:
         return Chain(
