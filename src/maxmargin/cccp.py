@@ -15,13 +15,13 @@ Precision is loose at first and gets better when the outer decrease is no longer
 
 from __future__ import annotations
 
-import time
 import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from maxmargin._compile import working_seconds
 from maxmargin._types import FloatArray
 from maxmargin.bounds.references import References
 from maxmargin.problem import Problem
@@ -59,7 +59,7 @@ class ConcaveConvex:
 
     def go(self, problem: Problem, first: References, start: FloatArray | None = None) -> State:
         """Train from these references (and weights); the state at the end comes back, its weights the best of all."""
-        began, tol = time.perf_counter(), self.run.limits.tol
+        began, tol = working_seconds(), self.run.limits.tol
         self._warned, inner_tol = False, tol if self.most_steps == 1 else max(tol, FIRST_GAP)
         problem.references, state, before, steps = first, None, np.inf, 0
         self.run.history.clear()
@@ -133,7 +133,7 @@ class ConcaveConvex:
                 "inner_gap": state.certificate(problem).gap,
                 "changes": changes,
                 "oracle_calls": problem.oracle_calls,
-                "seconds": time.perf_counter() - began,
+                "seconds": working_seconds() - began,
             }
         )
         return regulariser + bound

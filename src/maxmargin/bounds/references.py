@@ -7,7 +7,8 @@ A ramp or a latent bound takes away what a second argmax finds (papers 4 and 5),
 where (a, b) are the planes of the bound, and ỹ runs over all outputs (ramp; ã is scaled as the bound scales it) or over
 the completions of the truth (latent). With ỹ_i fixed the second part is linear, and the rest is a hinge again, because
 the difference of two planes is a plane: (a − ã_i, b − b̃_i), with the reference itself as the plane (0, 0) and the
-constant Σ C c_i b̃_i beside it. No structure and no solver knows the difference.
+constant Σ C c_i b̃_i beside it. No structure knows the difference, and of the solvers only those that take their planes
+along when references change.
 """
 
 from __future__ import annotations

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from maxmargin._checked import whole_number
+from maxmargin._compile import working_seconds
 from maxmargin._types import FloatArray
 from maxmargin.bounds import BOUNDS
 from maxmargin.bounds.references import References
@@ -58,7 +58,7 @@ class LatentEstimator(MaxMarginEstimator):
         if not problem.examples.latent:
             raise TypeError("the structure has no latent variables; it is one for StructuralSVM")
         given = start if state is None else state.best_w
-        rng, best, best_run, began = np.random.default_rng(run.seed), None, run, time.perf_counter()
+        rng, best, best_run, began = np.random.default_rng(run.seed), None, run, working_seconds()
         for restart in range(self.n_restarts):
             start = self._first_weights(problem, restart) if restart or given is None else given
             this = run if restart == 0 else self._run(run.callbacks)
@@ -80,7 +80,7 @@ class LatentEstimator(MaxMarginEstimator):
         """Limits of a run, in which `max_seconds` counts from the first one on."""
         if self.max_seconds is None:
             return Limits(float(self.tol), self.max_iter)
-        left = float(self.max_seconds) - (time.perf_counter() - began)
+        left = float(self.max_seconds) - (working_seconds() - began)
         return Limits(float(self.tol), self.max_iter, max(left, 1e-3))
 
     def _references(self, problem: Problem, rng: np.random.Generator, start: FloatArray | None) -> References:
