@@ -227,9 +227,9 @@ def test_not_fitted(tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"loss": lambda: 1}, "parameters.loss cannot be saved: it is a function"),
+        ({"classes": [lambda: 1]}, r"parameters.classes\[0\] cannot be saved: it is a function"),
         ({"classes": iter("ab")}, "parameters.classes cannot be saved: it is a str_"),
-        ({"loss": {"O": [object()]}}, r"parameters.loss.O\[0\] cannot be saved: it is an object"),
+        ({"classes": [[object()]]}, r"parameters.classes\[0\]\[0\] cannot be saved: it is an object"),
         ({"classes": np.zeros(2, [("a", int)])}, "parameters.classes cannot be saved: it is an array of"),
         ({"C": -1}, "C must be a number > 0"),
     ],
@@ -269,7 +269,7 @@ def test_labels_that_cannot_be_saved_are_named(tmp_path):
     endless = []
     endless.append(endless)
     with pytest.raises(ValueError, match="nested without end"):
-        mm.MulticlassSVM().fit(*ROWS).set_params(loss=endless).save(tmp_path / "model.mm")
+        mm.MulticlassSVM().fit(*ROWS).set_params(classes=endless).save(tmp_path / "model.mm")
 
 
 # ---------------------------------------------------------------------- values
