@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from reused import ReusedFeatures
 
 import maxmargin as mm
@@ -184,3 +185,14 @@ def test_an_input_that_cannot_be_read_is_told_as_ever():
     X, y = mm.datasets.make_multiclass(30, random_state=0)
     with pytest.raises(ValueError, match="X has 1 features, expected 10"):
         mm.MulticlassSVM().fit(X, y).topk(X[0][:1], 2)
+
+
+def test_several_sparse_rows_are_not_one_input():
+    X, y = mm.datasets.make_multiclass(20, random_state=0)
+    model = mm.MulticlassSVM().fit(X, y)
+    assert [label for label, _ in model.topk(sp.csr_array(X[:1]), 2)] == [label for label, _ in model.topk(X[0], 2)]
+    with pytest.raises(ValueError, match="topk takes one input x, found a list of 3 of them"):
+        model.topk(sp.csr_array(X[:3]), 2)
+    rows = mm.StructuralSVM(mm.Multiclass()).fit(X, y)
+    with pytest.raises(ValueError, match=r"X\[1\]: expected one row, found 2"):
+        rows.predict([sp.csr_array(X[:1]), sp.csr_array(X[:2])])

@@ -62,6 +62,9 @@ class Multiclass(Compiled):
     @staticmethod
     def _rows(X: Any) -> Any:
         if isinstance(X, list) and X and all(sp.issparse(row) for row in X):
+            for i, row in enumerate(X):
+                if row.ndim == 2 and row.shape[0] != 1:
+                    raise ValueError(f"X[{i}]: expected one row, found {row.shape[0]}")
             X = sp.vstack(X)
         with told_by_row(X):
             return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
