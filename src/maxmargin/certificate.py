@@ -19,7 +19,7 @@ class Certificate:
         argmax found, and ``primal_bound`` is what is proven.
     dual : best proven lower bound of the optimum.
     oracle_calls : loss-augmented argmaxes taken so far.
-    seconds : wall-clock time spent so far.
+    seconds : wall-clock time spent so far, without that for compiling kernels.
     exact : whether every argmax behind ``primal`` was exact; then the gap is a proof. False in what a fit tells
         where the lower bound lies above the objective (`contradicted`), whatever the structure says of its argmaxes.
     primal_bound : proven upper bound of the objective at the best weights (infinite where there is none).
