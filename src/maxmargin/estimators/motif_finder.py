@@ -38,7 +38,8 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
     Parameters
     ----------
     length : of the motif, l.
-    background_order : k of the Markov background.
+    background_order : k of the Markov background. 3 is the paper's; cross-validation on yeast's replication origins
+        chose 0 in every fold (benchmarks/results/p5_motifs.md).
     alphabet : the characters; lower case is read as upper case. For RNA say ``"ACGU"``. A string with another
         character, such as N for an unknown base, is an error: leave it out, or split it there.
     both_strands : the motif may also stand on the other strand of DNA or RNA, read as the reverse complement.
