@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin.structures._same import equal, own_copy, same
+from maxmargin.structures._same import equal, flat_copy, is_flat, own_copy, same
 
 
 class Colour(enum.Enum):
@@ -123,3 +123,15 @@ def test_copies_of_lists_that_hold_themselves_or_are_nested_deeply():
     for _ in range(100000):
         deep = [deep]
     assert own_copy(deep) is deep
+
+
+def test_flat_lists_are_copied_and_others_as_always():
+    numbers, nested = [1, 2.0, "c"], [[1], 2]
+    assert is_flat(numbers)
+    assert not is_flat(nested)
+    assert not is_flat((1, 2))
+    for value in (numbers, np.arange(3)):
+        found = flat_copy(value)
+        assert found is not value
+        assert list(found) == list(value)
+    assert flat_copy("text") == "text"

@@ -70,12 +70,22 @@ def own_copy(value: Any) -> Any:
         return value
 
 
+def is_flat(value: Any) -> bool:
+    """Whether it is a list of which nothing can be filled anew but itself."""
+    return type(value) is list and _last(value)
+
+
+def flat_copy(value: Any) -> Any:
+    """`own_copy`, faster, where lists are known to be flat."""
+    return value.copy() if type(value) is list else own_copy(value)
+
+
 def _own_copy(value: Any, copies: dict[int, Any]) -> Any:
     """`own_copy`; `copies` are those of the lists and dicts around it, which it may hold again."""
     kind = type(value)
     if kind in _LASTING or (kind is tuple and _last(value)):
         return value
-    if (kind is list and _last(value)) or (kind is dict and _last(value.values())):
+    if is_flat(value) or (kind is dict and _last(value.values())):
         return value.copy()
     if id(value) in copies:
         return copies[id(value)]

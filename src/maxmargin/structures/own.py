@@ -34,7 +34,7 @@ from maxmargin.structures._joint_features import (
     stack_dicts,
     value_fault,
 )
-from maxmargin.structures._same import equal, own_copy, same
+from maxmargin.structures._same import equal, flat_copy, is_flat, own_copy, same
 from maxmargin.structures.base import Examples, Structure, StructureError
 from maxmargin.structures.features import MAGNITUDE
 
@@ -103,6 +103,7 @@ class OwnExamples(Examples):
         )
         self.size = told_size(structure)
         self._copies, self._unchecked = False, self.n_examples  # see `_kept`, which looks at the truths and one sweep
+        self._flat = True  # whether outputs of that sweep are lists of numbers or text
         self.outputs_known = self._completed_without_weights() if latent else Y
         self.truths = self._encode_truths()
         self.dim = int(self.size)  # type: ignore[arg-type]
@@ -207,6 +208,7 @@ class OwnExamples(Examples):
         """Joint features and losses of what the structure says, which goes to `outputs`."""
         X, Y, loss = self.X, self.Y, self.structure.loss
         joint_feature = self._copied_joint_feature if self._copies else self.structure.joint_feature
+        copy_output = flat_copy if self._flat and self._unchecked <= 0 else own_copy
         before = len(outputs)
         psis: list[Any] = []
         losses: list[float] = []
@@ -214,7 +216,7 @@ class OwnExamples(Examples):
             for i, argument in zip(ids.tolist(), last, strict=True):
                 x, y = X[i], Y[i]
                 output = ask(w, x, y, argument)
-                outputs.append(own_copy(output))  # at once: the next call may fill the same object anew
+                outputs.append(copy_output(output))  # at once: the next call may fill the same object anew
                 psis.append(joint_feature(x, output))
                 losses.append(loss(y, output))
         except Exception as error:
@@ -224,6 +226,7 @@ class OwnExamples(Examples):
                 raise StructureError(f"X[{ids[r]}]: {name} returned None, expected an output") from error
             raise _named(error, int(ids[r]), culprit) from error
         if self._unchecked > 0:
+            self._flat = self._flat and all(map(is_flat, outputs[before:]))
             psis, self._unchecked = self._kept(ids, psis, outputs[before:]), self._unchecked - len(ids)
         return psis, _numbers(losses, ids)
 
