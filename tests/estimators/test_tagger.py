@@ -1,5 +1,7 @@
 """SequenceTagger: forms of input, labels, prediction, and what it says about a decision."""
 
+import os
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -153,12 +155,10 @@ def test_weights_have_names(data):
     assert by_name["1 → end"] == model.end_[1]
 
 
+@pytest.mark.skipif("MAXMARGIN_DATA" not in os.environ, reason="MAXMARGIN_DATA is not set")
 def test_real_letters():
-    try:
-        X, Y = mm.datasets.load_ocr_letters({1})
-        test = mm.datasets.load_ocr_letters({0})
-    except FileNotFoundError as error:
-        pytest.skip(str(error))
+    X, Y = mm.datasets.load_ocr_letters({1})
+    test = mm.datasets.load_ocr_letters({0})
     model = mm.SequenceTagger(C=0.1).fit(X, Y)
     assert model.certificate_.gap <= model.tol
     assert model.score(*test) > 0.75
