@@ -83,3 +83,28 @@ def test_budgets_grow_to_those_of_the_objective(many, bound):
         masses = np.bincount(model.support_.examples, model.support_.alphas, 20)
         assert (masses <= 100.0 * weights * (1 + 1e-9)).all()
     assert grown.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=1e-3)
+
+
+@pytest.mark.parametrize("Cs", [[1e5, 1.0], [1e6, 1e3, 0.1], [1e6, 1e7], [0.1, 1e6]])
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_paths_that_begin_or_end_with_large_C(Cs, noise):
+    X, y = rows(1, n=30, noise=noise)
+    for model in mm.regularization_path(mm.MulticlassSVM(max_iter=400), X, y, Cs):
+        fresh = mm.MulticlassSVM(C=model.C, max_iter=400).fit(X, y).certificate_
+        assert not model.certificate_.contradicted
+        assert model.certificate_.gap <= 1e-3
+        assert model.certificate_.primal == pytest.approx(fresh.primal, rel=2e-3)
+
+
+@pytest.mark.parametrize("solver", ["auto", "nslack"])
+def test_a_hard_margin_of_which_nothing_is_asked(solver):
+    X, y = rows(0, n=10)
+    certificate = mm.MulticlassSVM(C=np.inf, loss=np.zeros((3, 3)), solver=solver).fit(X, y).certificate_
+    assert (certificate.primal, certificate.dual, certificate.exact) == (0.0, 0.0, True)
+
+
+def test_large_C_and_sample_weights_of_many_sizes():
+    X, y = rows(5, n=40, noise=1.0)
+    weights = 10.0 ** np.random.default_rng(0).uniform(-3, 3, 40)
+    model = mm.MulticlassSVM(C=1e6, max_iter=300).fit(X, y, sample_weight=weights)
+    assert model.certificate_.gap <= 1e-3

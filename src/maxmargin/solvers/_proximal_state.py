@@ -24,7 +24,7 @@ class ProximalState(ComposedState):
     _parts: ClassVar[tuple[str, ...]] = ("sets",)
     _counters: ClassVar[tuple[str, ...]] = (
         "rho", "clock", "spent", "decoded", "first_left", "first_budget",
-        "effort", "in_vain", "marked_gap", "marked_at", "passes", "centre_primal", "novelty",
+        "effort", "in_vain", "solved_few", "marked_gap", "marked_at", "passes", "centre_primal", "novelty",
     )  # fmt: skip
 
     def __init__(
@@ -39,6 +39,7 @@ class ProximalState(ComposedState):
         self.first_left = first_sweeps if start is None else 0  # sweeps in mini-batches still to come
         self.passes = 0  # over cached planes since the centre moved
         self.effort, self.marked_gap, self.marked_at = 1.0, np.inf, 0  # see ProximalWorkingSets.patience
+        self.solved_few = False  # whether the planes held were solved for in the last round
         self.in_vain = 0.0  # effort at which the planes held were not few, or not to be solved for
         self.centre_primal = 0.0  # objective at the centre, once all examples are worked on together
         self.first_budget = 0.0  # hard margin or large C: where growing budgets began

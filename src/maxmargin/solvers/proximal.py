@@ -32,6 +32,11 @@ from maxmargin.solvers.hard_margin import check_separable, feasible_scale, grow_
 from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import PLANES_AT_FIRST
 
+#: Times by which ρ may rise when all examples are worked on together.
+LARGEST_JUMP = 1e6
+#: By this share an objective may be above another one and count as the same.
+STANDSTILL = 1e-9
+
 
 @dataclass(frozen=True)
 class ProximalWorkingSets(Solver):
@@ -68,7 +73,8 @@ class ProximalWorkingSets(Solver):
     together_gap, most_cuts, together_share : to this share of the gap there is, with so many aggregate planes at most,
         and at so many times the operations that cached planes may cost. Where that does not allow for `fewest_cuts`
         (very many weights), examples are still worked on one by one. `together_balance` takes the place of `balance`,
-        with steps of at most `together_step`.
+        with steps of at most `together_step`, and falls without progress only where the ratio is `hopeless` times too
+        large.
     exact_after : rounds after which a hard margin over the planes held is solved for exactly, where they are few.
     skip_share : blocks with less than this share of the mean gap wait for every fifth pass.
     """
@@ -104,6 +110,7 @@ class ProximalWorkingSets(Solver):
     exact_after: int = 6
     together_balance: tuple[float, float] = (1.0, 3.0)
     together_step: float = 1.6
+    hopeless: float = 100.0
     vector_speed: float = 4.0
     round_operations: float = 2e5
     pass_operations: float = 3e4
@@ -114,17 +121,20 @@ class ProximalWorkingSets(Solver):
         return ProximalState(problem, seed, start, self.most_slots, self.first_sweeps)
 
     def adapt(self, problem: Problem, state: ProximalState, seed: int = 0) -> State:
-        """The working sets of a solved problem for another C: dual values, u and ρ grow in proportion."""
+        """The working sets of a solved problem for another C: dual values, u and ρ grow in proportion, unless budgets
+        began small and say nothing of the C before; then dual values stay, as far as the new C allows."""
         if problem.objective.hard or not np.isfinite(state.rho):
             return super().adapt(problem, state, seed)
         new = ProximalState(problem, seed, state.best_w, self.most_slots, self.first_sweeps)
         old, sets = state.sets, new.sets
         sets.restore(old.arrays())
-        budgets = problem.objective.budgets
-        before = 1.0 / old.ridge if old.unlimited else old.budget
-        factors = budgets / before
-        sets.budget[:] = np.inf if sets.unlimited else budgets
+        budgets, factors = problem.objective.budgets, np.ones(problem.n_examples)
+        if state.first_budget == 0.0:
+            factors = budgets / (1.0 / old.ridge if old.unlimited else old.budget)
+        sets.budget[:] = np.inf
         sets.scale_alpha(factors)
+        if not sets.unlimited:
+            sets.set_budgets(budgets)
         new.rho = max(1.0, state.rho * float(factors.mean()))
         new.spent, new.decoded, new.clock = state.spent, state.decoded, state.clock
         new.w = ((new.rho - 1.0) * new.z + sets.combination()) / new.rho
@@ -138,6 +148,7 @@ class ProximalWorkingSets(Solver):
         new.sets.restore(state.sets.arrays())
         new.sets.rebase(problem, before)
         new.spent, new.decoded, new.clock = state.spent, state.decoded, state.clock
+        new.first_budget = state.first_budget
         new.place(state.best_w.copy(), state.rho)
         return new
 
@@ -196,12 +207,15 @@ class ProximalWorkingSets(Solver):
         That is what large C asks for: it makes much of the least violation. Tried anew whenever the effort doubles, and
         again and again as long as it goes well.
         """
+        solved, state.solved_few = state.solved_few, False
         if state.effort < self.together_effort or state.effort == state.in_vain:
             return False
         self._insert(problem, state, problem.everyone, 0)
-        if not solve_few(problem, state, state.sets):
+        nothing_new = solved and state.novelty == 0.0
+        if nothing_new or not solve_few(problem, state, state.sets):
             state.in_vain = state.effort
             return False
+        state.solved_few = True
         self._clean_up(problem, state)
         state.begin_at_solution()
         return True
@@ -241,6 +255,8 @@ class ProximalWorkingSets(Solver):
         """Insert the planes found last and solve for all examples together, around the best weights so far."""
         rho = self._first_rho(problem, state) if state.centre_primal == 0.0 else self._balanced_together(problem, state)
         state.centre_primal = state.best_primal
+        if not problem.objective.quadratic:
+            state.sets.set_budgets(problem.objective.budgets)
         self._insert(problem, state, problem.everyone, 0)
         self._clean_up(problem, state)
         w = solve_together(
@@ -251,20 +267,22 @@ class ProximalWorkingSets(Solver):
 
     @staticmethod
     def _first_rho(problem: Problem, state: ProximalState) -> float:
-        """ρ of a step to about where the planes found last say that the objective is 0."""
+        """ρ of a step to about where the planes found last say that the objective is 0; large C would overdo it."""
         slopes = problem.objective.slopes(problem.hinges)
         slopes[problem.keys == TRUTH] = 0.0  # a search may have missed what is held
         away = problem.aggregate(slopes) - state.w
-        return max(LEAST_RHO, 0.5 * float(away @ away) / problem.primal(state.w)[0])
+        rho = 0.5 * float(away @ away) / problem.primal(state.w)[0]
+        return max(LEAST_RHO, min(rho, LARGEST_JUMP * state.rho))
 
     def _balanced_together(self, problem: Problem, state: ProximalState) -> float:
-        """The next ρ; it falls only after steps that made the objective fall."""
+        """The next ρ; it falls only after steps that made the objective fall, or that were far too small for that."""
         proximal_gap, block_gap = self._gaps(problem, state)
         low, high = self.together_balance
         ratio = max(proximal_gap, 1e-300) / max(block_gap, 1e-300)
         if ratio < low:
             return state.rho * min(np.sqrt(low / ratio), self.together_step)
-        if ratio > high and state.best_primal < state.centre_primal:
+        stands_still = problem.primal(state.w)[0] <= (1.0 + STANDSTILL) * state.centre_primal
+        if ratio > high and (stands_still or ratio > self.hopeless * high):
             return max(LEAST_RHO, state.rho / min(np.sqrt(ratio / high), self.together_step))
         return state.rho
 
@@ -361,7 +379,7 @@ class ProximalWorkingSets(Solver):
         state.raise_dual(objective.dual(state.sets.gain(), float(u @ u), state.sets.masses()))
         if not objective.hard:
             state.offer(problem, state.w)
-        if state.first_budget > 0.0 and (state.sets.budget < objective.budgets).all():
+        if objective.hard or (state.sets.budget < objective.budgets).all():
             feasible_scale(problem, state, state.sets)
         self._watch_progress(state)
 
