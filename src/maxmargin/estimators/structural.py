@@ -43,7 +43,7 @@ from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits, State
 from maxmargin.solvers.registry import resolve
 from maxmargin.structures._same import own_copy
-from maxmargin.structures.base import Compiled, Examples, Structure, StructureError
+from maxmargin.structures.base import Compiled, Examples, Structure, StructureError, check_methods
 from maxmargin.structures.own import OwnExamples, told_size
 from maxmargin.training import Run
 
@@ -154,10 +154,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         if isinstance(structure, Compiled):
             structure = clone(structure)
             return structure, structure.fit_encode(X, Y)
-        missing = [name for name in ("joint_feature", "loss", "argmax", "loss_augmented_argmax")
-                   if not callable(getattr(structure, name, None))]  # fmt: skip
-        if missing:
-            raise TypeError(f"{type(structure).__name__} is no structure: it lacks {', '.join(missing)}")
+        check_methods(structure)
         size = told_size(structure)
         if size is not None:
             check_memory(6.0 * 8 * size, f"{size} weights")

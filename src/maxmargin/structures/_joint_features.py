@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from itertools import chain, pairwise
 from numbers import Integral
 from typing import Any
@@ -64,13 +63,6 @@ def may_share_memory(psis: list[Any]) -> bool:
     others = [id(part) for part in parts if not isinstance(part, np.ndarray)]
     spans = sorted(byte_bounds(part) for part in parts if isinstance(part, np.ndarray) and part.size)
     return len(set(others)) < len(others) or any(before[1] > after[0] for before, after in pairwise(spans))
-
-
-def copied(psi: Any) -> Any:
-    """A joint feature of its own, whatever the structure does with what it gave."""
-    if type(psi) is tuple:
-        return tuple(map(copied, psi))
-    return psi.copy() if hasattr(psi, "copy") else copy(psi)
 
 
 def stack(ids: IntArray, indices: Sequence[Any], values: Sequence[Any], lengths: list[int]) -> Planes:

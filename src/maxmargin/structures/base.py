@@ -201,6 +201,14 @@ class Examples(ABC):
         return None
 
 
+def check_methods(structure: Any) -> None:
+    """A sentence for what lacks one of the four methods; the base class itself is not asked for."""
+    methods = ("joint_feature", "loss", "argmax", "loss_augmented_argmax")
+    missing = [name for name in methods if not callable(getattr(structure, name, None))]
+    if missing:
+        raise TypeError(f"{type(structure).__name__} is no structure: it lacks {', '.join(missing)}")
+
+
 def check_names(names: AnyArray, size: int) -> None:
     """One name for each weight, else a sentence."""
     if names.shape != (size,):

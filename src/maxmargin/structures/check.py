@@ -30,7 +30,7 @@ from maxmargin.structures._probe import (
     told,
 )
 from maxmargin.structures._same import own_copy
-from maxmargin.structures.base import Compiled, Structure, StructureError, check_names
+from maxmargin.structures.base import Compiled, Structure, StructureError, check_methods, check_names
 
 #: How solvers call each method.
 _ARGUMENTS = {
@@ -127,9 +127,10 @@ def check_structure(structure: Structure, X: Any, Y: Any, *, n_trials: int = 20,
     if isinstance(structure, type):
         name = structure.__name__
         return Report([f"expected an instance, found the class {name}: write {name}() with its parameters"], [], name)
-    missing = [name for name in _ARGUMENTS if not callable(getattr(structure, name, None))]
-    if missing:
-        return Report([f"{type(structure).__name__} is no structure: it lacks {', '.join(missing)}"], [], subject)
+    try:
+        check_methods(structure)
+    except TypeError as error:
+        return Report([str(error)], [], subject)
     if isinstance(structure, Compiled):
         try:
             structure = clone(structure).fit(X, Y)

@@ -27,7 +27,6 @@ from maxmargin.planes import (
 )
 from maxmargin.structures._joint_features import (
     LARGEST,
-    copied,
     may_share_memory,
     sparse_vector,
     stack,
@@ -239,7 +238,7 @@ class OwnExamples(Examples):
         return [self._copied_joint_feature(self.X[i], output) for i, output in zip(ids.tolist(), outputs, strict=True)]
 
     def _copied_joint_feature(self, x: Any, output: Any) -> Any:
-        return copied(self.structure.joint_feature(x, output))
+        return own_copy(self.structure.joint_feature(x, output))
 
     def _rows(self, ids: IntArray, psis: list[Any]) -> Planes:
         """Joint features of any form as CSR rows."""
