@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from maxmargin._types import FloatArray
 from maxmargin.problem import Problem
@@ -24,7 +25,10 @@ NEARLY = 0.99
 
 def are_few(problem: Problem, sets: WorkingSets) -> bool:
     """Whether the planes held are few enough to be solved for at once."""
-    return _constraints(problem, sets) is not None
+    n, width = int(sets.count.sum()) - len(sets.count), int(_named(problem, sets).sum())
+    if problem.objective.quadratic:
+        width += int((sets.count > 1).sum())
+    return n > 0 and n * width <= MOST_DENSE and min(n, width) <= MOST_ACTIVE
 
 
 def solve_few(problem: Problem, state: State, sets: WorkingSets) -> bool:
@@ -45,30 +49,29 @@ def dual_values(problem: Problem, state: State, sets: WorkingSets) -> FloatArray
     limited = not (objective.hard or objective.quadratic)
     if limited and (sets.masses() > NEARLY * objective.budgets).any():
         return None
-    constraints = _constraints(problem, sets)
-    if constraints is None:
+    if not are_few(problem, sets):
         return None
     _, values, alpha = sets.held_planes()
     length = float(np.sqrt(2.0 * state.best_dual)) if 0.0 < state.best_dual < np.inf else 1.0
-    found = least_norm(constraints.toarray(), values, alpha, length)
+    found = least_norm(_constraints(problem, sets).toarray(), values, alpha, length)
     if found is None or not limited:
         return found
     masses = np.bincount(sets.examples_held(), found, problem.n_examples)
     return found if (masses <= objective.budgets).all() else None
 
 
-def _constraints(problem: Problem, sets: WorkingSets) -> sp.csc_array | None:
-    """A row for each plane held, a column for each weight that any of them names; None where that is too much."""
-    planes, _, _ = sets.held_planes()
+def _named(problem: Problem, sets: WorkingSets) -> NDArray[np.bool_]:
+    """Which weights the planes held name."""
     named = np.zeros(problem.dim, bool)
-    named[planes.indices] = True
-    examples, column = np.unique(sets.examples_held(), return_inverse=True)
-    quadratic = problem.objective.quadratic
-    n, width = len(planes), int(named.sum()) + quadratic * len(examples)
-    if n == 0 or n * width > MOST_DENSE or min(n, width) > MOST_ACTIVE:
-        return None
-    rows = planes.matrix(problem.dim)[:, np.flatnonzero(named)]
-    if quadratic:
+    named[sets.held_planes()[0].indices] = True
+    return named
+
+
+def _constraints(problem: Problem, sets: WorkingSets) -> sp.csc_array:
+    """A row for each plane held, a column for each weight that any of them names, and for the slack of each example."""
+    rows = sets.held_planes()[0].matrix(problem.dim)[:, np.flatnonzero(_named(problem, sets))]
+    if problem.objective.quadratic:
+        examples, column = np.unique(sets.examples_held(), return_inverse=True)
         slack = 1.0 / np.sqrt(problem.objective.budgets[examples][column])
-        rows = sp.hstack([rows, sp.csr_array((slack, (np.arange(n), column)))])
+        rows = sp.hstack([rows, sp.csr_array((slack, (np.arange(len(column)), column)))])
     return rows.tocsc()
