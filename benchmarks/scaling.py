@@ -14,8 +14,8 @@ from threadpoolctl import threadpool_limits
 
 import maxmargin as mm
 from benchmarks.report import FOLDER, shown, table
+from maxmargin.core.codes import Answers
 from maxmargin.engines import Local
-from maxmargin.planes import Answers
 
 BASE = {"n": 500, "T": 20, "K": 10, "d": 32}
 FACTORS = (1, 2, 4, 8, 16, 32)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import table
-from maxmargin.structures import _chain_kernels as kernels
+from maxmargin.structures.chain import _kernels as kernels
 
 SIZES = ((20, 26), (10, 9), (50, 45))
 N = 4000

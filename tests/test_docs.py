@@ -73,7 +73,9 @@ def test_doctests(name):
     assert outcome.failed == 0
 
 
-@pytest.mark.parametrize("name", ["structures.base", "structures.check", "structures.constraints", "estimators.path"])
+@pytest.mark.parametrize(
+    "name", ["core.structure", "checking.check", "structures.chain.constraints", "estimators.path"]
+)
 def test_there_are_doctests(name):
     finder = doctest.DocTestFinder(exclude_empty=True)
     assert any(test.examples for test in finder.find(importlib.import_module(f"maxmargin.{name}")))

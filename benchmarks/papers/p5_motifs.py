@@ -43,7 +43,7 @@ from benchmarks.papers.motif_baselines import (
     word_counts_svm,
 )
 from benchmarks.report import table
-from maxmargin.structures.motif_words import Words
+from maxmargin.structures.motif.words import Words
 
 LENGTHS, THINNED, WORD = (11, 17), 12, 8
 RUNS, INNER_RUNS, INNER_PARTS = 3, 2, 3

@@ -13,17 +13,17 @@ from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
-from maxmargin import cccp
 from maxmargin.bounds import Bound
 from maxmargin.bounds.references import References
-from maxmargin.cccp import ConcaveConvex
-from maxmargin.objective import Objective
-from maxmargin.problem import Problem
+from maxmargin.core.objective import Objective
+from maxmargin.core.problem import Problem
+from maxmargin.core.structure import Compiled
+from maxmargin.custom.examples import OwnExamples
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.registry import resolve
-from maxmargin.structures.base import Compiled
-from maxmargin.structures.own import OwnExamples
-from maxmargin.training import Run
+from maxmargin.training import cccp
+from maxmargin.training.cccp import ConcaveConvex
+from maxmargin.training.run import Run
 
 COSTS = np.array([[0.0, 1.0, 2.0], [0.5, 0.0, 1.0], [3.0, 1.0, 0.0]])
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxmargin.bounds import Bound, search_over_scale
-from maxmargin.objective import Objective
-from maxmargin.planes import Answers
-from maxmargin.problem import Problem
-from maxmargin.structures.chain import Chain
+from maxmargin.core.codes import Answers
+from maxmargin.core.objective import Objective
+from maxmargin.core.problem import Problem
+from maxmargin.structures.chain.structure import Chain
 
 CASES = settings(derandomize=True, deadline=None, max_examples=150)
 NONLINEAR = [Bound("margin", "quadratic"), Bound("slack", "linear"), Bound("slack", "quadratic")]

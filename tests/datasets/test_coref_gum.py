@@ -13,7 +13,7 @@ from maxmargin.datasets.coref_gum import load_coref_gum
 from maxmargin.datasets.mention_pairs import mention_pair_features, mention_pair_names
 from maxmargin.datasets.mentions import Document
 from maxmargin.metrics import muc
-from maxmargin.structures.forest import Forest
+from maxmargin.structures.forest.structure import Forest
 
 #: form, lemma, upos, feats, head, deprel, speaker; a line without words ends a sentence.
 TEXT = """\

@@ -7,8 +7,9 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 import maxmargin as mm
-from maxmargin import memory, training
-from maxmargin.structures import features
+from maxmargin import _memory as memory
+from maxmargin.encoding import rows
+from maxmargin.training import run as training
 
 X, Y = mm.datasets.make_chains(6, random_state=0)
 ROWS, LABELS = mm.datasets.make_multiclass(20, random_state=0)
@@ -314,7 +315,7 @@ def test_too_many_weights_are_refused_before_work(monkeypatch):
 def test_rows_that_do_not_fit_into_memory_are_refused_before_they_are_copied(monkeypatch, sparse):
     form = sp.csr_array if sparse else np.asarray
     monkeypatch.setattr(sp, "vstack", None)
-    monkeypatch.setattr(features.Rows, "__init__", None)
+    monkeypatch.setattr(rows.Rows, "__init__", None)
     monkeypatch.setattr(memory, "available_bytes", lambda: 1e3)
     with pytest.raises(MemoryError, match=r"encoding \d+ tokens with 8 features needs about .* GB of memory"):
         mm.SequenceTagger().fit([form(x) for x in X], Y)

@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 
 import maxmargin as mm
 from maxmargin.metrics.clusters import muc
-from maxmargin.structures.forest import chain_code, numbered_clusters
+from maxmargin.structures.forest.structure import chain_code, numbered_clusters
 
 
 def strings_of_items(n_examples=12, seed=0):

@@ -7,7 +7,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 import maxmargin as mm
-from maxmargin.certificate import Certificate
+from maxmargin.core.certificate import Certificate
 from maxmargin.estimators._html import certificate_html
 
 

@@ -16,12 +16,13 @@ import scipy.sparse as sp
 from scipy.optimize import minimize
 
 from maxmargin.bounds import Bound
-from maxmargin.objective import Objective
-from maxmargin.problem import Problem
-from maxmargin.structures.base import Examples, Structure
-from maxmargin.structures.chain import Chain
+from maxmargin.core.examples import Examples
+from maxmargin.core.objective import Objective
+from maxmargin.core.problem import Problem
+from maxmargin.core.structure import Structure
+from maxmargin.custom.examples import OwnExamples
+from maxmargin.structures.chain.structure import Chain
 from maxmargin.structures.multiclass import Multiclass
-from maxmargin.structures.own import OwnExamples
 
 #: For each example: rows Ψ(x, y) − Ψ(x, ŷ) and losses Δ(y, ŷ) of all wrong outputs ŷ.
 Outputs = list[tuple[np.ndarray, np.ndarray]]

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from problems import FACTORIES, Case
 
-from maxmargin.objective import Objective
-from maxmargin.problem import Problem
+from maxmargin.core.objective import Objective
+from maxmargin.core.problem import Problem
 from maxmargin.solvers.base import Limits, Solver
 from maxmargin.solvers.bundle import ProximalBundle
 from maxmargin.solvers.nslack import NSlack

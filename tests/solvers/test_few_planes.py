@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxmargin.bounds import Bound
-from maxmargin.objective import Objective
-from maxmargin.problem import Problem
+from maxmargin.core.objective import Objective
+from maxmargin.core.problem import Problem
 from maxmargin.solvers import few_planes
 from maxmargin.solvers._proximal_state import ROUNDING
 from maxmargin.solvers.proximal import ProximalWorkingSets

@@ -7,8 +7,8 @@ import pytest
 from problems import Case
 
 from maxmargin.bounds import Bound
-from maxmargin.objective import Objective
-from maxmargin.problem import Problem
+from maxmargin.core.objective import Objective
+from maxmargin.core.problem import Problem
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.perceptron import AveragedPerceptron
 from maxmargin.structures.multiclass import Multiclass

@@ -6,14 +6,14 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 import maxmargin as mm
 from maxmargin.bounds import Bound
-from maxmargin.objective import Objective
-from maxmargin.planes import TRUTH
-from maxmargin.problem import Problem
+from maxmargin.core.codes import TRUTH
+from maxmargin.core.objective import Objective
+from maxmargin.core.problem import Problem
+from maxmargin.custom.examples import OwnExamples
 from maxmargin.solvers.proximal import ProximalWorkingSets
 from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import WorkingSets
 from maxmargin.structures.multiclass import Multiclass
-from maxmargin.structures.own import OwnExamples
 
 
 def far_from_zero():

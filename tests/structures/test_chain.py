@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxmargin.bounds import Bound
-from maxmargin.planes import Answers
-from maxmargin.structures.chain import Chain
-from maxmargin.structures.constraints import Constraints
+from maxmargin.core.codes import Answers
+from maxmargin.structures.chain.constraints import Constraints
+from maxmargin.structures.chain.structure import Chain
 
 CASES = settings(derandomize=True, deadline=None, max_examples=120)
 MANY_CASES = settings(CASES, max_examples=400)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxmargin.structures.chain import Chain
-from maxmargin.structures.constraints import (
+from maxmargin.encoding.labels import Labels
+from maxmargin.structures.chain.constraints import (
     Constraints,
     bio_constraints,
     bioes_constraints,
@@ -18,7 +18,7 @@ from maxmargin.structures.constraints import (
     repair_bio,
     resolve_constraints,
 )
-from maxmargin.structures.labels import Labels
+from maxmargin.structures.chain.structure import Chain
 
 BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 BIOES = ["O", "B-X", "I-X", "E-X", "S-X", "B-Y", "E-Y"]

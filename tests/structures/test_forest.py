@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from maxmargin.planes import Answers
-from maxmargin.structures.forest import Forest
+from maxmargin.core.codes import Answers
+from maxmargin.structures.forest.structure import Forest
 
 CASES = settings(derandomize=True, deadline=None, max_examples=400)
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import maxmargin as mm
-from maxmargin import memory
+from maxmargin import _memory as memory
 from maxmargin.bounds import Bound
-from maxmargin.planes import TRUTH, Answers
-from maxmargin.structures.alphabet import Alphabet
-from maxmargin.structures.labels import Labels
-from maxmargin.structures.motif import Motif, MotifSite
+from maxmargin.core.codes import TRUTH, Answers
+from maxmargin.encoding.alphabet import Alphabet
+from maxmargin.encoding.labels import Labels
+from maxmargin.structures.motif.structure import Motif, MotifSite
 
 CASES = settings(derandomize=True, deadline=None, max_examples=250)
 BOUNDS = [Bound(rescaling, slack) for rescaling in ("margin", "slack") for slack in ("linear", "quadratic")]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maxmargin.structures.motif import Motif
-from maxmargin.structures.motif_words import Words, start_from_word
+from maxmargin.structures.motif.structure import Motif
+from maxmargin.structures.motif.words import Words, start_from_word
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxmargin.bounds import Bound
-from maxmargin.planes import Answers
-from maxmargin.structures.features import Rows
+from maxmargin.core.codes import Answers
+from maxmargin.encoding.rows import Rows
 from maxmargin.structures.multiclass import Multiclass
 
 CASES = settings(derandomize=True, deadline=None, max_examples=120)

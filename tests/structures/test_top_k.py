@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import maxmargin as mm
 from maxmargin.bounds import Bound
-from maxmargin.planes import TRUTH, Answers
-from maxmargin.structures.precision_at_k import TopDocuments, TopK
+from maxmargin.core.codes import TRUTH, Answers
+from maxmargin.structures.top_k.structure import TopDocuments, TopK
 
 CASES = settings(derandomize=True, deadline=None, max_examples=250)
 BOUNDS = [Bound(rescaling, slack) for rescaling in ("margin", "slack") for slack in ("linear", "quadratic")]

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.planes import TRUTH, Planes
+from maxmargin.core.codes import TRUTH
+from maxmargin.core.planes import Planes
 
 
 @dataclass(frozen=True)

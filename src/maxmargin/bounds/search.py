@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.bounds.rescaling import Bound
-from maxmargin.planes import Answers, spans
+from maxmargin.core.codes import Answers, spans
 
 #: Called as decode(ids, scales): overwrites the answers of ids.
 Decode = Callable[[IntArray, FloatArray], None]

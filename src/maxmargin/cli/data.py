@@ -13,7 +13,7 @@ from maxmargin.estimators.column_tagger import ColumnTagger
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.estimators.tagger import SequenceTagger
 from maxmargin.formats import FormatError, read_svmhmm, read_svmlight
-from maxmargin.formats.streams import first_bytes, is_standard
+from maxmargin.io.formats.streams import first_bytes, is_standard
 
 #: A svmlight row: a number, and features with their values, of which the last may be cut off where only the beginning
 #: of a file is looked at.

@@ -57,10 +57,10 @@ def tagger(
         raise typer.BadParameter("--words-only leaves no columns to name", param_hint="--column")
 
     from maxmargin.cli import data, labels, training
+    from maxmargin.encoding.templates import TokenTemplates
     from maxmargin.estimators.column_tagger import ColumnTagger
     from maxmargin.estimators.tagger import SequenceTagger
     from maxmargin.formats import FormatError
-    from maxmargin.templates import TokenTemplates
 
     said = data_format is not opt.Format.auto
     found = data_format.value if said else data.detect_format(train)
@@ -143,7 +143,7 @@ def _plan(C: str, train: str, dev: str | None, output: str, checkpoint: str | No
         raise typer.BadParameter("a model is written to a file, not to standard output", param_hint="-o")
 
     from maxmargin.cli.training import Plan
-    from maxmargin.formats.streams import check_writable
+    from maxmargin.io.formats.streams import check_writable
 
     for target in (output, checkpoint):
         if target is not None:

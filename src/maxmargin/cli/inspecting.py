@@ -150,8 +150,8 @@ def _show(path: str, content: dict[str, Any], numbered_features: bool) -> None:
 def _draw(model: Any, kind: Picture, path: str) -> None:
     import io
 
-    from maxmargin._atomic import replacing
-    from maxmargin.formats.streams import check_writable
+    from maxmargin.io.atomic import replacing
+    from maxmargin.io.formats.streams import check_writable
 
     check_writable(path)
     try:

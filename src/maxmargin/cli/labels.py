@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
-from maxmargin.structures.constraints import bioes_constraints, repair_bio
+from maxmargin.structures.chain.constraints import bioes_constraints, repair_bio
 
 TAGGER_LOSSES = ("hamming", "hamming-share", "zero-one")
 

@@ -35,7 +35,7 @@ def predict(
     first line, or with --topk each label is followed by its own.
     """
     from maxmargin.cli.data import load_model
-    from maxmargin.formats.streams import write_text
+    from maxmargin.io.formats.streams import write_text
 
     kind = load_model(model, zero_based)
     if kind.name == "columns":
@@ -55,8 +55,8 @@ def _columns(kind: Kind, source: str, scores: bool, topk: int | None) -> Iterato
 
 
 def _tagged_columns(model: Any, source: str, scores: bool, topk: int | None) -> Iterator[str]:
-    from maxmargin.formats.conll import ColumnReader, Sentence, appended, without_column
-    from maxmargin.formats.streams import FormatError
+    from maxmargin.io.formats.conll import ColumnReader, Sentence, appended, without_column
+    from maxmargin.io.formats.streams import FormatError
 
     reader, size = ColumnReader(source), 0
     batch: list[Sentence] = []

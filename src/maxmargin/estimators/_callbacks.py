@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from maxmargin._types import FloatArray
-from maxmargin.training import Callback, Step
+from maxmargin.training.run import Callback, Step
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

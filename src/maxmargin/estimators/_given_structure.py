@@ -5,7 +5,7 @@ from __future__ import annotations
 from copy import copy
 from typing import Any, Self
 
-from maxmargin.structures.base import Structure
+from maxmargin.core.structure import Structure
 
 
 class GivenStructure:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from maxmargin._checked import is_list
-from maxmargin.structures.base import Compiled
+from maxmargin.core.structure import Compiled
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from maxmargin._checked import check_flag, finite_number, positive_number, whole_number
 from maxmargin.estimators._callbacks import callback_list
-from maxmargin.formats.streams import check_writable
+from maxmargin.io.formats.streams import check_writable
 from maxmargin.solvers.registry import resolve
 
 #: Parameters of any estimator that are True or False.

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.structures.base import Examples, Structure
+from maxmargin.core.examples import Examples
+from maxmargin.core.structure import Structure
 
 
 @dataclass(frozen=True)

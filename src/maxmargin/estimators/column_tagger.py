@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core.examples import Examples
+from maxmargin.core.structure import Structure
+from maxmargin.encoding.templates import TokenTemplates
 from maxmargin.estimators.tagger import SequenceTagger
-from maxmargin.formats.conll import ColumnReader, column_index, labels_of, without_column
-from maxmargin.formats.streams import FormatError
-from maxmargin.structures.base import Examples, Structure
-from maxmargin.templates import TokenTemplates
+from maxmargin.io.formats.conll import ColumnReader, column_index, labels_of, without_column
+from maxmargin.io.formats.streams import FormatError
 
 _DEFAULT = TokenTemplates()
 

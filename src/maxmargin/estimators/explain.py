@@ -12,12 +12,12 @@ import scipy.sparse as sp
 
 from maxmargin._checked import whole_number
 from maxmargin._types import AnyArray, FloatArray, IntArray
-from maxmargin.planes import Planes
-from maxmargin.problem import Problem
+from maxmargin.core.planes import Planes
+from maxmargin.core.problem import Problem
+from maxmargin.core.structure import Structure, check_names
+from maxmargin.custom.joint_features import sparse_vector
+from maxmargin.custom.sameness import equal, own_copy
 from maxmargin.solvers.base import State
-from maxmargin.structures._joint_features import sparse_vector
-from maxmargin.structures._same import equal, own_copy
-from maxmargin.structures.base import Structure, check_names
 
 
 @dataclass(frozen=True)

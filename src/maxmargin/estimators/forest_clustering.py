@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._input import example_weights, paired_examples
 from maxmargin._types import AnyArray, FloatArray
+from maxmargin.core.structure import Structure
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.metrics.clusters import ClusterScores, muc
-from maxmargin.structures.base import Structure
-from maxmargin.structures.forest import Forest, numbered_clusters
+from maxmargin.structures.forest.structure import Forest, numbered_clusters
 
 
 class ForestClustering(LatentEstimator):

@@ -12,14 +12,15 @@ from maxmargin._compile import working_seconds
 from maxmargin._types import FloatArray
 from maxmargin.bounds import BOUNDS
 from maxmargin.bounds.references import References
-from maxmargin.cccp import ConcaveConvex
+from maxmargin.core.examples import Examples
+from maxmargin.core.problem import Problem
+from maxmargin.core.structure import Structure
+from maxmargin.custom.examples import OwnExamples
 from maxmargin.estimators._given_structure import GivenStructure
 from maxmargin.estimators.structural import MaxMarginEstimator
-from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits, State
-from maxmargin.structures.base import Examples, Structure
-from maxmargin.structures.own import OwnExamples
-from maxmargin.training import Run
+from maxmargin.training.cccp import ConcaveConvex
+from maxmargin.training.run import Run
 
 
 class LatentEstimator(MaxMarginEstimator):

@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin._input import check_labels_of_one_kind, indexable
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.problem import Problem
+from maxmargin.core.structure import Structure
+from maxmargin.encoding.labels import named_classes
 from maxmargin.estimators.latent import LatentEstimator
-from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
-from maxmargin.structures.base import Structure
-from maxmargin.structures.labels import named_classes
-from maxmargin.structures.motif import Motif, MotifSite
-from maxmargin.structures.motif_words import start_from_word
-from maxmargin.training import Run
+from maxmargin.structures.motif.structure import Motif, MotifSite
+from maxmargin.structures.motif.words import start_from_word
+from maxmargin.training.run import Run
 
 _STARTS = ("words", "random")
 #: The position in sequences of weight 0, which are not read.

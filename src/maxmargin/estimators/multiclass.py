@@ -12,10 +12,10 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from maxmargin._input import check_labels_of_one_kind, told_by_row
 from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.core.structure import Structure
+from maxmargin.encoding.costs import check_costs
+from maxmargin.encoding.labels import Labels, named_classes
 from maxmargin.estimators.structural import MaxMarginEstimator
-from maxmargin.structures.base import Structure
-from maxmargin.structures.costs import check_costs
-from maxmargin.structures.labels import Labels, named_classes
 from maxmargin.structures.multiclass import Multiclass
 
 

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from sklearn.base import clone
 
 from maxmargin.engines import Local
-from maxmargin.estimators._fitted import learning_anew, take_over
 from maxmargin.estimators._parameters import check_files
+from maxmargin.estimators._refit import learning_anew, take_over
 from maxmargin.estimators.structural import MaxMarginEstimator
 
 Model = TypeVar("Model", bound=MaxMarginEstimator)

@@ -15,13 +15,13 @@ from maxmargin._checked import beyond_floats, is_list, positive_number, whole_nu
 from maxmargin._input import told_by_row
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
+from maxmargin.core.problem import Problem
+from maxmargin.core.structure import Structure
 from maxmargin.estimators._training_data import TrainingData
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.metrics.ranking import precision_at_k, rows_by_query
-from maxmargin.problem import Problem
-from maxmargin.structures.base import Structure
-from maxmargin.structures.precision_at_k import TopK, TopKExamples
+from maxmargin.structures.top_k.structure import TopK, TopKExamples
 
 
 class PrecisionAtK(LatentEstimator):

@@ -21,31 +21,32 @@ from maxmargin._input import (
     paired_examples,
     told_by_position,
 )
+from maxmargin._memory import check_memory
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds import BOUNDS, Bound
 from maxmargin.bounds.references import References
-from maxmargin.cccp import ConcaveConvex
+from maxmargin.core.codes import Answers
+from maxmargin.core.examples import Examples
+from maxmargin.core.objective import Objective
+from maxmargin.core.problem import Problem
+from maxmargin.core.structure import Compiled, Structure, StructureError, check_methods
+from maxmargin.custom.examples import OwnExamples, told_size
+from maxmargin.custom.sameness import own_copy
 from maxmargin.engines import Local
 from maxmargin.engines.local import one_blas_thread
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
-from maxmargin.estimators._endings import callers_level, warn_of_contradiction, warn_of_gap
-from maxmargin.estimators._fitted import learning_anew
 from maxmargin.estimators._given_structure import GivenStructure
 from maxmargin.estimators._html import CertificateInNotebooks
 from maxmargin.estimators._one_input import one_input
 from maxmargin.estimators._parameters import check_files, check_parameters, seed_of
+from maxmargin.estimators._refit import learning_anew
 from maxmargin.estimators._training_data import TrainingData
+from maxmargin.estimators._warnings import callers_level, warn_of_contradiction, warn_of_gap
 from maxmargin.estimators.explain import Decision, Support, explain, weights_frame
-from maxmargin.memory import check_memory
-from maxmargin.objective import Objective
-from maxmargin.planes import Answers
-from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits, State
 from maxmargin.solvers.registry import resolve
-from maxmargin.structures._same import own_copy
-from maxmargin.structures.base import Compiled, Examples, Structure, StructureError, check_methods
-from maxmargin.structures.own import OwnExamples, told_size
-from maxmargin.training import Run
+from maxmargin.training.cccp import ConcaveConvex
+from maxmargin.training.run import Run
 
 
 class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstimator):
@@ -298,7 +299,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         support : save `support_` too, which can be many times the size of the weights. Without it, `support_` is None
             in the loaded model. Outputs in it are kept for `Chain` and `Multiclass`, None for structures of your own.
         """
-        from maxmargin.model_files import save
+        from maxmargin.io.models import save
 
         save(self, path, support)
 

@@ -10,11 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._input import example_weights, paired_examples
 from maxmargin._types import FloatArray
+from maxmargin.core.structure import Structure
+from maxmargin.encoding.costs import check_costs
+from maxmargin.encoding.labels import Labels
 from maxmargin.estimators.structural import MaxMarginEstimator
-from maxmargin.structures.base import Structure
-from maxmargin.structures.chain import Chain, label_sequence
-from maxmargin.structures.costs import check_costs
-from maxmargin.structures.labels import Labels
+from maxmargin.structures.chain.structure import Chain, label_sequence
 
 
 class SequenceTagger(MaxMarginEstimator):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._compile import inlined, kernel
-from maxmargin.planes import add_multiple, sparse_dot, sparse_dots
+from maxmargin.core.planes import add_multiple, sparse_dot, sparse_dots
 
 LEFT_OUT = -1e300  # score of a slot that takes no part in a block step
 SMALLEST_GAP = 1e-13  # relative to the scores of a block: below it a step is lost in rounding

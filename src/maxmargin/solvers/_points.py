@@ -12,8 +12,8 @@ from typing import ClassVar
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.planes import Planes
-from maxmargin.problem import Problem
+from maxmargin.core.planes import Planes
+from maxmargin.core.problem import Problem
 from maxmargin.solvers.base import State
 
 GAIN, SHARE = -2, -1

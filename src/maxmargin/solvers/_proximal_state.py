@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from maxmargin._types import FloatArray
-from maxmargin.problem import Problem
+from maxmargin.core.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.working_sets import WorkingSets
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._compile import inlined, kernel
-from maxmargin.planes import add_multiple, sparse_dot
+from maxmargin.core.planes import add_multiple, sparse_dot
 
 
 @inlined

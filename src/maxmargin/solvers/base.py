@@ -14,8 +14,8 @@ from maxmargin._checked import finite_number, whole_number
 from maxmargin._compile import working_seconds
 from maxmargin._types import AnyArray, FloatArray
 from maxmargin.bounds.references import References
-from maxmargin.certificate import Certificate
-from maxmargin.problem import Problem
+from maxmargin.core.certificate import Certificate
+from maxmargin.core.problem import Problem
 
 #: Slack of the test whether a search proved its argmaxes exact.
 EXACT_WITHIN = 1e-6

@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 
 from maxmargin._types import FloatArray
-from maxmargin.problem import Problem
+from maxmargin.core.problem import Problem
 from maxmargin.solvers.oneslack import CuttingPlanes, CuttingState
 
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from maxmargin._types import FloatArray
-from maxmargin.problem import Problem
+from maxmargin.core.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.solvers.least_norm import least_norm
 from maxmargin.solvers.working_sets import WorkingSets

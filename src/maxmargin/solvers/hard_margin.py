@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from maxmargin._types import FloatArray
-from maxmargin.planes import Planes
-from maxmargin.problem import Problem
+from maxmargin.core.planes import Planes
+from maxmargin.core.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.solvers.few_planes import are_few, solve_few
 from maxmargin.solvers.working_sets import WorkingSets

@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.problem import Problem
+from maxmargin.core.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.few_planes import solve_few

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from maxmargin._types import FloatArray
-from maxmargin.problem import Problem
+from maxmargin.core.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.aggregate import AggregateModel
 from maxmargin.solvers.base import Solver

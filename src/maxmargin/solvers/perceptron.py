@@ -14,8 +14,8 @@ from typing import ClassVar
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.planes import TRUTH
-from maxmargin.problem import Problem
+from maxmargin.core.codes import TRUTH
+from maxmargin.core.problem import Problem
 from maxmargin.solvers._points import SHARE, PointState, lower_bound
 from maxmargin.solvers.base import Solver
 

@@ -23,8 +23,8 @@ import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.bounds.references import References
-from maxmargin.planes import TRUTH
-from maxmargin.problem import Problem
+from maxmargin.core.codes import TRUTH
+from maxmargin.core.problem import Problem
 from maxmargin.solvers._proximal_state import LEAST_RHO, ProximalState
 from maxmargin.solvers.base import Solver, State
 from maxmargin.solvers.few_planes import solve_few

@@ -27,7 +27,7 @@ from typing import ClassVar
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.problem import Problem
+from maxmargin.core.problem import Problem
 from maxmargin.solvers._points import GAIN, SHARE, PointState, empty_point, lower_bound
 from maxmargin.solvers.base import Solver
 

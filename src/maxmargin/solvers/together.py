@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.problem import Problem
+from maxmargin.core.problem import Problem
 from maxmargin.solvers.bundle import ProximalBundle
 from maxmargin.solvers.working_sets import WorkingSets
 

@@ -23,8 +23,9 @@ import numpy as np
 
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
-from maxmargin.planes import TRUTH, Planes, float32_exact, gathered
-from maxmargin.problem import Problem
+from maxmargin.core.codes import TRUTH
+from maxmargin.core.planes import Planes, float32_exact, gathered
+from maxmargin.core.problem import Problem
 from maxmargin.solvers import _block_kernels as steps
 from maxmargin.solvers import _upkeep_kernels as upkeep
 

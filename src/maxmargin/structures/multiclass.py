@@ -12,14 +12,16 @@ from sklearn.utils import check_array
 from maxmargin._checked import check_flag, whole_number
 from maxmargin._compile import kernel
 from maxmargin._input import told_by_row
+from maxmargin._memory import check_rows
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.rescaling import violation
-from maxmargin.memory import check_rows
-from maxmargin.planes import HASH_PRIME, HASH_START, Answers, Planes, hash_step
-from maxmargin.structures.base import Compiled, Examples
-from maxmargin.structures.costs import check_costs, cost_matrix
-from maxmargin.structures.features import Rows
-from maxmargin.structures.labels import Labels, distinct_labels, named_classes
+from maxmargin.core.codes import HASH_PRIME, HASH_START, Answers, hash_step
+from maxmargin.core.examples import Examples
+from maxmargin.core.planes import Planes
+from maxmargin.core.structure import Compiled
+from maxmargin.encoding.costs import check_costs, cost_matrix
+from maxmargin.encoding.labels import Labels, distinct_labels, named_classes
+from maxmargin.encoding.rows import Rows
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound

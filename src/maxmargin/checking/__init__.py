@@ -1,0 +1,1 @@
+"""Checks of a structure before it is trained."""

@@ -1,0 +1,279 @@
+"""Careful calls of a user's methods, for `check_structure`: every fault becomes a sentence, none is raised."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import numbers
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.exceptions import ComplexWarning
+
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.bounds import Bound
+from maxmargin.core.codes import Answers
+from maxmargin.core.structure import Compiled, Structure
+from maxmargin.custom.examples import completed
+from maxmargin.custom.joint_features import sparse_vector, value_fault
+from maxmargin.custom.sameness import equal, same
+
+#: What a call gives that raised.
+FAILED = object()
+#: What methods call the output that is handed to them.
+_OUTPUT_ARGUMENT = {"joint_feature": "y", "loss": "y_hat"}
+
+
+class Findings:
+    """Sentences by kind: the first of each kind is told, with how often it was met."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[tuple[bool, str, str], tuple[str, int]] = {}
+
+    def add(self, method: str, kind: str, sentence: str, note: bool = False) -> None:
+        first, count = self._kinds.get((note, method, kind), (sentence, 0))
+        self._kinds[note, method, kind] = first, count + 1
+
+    def sentences(self, note: bool = False) -> list[str]:
+        found = [entry for (is_note, _, _), entry in self._kinds.items() if is_note == note]
+        return [first if count == 1 else f"{first} ({count} such cases)" for first, count in found]
+
+
+@dataclass
+class Output:
+    """An output with Ψ as sorted (indices, values) and Δ; `origin` says who gave it, under the weights of a trial.
+
+    `completes` says of a structure with latent variables that it is the truth with a hidden part, without loss.
+    """
+
+    shown: str
+    origin: str
+    trial: int
+    indices: IntArray
+    values: FloatArray
+    loss: float
+    completes: bool
+
+    def same(self, other: Output) -> bool:
+        """Whether both make the same plane."""
+        return same((self.indices, self.values, self.loss), (other.indices, other.values, other.loss))
+
+
+def joint_features(pool: list[Output], size: int) -> sp.csr_array:
+    """Ψ of each output in a row."""
+    indptr = np.concatenate([[0], np.cumsum([len(output.indices) for output in pool])])
+    values, indices = np.concatenate([o.values for o in pool]), np.concatenate([o.indices for o in pool])
+    return sp.csr_array((values, indices, indptr), shape=(len(pool), size))
+
+
+class Probe:
+    """Calls the methods of a structure on its examples and looks at what they return and what they change.
+
+    Attributes
+    ----------
+    size : number of weights, once it is known.
+    latent : whether outputs are pairs (y, h), of which the truths tell only y.
+    """
+
+    def __init__(self, structure: Structure, X: list[Any], Y: list[Any], findings: Findings) -> None:
+        self.structure, self.X, self.Y, self.findings = structure, X, Y, findings
+        self.size, self._size_from = getattr(structure, "size", None), "the attribute `size` says"
+        self.latent = callable(getattr(structure, "complete", None)) and not isinstance(structure, Compiled)
+        self._before = [copied(pair) for pair in zip(X, Y, strict=True)]
+
+    def call(self, i: int, name: str, method: Callable[..., Any], w: FloatArray, *rest: Any) -> Any:
+        """method(w, …) as solvers call it, with w read-only; `FAILED` where it raises."""
+        held = w.copy()
+        view = held.view()
+        view.flags.writeable = False
+        try:
+            answer = method(view, *rest)
+        except Exception as error:
+            answer = self._call_again(i, name, method, w, rest, error)
+        if not np.array_equal(held, w):
+            self.findings.add(name, "w", f"X[{i}]: {name} writes to w, expected it untouched: work on a copy")
+        self.compare_arguments(i, name)
+        return answer
+
+    def complete(self, i: int, w: FloatArray) -> Any:
+        """The truth with the hidden part that is best at w; `FAILED` where it cannot be had."""
+
+        def pair(w: FloatArray, x: Any, y: Any) -> tuple[Any, Any]:
+            return completed(y, self.structure.complete(w, x, y))  # type: ignore[attr-defined]
+
+        return self.call(i, "complete", pair, w, self.X[i], self.Y[i])
+
+    def initial_completion(self, i: int, rng: np.random.Generator) -> Any:
+        """The truth with the hidden part that training begins with; `FAILED` where it cannot be had."""
+
+        def pair(_: FloatArray, x: Any, y: Any) -> tuple[Any, Any]:
+            return completed(y, self.structure.initial_completion(x, y, rng))  # type: ignore[attr-defined]
+
+        return self.call(i, "initial_completion", pair, np.zeros(0), self.X[i], self.Y[i])
+
+    def _call_again(
+        self, i: int, name: str, method: Callable[..., Any], w: FloatArray, rest: tuple[Any, ...], error: Exception
+    ) -> Any:
+        """After an error: was it only that w is read-only?"""
+        if "read-only" in str(error) or "readonly" in str(error):
+            mine = w.copy()
+            try:
+                answer = method(mine, *rest)
+            except Exception as another:
+                error = another
+            else:
+                fault = (
+                    "writes to w, expected it untouched" if "read-only" in str(error) else "needs a w it can write to"
+                )
+                self.findings.add(name, "w", f"X[{i}]: {name} {fault} (solvers pass it read-only): {error}")
+                return answer
+        self.findings.add(name, "raises", f"X[{i}]: {name} raised {told(error)}")
+        return FAILED
+
+    def compare_arguments(self, i: int, name: str) -> None:
+        """Whether x and y are still what they were."""
+        before, now = self._before[i], (self.X[i], self.Y[i])
+        if before is FAILED:
+            return
+        for argument, old, new in zip("xy", before, now, strict=True):
+            if not same(old, new):
+                change = f"expected {shown(old)}, found {shown(new)}"
+                self.findings.add(name, "arguments", f"X[{i}]: {name} changed its argument {argument}: {change}")
+                self._before[i] = copied(now)
+
+    def _compare_output(self, i: int, name: str, before: Any, output: Any) -> Any:
+        """Whether an output is still what it was before the call; what to compare it with after the next."""
+        if before is FAILED or same(before, output):
+            return before
+        argument, change = _OUTPUT_ARGUMENT[name], f"expected {shown(before)}, found {shown(output)}"
+        self.findings.add(name, "output", f"X[{i}]: {name} changed its argument {argument}: {change}")
+        return copied(output)
+
+    def measure(self, i: int, output: Any, origin: str, trial: int = -1, repeat: bool = False) -> Output | None:
+        """Ψ and Δ of an output, or None where one of them cannot be had; asked for twice with `repeat`."""
+        of = f"for {origin}, {shown(output)}"
+        read: list[Any] = []
+        before = output if output is self.Y[i] else copied(output)
+        for name, first, reader in (("joint_feature", self.X[i], self._vector), ("loss", self.Y[i], self._number)):
+            found: list[Any] = []
+            for _ in range(1 + repeat):
+                try:
+                    answer = getattr(self.structure, name)(first, output)
+                except Exception as error:
+                    self.findings.add(name, "raises", f"X[{i}]: {name} raised {told(error)} {of}")
+                    return None
+                self.compare_arguments(i, name)
+                before = self._compare_output(i, name, before, output)
+                found.append(reader(i, answer, of))  # at once: the next call may fill the same object anew
+                if found[0] is None:
+                    return None
+            if not same(found[0], found[-1]):
+                self.findings.add(name, "again", f"X[{i}]: {name} gives another value when it is asked again {of}")
+            read.append(found[0])
+        (indices, values), loss = read
+        completes = self.latent and loss == 0 and _agrees(output, self.Y[i])
+        return Output(shown(output), origin, trial, indices, values, loss, completes)
+
+    def _vector(self, i: int, psi: Any, of: str) -> tuple[IntArray, FloatArray] | None:
+        fault = self._vector_fault(psi, i)
+        if fault is not None:
+            self.findings.add("joint_feature", fault[0], f"X[{i}]: joint_feature {fault[1]}, {of}")
+            return None
+        indices, values, _ = sparse_vector(psi)
+        distinct, place = np.unique(np.asarray(indices, np.int64), return_inverse=True)
+        return distinct, np.bincount(place, np.asarray(values, float), len(distinct)).astype(float)
+
+    def _vector_fault(self, psi: Any, i: int) -> tuple[str, str] | None:
+        """The kind of fault and what to say of it; learns `size` from the first vector that tells it."""
+        try:
+            with warnings.catch_warnings():  # numpy would drop imaginary parts
+                warnings.simplefilter("error", ComplexWarning)
+                indices, values, length = sparse_vector(psi)
+                values = np.asarray(values, float)
+        except ComplexWarning:
+            return "complex", f"returned {shown(psi)}, expected real numbers, found complex ones"
+        except (TypeError, ValueError) as error:
+            return "type", f"returned {shown(psi)}, expected a vector ({error})"
+        if indices.ndim != 1 or values.ndim != 1 or len(indices) != len(values):
+            return "shape", f"has indices of shape {indices.shape}, values of shape {values.shape}, expected one length"
+        if len(indices) and indices.dtype.kind not in "iu":
+            return "indices", f"has indices of type {indices.dtype}, expected integers"
+        if self.size is None and length is None:
+            return "size", f"returned a {type(psi).__name__}, expected the attribute `size` to say how many weights"
+        if self.size is None:
+            self.size, self._size_from = length, f"X[{i}] has"
+        if length is not None and length != self.size:
+            return "length", f"has {length} entries, expected {self.size} as {self._size_from}"
+        outside = (indices < 0) | (indices >= self.size)
+        if outside.any():
+            return "range", f"has index {indices[outside][0]}, expected 0 to {(self.size or 0) - 1}"
+        fault = value_fault(values)
+        return None if fault is None else ("values", fault)
+
+    def _number(self, i: int, loss: Any, of: str) -> float | None:
+        value = np.asarray(loss)[()] if isinstance(loss, np.ndarray) and loss.ndim == 0 else loss
+        if not isinstance(value, numbers.Real | np.bool_):
+            self.findings.add("loss", "type", f"X[{i}]: loss returned {shown(loss)}, expected a number, {of}")
+            return None
+        number = float(value)
+        if not 0 <= number < np.inf:
+            self.findings.add("loss", "range", f"X[{i}]: loss must be finite and not negative, found {number:g} {of}")
+            return None
+        return number
+
+
+def _agrees(output: Any, y: Any) -> bool:
+    """Whether an output is a pair of this y and anything."""
+    try:
+        known, _ = output
+    except (TypeError, ValueError):
+        return False
+    return equal(known, y)
+
+
+def bound_argmax(structure: Any, x: Any, y: Any, bound: Bound) -> Callable[..., Any] | None:
+    """The exact argmax for a bound, of a user's structure or of compiled examples; None where there is none."""
+    if not isinstance(structure, Compiled):
+        return getattr(structure, "bound_argmax", None)
+    examples = structure.encode([x], [y])
+    if not examples.exact_for(bound):
+        return None
+
+    def decode(w: FloatArray, *_: Any) -> Any:
+        answers = Answers.empty(1, int(examples.code_offsets[-1]))
+        examples.decode_bound(w, np.zeros(1, np.int64), bound, answers)
+        return examples.output(0, int(answers.keys[0]), answers.codes)
+
+    return decode
+
+
+def binds(method: Callable[..., Any], n_arguments: int) -> bool:
+    """Whether a method can be called with this many arguments by position."""
+    try:
+        inspect.signature(method).bind(*[None] * n_arguments)
+    except TypeError:
+        return False
+    return True
+
+
+def copied(value: Any) -> Any:
+    """A deep copy; `FAILED` of what cannot be copied, and so not compared later."""
+    try:
+        return copy.deepcopy(value)
+    except Exception:
+        return FAILED
+
+
+def told(error: Exception) -> str:
+    """An exception in a sentence."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def shown(value: Any) -> str:
+    """A value in a sentence: on one line and not too long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "…"

@@ -1,0 +1,1 @@
+"""What every other room builds on: planes, codes, examples, structures, objective, certificate, problem."""

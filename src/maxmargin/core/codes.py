@@ -1,0 +1,68 @@
+"""Codes of outputs: rows of int32, their keys, and the answers of a decode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin._compile import inlined
+from maxmargin._types import CodeArray, FloatArray, IntArray
+
+#: FNV-1a over the labels of a code, in 64 bits.
+HASH_START = np.int64(1469598103934665603)
+HASH_PRIME = np.int64(1099511628211)
+
+#: The key of the true output.
+TRUTH = 0
+
+
+@inlined
+def hash_step(key, symbol):
+    """Mix one more int of a code into its key."""
+    return (key ^ np.int64(symbol + 1)) * HASH_PRIME
+
+
+_SHIFT_30, _SHIFT_27, _SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)
+_MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+@inlined
+def mix_step(key, word):
+    """Mix 64 bits of any kind into a key (the finaliser of splitmix64): bits of floats are all at the upper end, where
+    multiplying alone would lose them."""
+    z = np.uint64(key) ^ np.uint64(word)
+    z = (z ^ (z >> _SHIFT_30)) * _MIX_1
+    z = (z ^ (z >> _SHIFT_27)) * _MIX_2
+    return np.int64(z ^ (z >> _SHIFT_31))
+
+
+@dataclass
+class Answers:
+    """What decoding gives, in arrays over all examples; a call overwrites the entries of its batch.
+
+    Attributes
+    ----------
+    codes : codes of all examples, one behind the other.
+    losses : Δ(y_i, ŷ_i).
+    rises : w·Ψ(x_i, ŷ_i) − w·Ψ(x_i, y_i).
+    keys : hash of the code; 0 where ŷ_i is the truth.
+    """
+
+    codes: CodeArray
+    losses: FloatArray
+    rises: FloatArray
+    keys: IntArray
+
+    @classmethod
+    def empty(cls, n_examples: int, code_size: int) -> Answers:
+        return cls(
+            np.zeros(code_size, np.int32), np.zeros(n_examples), np.zeros(n_examples), np.zeros(n_examples, np.int64)
+        )
+
+
+def spans(rows: IntArray, offsets: IntArray) -> IntArray:
+    """Positions offsets[r] … offsets[r + 1] of each of these rows, one behind the other."""
+    lengths = offsets[rows + 1] - offsets[rows]
+    ends = np.cumsum(lengths)
+    return np.repeat(offsets[rows] - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)

@@ -1,0 +1,1 @@
+"""Structures that users define: four Python methods."""

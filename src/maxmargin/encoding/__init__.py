@@ -1,0 +1,1 @@
+"""Inputs and outputs as people have them, encoded as flat arrays."""

@@ -1,0 +1,79 @@
+"""Costs of taking one label for another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from maxmargin._memory import check_memory
+from maxmargin._types import FloatArray
+from maxmargin.encoding.labels import Labels
+
+#: Bytes that each pair of labels takes while costs are made: the table is there twice.
+_PAIR_BYTES = 2 * 8.0
+
+
+def check_costs(costs: Any, names: Sequence[str], parameter: str) -> None:
+    """That these can be costs: one of the names, a matrix or a dict; else a sentence that begins with the parameter."""
+    if isinstance(costs, str):
+        fine = costs in names
+    elif isinstance(costs, Mapping):
+        for label, cost in costs.items():
+            if not _are_numbers(cost, 0):
+                raise ValueError(f"{parameter}: the cost of label {label!r} must be a number, found {cost!r:.60}")
+        fine = True
+    else:
+        fine = _are_numbers(costs, 2)
+    if not fine:
+        raise ValueError(f"{parameter} must be {', '.join(map(repr, names))}, a matrix or a dict, found {costs!r:.60}")
+
+
+def _are_numbers(values: Any, ndim: int) -> bool:
+    """Whether floats can be made of them, in an array of so many dimensions."""
+    try:
+        return np.asarray(values, float).ndim == ndim and not isinstance(values, str | None)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def cost_matrix(costs: Any, labels: Labels) -> FloatArray:
+    """(K, K) costs of predicting column where row is true.
+
+    `costs` is a matrix in the order of the classes, or a dict of the cost of missing each true label (1 where it is
+    silent), or a string, which stands for 0 on the diagonal and 1 elsewhere.
+    """
+    size = len(labels)
+    check_memory(_PAIR_BYTES * size * size, f"a table of costs between {size} labels", "use fewer labels")
+    if isinstance(costs, str | Mapping):
+        table = np.ones((size, size)) if isinstance(costs, str) else _per_label(costs, labels)
+        np.fill_diagonal(table, 0.0)
+    else:
+        table = np.array(costs, float)
+    _check_table(table, labels)
+    return table
+
+
+def _per_label(costs: Mapping[Any, Any], labels: Labels) -> FloatArray:
+    """A row of equal costs for each true label."""
+    unknown = [label for label in costs if label not in labels.codes]
+    if unknown:
+        raise ValueError(f"costs for labels that do not occur: {unknown!r:.60}")
+    per_label = np.array([float(costs.get(label, 1.0)) for label in labels.values])
+    return np.repeat(per_label[:, None], len(labels), axis=1)
+
+
+def _check_table(table: FloatArray, labels: Labels) -> None:
+    size = len(labels)
+    if table.shape != (size, size):
+        classes = f"classes {labels.values!r:.60}"
+        raise ValueError(f"expected a {size} × {size} cost matrix ({classes}), found one of shape {table.shape}")
+    bad = np.argwhere(~((table >= 0) & (table < np.inf)))
+    if len(bad):
+        true, found = (labels.values[code] for code in bad[0])
+        raise ValueError(
+            f"costs must be finite and not negative, found {table[tuple(bad[0])]} for {found!r} where {true!r} is true"
+        )
+    if np.diagonal(table).any():
+        raise ValueError("the diagonal of a cost matrix must be 0 (a right label costs nothing)")

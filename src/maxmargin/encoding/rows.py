@@ -1,0 +1,159 @@
+"""Feature rows as kernels read them: CSR, and densely beside it where BLAS is faster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._compile import kernel
+from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.core.codes import HASH_START, mix_step
+from maxmargin.core.planes import float32_exact, gathered
+
+#: All bits of a float but its sign, which a zero may have.
+MAGNITUDE = np.int64(0x7FFFFFFFFFFFFFFF)
+
+
+#: Rows that are fuller than this are multiplied by BLAS, others by a sparse kernel.
+DENSE_SHARE = 0.5
+
+
+class Rows:
+    """Feature rows in CSR, a constant last column if asked for, and densely beside it where BLAS is faster.
+
+    Attributes
+    ----------
+    n_columns : width, the constant included.
+    """
+
+    def __init__(self, matrix: Any, constant: bool) -> None:
+        self.constant, self.n_columns = constant, matrix.shape[1] + constant
+        self.dense: FloatArray | None = None
+        if sp.issparse(matrix):
+            self._take_sparse(matrix.tocsr())
+        else:
+            self._take_dense(np.ascontiguousarray(matrix, float))
+
+    def _take_dense(self, dense: FloatArray) -> None:
+        bits, self.indptr = dense.view(np.int64), np.zeros(len(dense) + 1, np.int64)
+        total = count_nonzeros(bits, self.constant, self.indptr)
+        self.indices, self.data = np.empty(total, np.uint32), np.empty(total)
+        copy_nonzeros(dense, bits, self.constant, self.indices, self.data)
+        if total - self.constant * len(dense) > DENSE_SHARE * dense.size:
+            self.dense = dense
+
+    def _take_sparse(self, matrix: Any) -> None:
+        indices, data, indptr = matrix.indices, matrix.data.astype(float, copy=False), matrix.indptr.astype(np.int64)
+        if self.constant:
+            indices, data = np.insert(indices, indptr[1:], matrix.shape[1]), np.insert(data, indptr[1:], 1.0)
+            indptr = indptr + np.arange(len(indptr))
+        self.indptr, self.indices, self.data = indptr, indices.astype(np.uint32), data
+
+    @property
+    def float32_exact(self) -> bool:
+        """Whether the values lose nothing as float32."""
+        return float32_exact(self.data)
+
+    def scores(self, weights: FloatArray, rows: IntArray) -> FloatArray:
+        """X[rows] @ weights, for weights of shape (n_columns, K)."""
+        if self.dense is not None:
+            all_in_order = len(rows) == len(self.dense) and bool((rows[1:] > rows[:-1]).all())
+            part = self.dense if all_in_order else self.dense[rows]
+            if not self.constant:
+                return part @ weights
+            table = part @ weights[:-1]
+            table += weights[-1]
+            return table
+        out = np.empty((len(rows), weights.shape[1]))
+        sparse_scores(rows, self.indptr, self.indices, self.data, weights, out)
+        return out
+
+    def arrays(self) -> tuple[AnyArray, ...]:
+        """What the rows consist of."""
+        return self.indptr, self.indices, self.data
+
+    def take(self, rows: IntArray) -> Rows:
+        """Some of the rows, in this order."""
+        part = object.__new__(Rows)
+        part.constant, part.n_columns = self.constant, self.n_columns
+        part.dense = None if self.dense is None else self.dense[rows]
+        taken = gathered(self.indptr[rows], self.indptr[rows + 1], self.indices, self.data)
+        part.indptr, part.indices, part.data = taken.indptr, taken.indices, taken.values
+        return part
+
+    def hashes(self) -> IntArray:
+        """Equal rows have equal hashes, wherever they stand."""
+        out = np.empty(len(self.indptr) - 1, np.int64)
+        hash_rows(self.indptr, self.indices, (self.data + 0.0).view(np.int64), out)
+        return out
+
+    def counts(self) -> IntArray:
+        """Entries of each row."""
+        return np.diff(self.indptr)
+
+
+@kernel
+def count_nonzeros(bits, constant, indptr):
+    """CSR pointers of a dense matrix, given as bits; the number of its entries that are not zero."""
+    for r in range(len(bits)):
+        count = 1 if constant else 0
+        for b in bits[r]:
+            count += b & MAGNITUDE != 0
+        indptr[r + 1] = indptr[r] + count
+    return indptr[-1]
+
+
+@kernel
+def copy_nonzeros(dense, bits, constant, indices, data):
+    """CSR columns and values of a dense matrix, and of a constant last column if asked for."""
+    q, width = 0, dense.shape[1]
+    for r in range(len(dense)):
+        for f in range(width):
+            if bits[r, f] & MAGNITUDE != 0:
+                indices[q], data[q] = f, dense[r, f]
+                q += 1
+        if constant:
+            indices[q], data[q] = width, 1.0
+            q += 1
+
+
+@kernel
+def sparse_scores(rows, indptr, indices, data, weights, out):
+    """out[r] = Σ_f x[rows[r], f] weights[f], four features at a time."""
+    width = weights.shape[1]
+    for r in range(len(rows)):
+        row = out[r]
+        row[:] = 0.0
+        q, end = indptr[rows[r]], indptr[rows[r] + 1]
+        while q + 4 <= end:
+            w0, w1 = weights[indices[q]], weights[indices[q + 1]]
+            w2, w3 = weights[indices[q + 2]], weights[indices[q + 3]]
+            x0, x1, x2, x3 = data[q], data[q + 1], data[q + 2], data[q + 3]
+            for k in range(width):
+                row[k] += (x0 * w0[k] + x1 * w1[k]) + (x2 * w2[k] + x3 * w3[k])
+            q += 4
+        while q < end:
+            w0, x0 = weights[indices[q]], data[q]
+            for k in range(width):
+                row[k] += x0 * w0[k]
+            q += 1
+
+
+@kernel
+def hash_rows(indptr, indices, bits, out):
+    """A hash over the indices and the bits of the values of each row."""
+    for r in range(len(out)):
+        key = HASH_START
+        for q in range(indptr[r], indptr[r + 1]):
+            key = mix_step(mix_step(key, np.int64(indices[q])), bits[q])
+        out[r] = key
+
+
+def check_finite(values: AnyArray, row_of: Any) -> None:
+    """A sentence that names the first row with NaN or infinity; row_of turns a position into its name."""
+    finite = np.isfinite(values)
+    if not finite.all():
+        q = int(np.flatnonzero(~finite)[0])
+        raise ValueError(f"{row_of(q)}: features must be finite, found {values[q]}")

@@ -1,0 +1,176 @@
+"""Ragged sequences, in any of the forms people have them, to one matrix of token rows with offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._checked import is_list
+from maxmargin._memory import check_rows
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.encoding.rows import check_finite
+from maxmargin.encoding.vocabulary import Vocabulary, is_named
+
+_EXPECTED = "an array (T, d), a sparse matrix, or a list of tokens (dicts, or lists of strings)"
+
+#: What is raised of values that are no names and no numbers, or numbers beyond floats.
+_UNREADABLE = (TypeError, ValueError, OverflowError)
+
+
+class SequenceEncoder:
+    """Learns whether tokens are numeric or named, and their width or vocabulary.
+
+    Attributes
+    ----------
+    vocabulary : of named features; None where tokens are rows of numbers.
+    width : number of feature columns.
+
+    Parameters
+    ----------
+    what : the name of the i-th sequence in messages.
+    may_be_empty : whether all sequences may be empty when it learns, as transitions are where no sequence has two
+        tokens.
+    """
+
+    def __init__(self, what: str = "X[{i}]", may_be_empty: bool = False) -> None:
+        self.what, self.may_be_empty = what, may_be_empty
+        self.vocabulary: Vocabulary | None = None
+        self.width = 0
+
+    def fit(self, X: Sequence[Any]) -> tuple[Any, IntArray]:
+        """Learn from these sequences; their token matrix and offsets."""
+        X = [_plain(x) for x in X]
+        for i, x in enumerate(X):
+            if not sp.issparse(x) and not isinstance(x, np.ndarray):
+                tokens = self._tokens(i, x)
+                if len(tokens) and is_named(tokens[0]):
+                    self.vocabulary = Vocabulary()
+                    break
+        return self._encode(X, learn=True)
+
+    def encode(self, X: Sequence[Any]) -> tuple[Any, IntArray]:
+        """Token matrix and offsets; named features never seen in training are left out."""
+        return self._encode([_plain(x) for x in X], learn=False)
+
+    def get_state(self) -> dict[str, Any]:
+        """What was learnt: a vocabulary, or a width."""
+        return {"width": self.width} if self.vocabulary is None else {"vocabulary": self.vocabulary.get_state()}
+
+    def set_state(self, state: Any) -> SequenceEncoder:
+        """Take over what another encoder learnt."""
+        if "vocabulary" in state:
+            self.vocabulary = Vocabulary.from_state(state["vocabulary"])
+            self.width = len(self.vocabulary)
+        else:
+            self.vocabulary, self.width = None, int(state["width"])
+        return self
+
+    def column_names(self) -> list[str]:
+        """Name of each column."""
+        return [f"x{f}" for f in range(self.width)] if self.vocabulary is None else list(self.vocabulary.columns)
+
+    def _encode(self, X: Sequence[Any], learn: bool) -> tuple[Any, IntArray]:
+        return self._named(X, learn) if self.vocabulary is not None else self._numeric(X, learn)
+
+    def _named(self, X: Sequence[Any], learn: bool) -> tuple[Any, IntArray]:
+        assert self.vocabulary is not None
+        tokens: list[Any] = []
+        offsets = np.zeros(len(X) + 1, np.int64)
+        for i, x in enumerate(X):
+            if sp.issparse(x) or (isinstance(x, np.ndarray) and x.dtype != object and x.size):
+                raise ValueError(f"{self._name(i)}: expected a list of tokens as in the other sequences, found numbers")
+            tokens.extend(self._tokens(i, x))
+            offsets[i + 1] = len(tokens)
+        try:
+            matrix = self.vocabulary.encode(tokens, learn)
+        except _UNREADABLE as error:
+            self._explain(X, error)
+            raise
+        check_finite(
+            matrix.data, lambda q: self._row_name(int(np.searchsorted(matrix.indptr, q, "right")) - 1, offsets)
+        )
+        if learn:
+            self.width = len(self.vocabulary)
+        return matrix, offsets
+
+    def _explain(self, X: Sequence[Any], error: Exception) -> None:
+        """Find the token that could not be read and name it."""
+        for i, x in enumerate(X):
+            for t, token in enumerate(x):
+                try:
+                    Vocabulary().encode([token], learn=True)
+                except _UNREADABLE as reason:
+                    raise ValueError(f"{self._name(i)}, token {t}: {reason}") from error
+
+    def _numeric(self, X: Sequence[Any], learn: bool) -> tuple[Any, IntArray]:
+        parts = [self._part(i, x) for i, x in enumerate(X)]
+        filled = [part for part in parts if part.shape[0] > 0]
+        if learn:
+            if not filled and not self.may_be_empty:
+                raise ValueError("every sequence is empty: there is nothing to learn from")
+            self.width = filled[0].shape[1] if filled else max((part.shape[1] for part in parts), default=0)
+        for i, part in enumerate(parts):
+            if part.shape[0] > 0 and part.shape[1] != self.width:
+                raise ValueError(f"{self._name(i)}: {part.shape[1]} features per token, expected {self.width}")
+        offsets = np.concatenate([[0], np.cumsum([part.shape[0] for part in parts])]).astype(np.int64)
+        if not filled:
+            return np.zeros((0, self.width)), offsets
+        check_rows(filled, f"encoding {offsets[-1]} tokens with {self.width} features")
+        if any(sp.issparse(part) for part in filled):
+            matrix = sp.csr_array(sp.vstack([sp.csr_array(part) for part in filled], format="csr"))
+            check_finite(
+                matrix.data, lambda q: self._row_name(int(np.searchsorted(matrix.indptr, q, "right")) - 1, offsets)
+            )
+            return matrix, offsets
+        dense: FloatArray = np.concatenate(filled)
+        check_finite(dense.ravel(), lambda q: self._row_name(q // self.width, offsets))
+        return dense, offsets
+
+    def _part(self, i: int, x: Any) -> Any:
+        kind = getattr(x, "dtype", None)
+        if kind is not None and kind.kind == "c":
+            raise ValueError(f"{self._name(i)}: features must be real numbers, found {kind}")
+        if sp.issparse(x):
+            return x
+        if not isinstance(x, np.ndarray):
+            tokens = self._tokens(i, x)
+            if len(tokens) and is_named(tokens[0]) and len(tokens[0]):
+                raise ValueError(f"{self._name(i)}: expected rows of numbers as in the other sequences, found names")
+        try:
+            array = np.asarray(x, float)
+        except _UNREADABLE:
+            raise ValueError(f"{self._name(i)}: expected {_EXPECTED}, found {_shown(x)}") from None
+        if array.size == 0 and array.ndim < 2:
+            return np.zeros((0, self.width))
+        if array.ndim != 2:
+            raise ValueError(f"{self._name(i)}: expected {_EXPECTED}, found an array of shape {array.shape}")
+        return array
+
+    def _tokens(self, i: int, x: Any) -> Any:
+        if not is_list(x):
+            raise ValueError(f"{self._name(i)}: expected {_EXPECTED}, found {_shown(x)}")
+        return x
+
+    def _name(self, i: int) -> str:
+        return self.what.format(i=i)
+
+    def _row_name(self, row: int, offsets: IntArray) -> str:
+        i = int(np.searchsorted(offsets, row, "right")) - 1
+        return f"{self._name(i)}, token {row - int(offsets[i])}"
+
+
+def _plain(x: Any) -> Any:
+    """The values of a data frame or a series (a row or a token each), the tokens of an array of objects; anything else
+    as it is."""
+    if hasattr(x, "to_numpy"):
+        values = x.to_numpy()
+        return values.tolist() if values.ndim == 1 else values
+    return x.tolist() if isinstance(x, np.ndarray) and x.dtype == object and x.ndim else x
+
+
+def _shown(x: Any) -> str:
+    text = repr(x)
+    return f"{type(x).__name__} {text if len(text) <= 60 else text[:57] + '…'}"

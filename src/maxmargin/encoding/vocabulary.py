@@ -1,0 +1,199 @@
+"""Rows of features, dense or sparse, in the arrays that kernels read; names for the columns."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+
+#: What values of features are, the most usual first, and what may stand in a list of names.
+_NUMBERS = (float, int, numbers.Real, np.bool_)
+_NAMES = (str, bytes, *_NUMBERS)
+
+
+class Vocabulary:
+    """Feature names to columns, in the order in which they are first seen.
+
+    A token is a list of names (value 1 each) or a dict: ``{"bias": 1.0, "word": "casa", "caps": True,
+    "suffixes": ["sa", "asa"], "vector": array}``. Numbers and booleans are values, a string or a list of strings makes
+    one feature ``name:string`` each, an array or a list of numbers makes ``name:0``, ``name:1``, …, a dict makes
+    ``name:inner``. Bytes stand for the text that they are in UTF-8, as in CRF packages.
+    """
+
+    def __init__(self) -> None:
+        self.columns: dict[str, int] = _KnownColumns()
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def encode(self, tokens: list[Any], learn: bool) -> sp.csr_array:
+        """CSR rows of these tokens; names never seen before are learnt or left out.
+
+        Where nothing is learnt, a column may stand twice in a row and in any order: its entries add up.
+        """
+        names, lengths, values = _named_values(tokens)
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        try:
+            indices = (self._learn if learn else self._look_up)(names, int(indptr[-1]))
+        except TypeError:
+            list(map(_name, _named_values(tokens)[0]))  # says it better where a name cannot even be looked up
+            raise
+        values = np.ones(len(indices)) if values is None else values
+        known = indices >= 0
+        if not known.all():
+            indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
+            indices, values = indices[known], values[known]
+        matrix = sp.csr_array((values, indices, indptr), shape=(len(tokens), len(self.columns)))
+        if learn:
+            matrix.sum_duplicates()
+        return matrix
+
+    def _look_up(self, names: Iterable[str], total: int) -> CodeArray:
+        """The column of each name, −1 for those that are not known."""
+        return np.fromiter(map(self.columns.__getitem__, names), np.int32, total)
+
+    def _learn(self, names: Iterable[str], total: int) -> CodeArray:
+        """The column of each name, new ones included.
+
+        The names kept are copies that lie close together: those of the training data are scattered among millions of
+        others, which makes them slower to find and would hold on to the memory of all.
+        """
+        growing = _GrowingColumns(self.columns)
+        indices = np.fromiter(map(growing.__getitem__, names), np.int32, total)
+        self.columns = _numbered("".join(growing), np.fromiter(map(len, growing), np.int64, len(growing)))
+        return indices
+
+    def get_state(self) -> dict[str, AnyArray]:
+        """All names one behind the other in UTF-8, and how many characters each has."""
+        lengths = np.fromiter(map(len, self.columns), np.uint32, len(self.columns))
+        text = "".join(self.columns).encode("utf-8", "surrogatepass")  # half surrogate pairs are names like others
+        return {"text": np.frombuffer(text, np.uint8), "lengths": lengths}
+
+    @classmethod
+    def from_state(cls, state: Any) -> Vocabulary:
+        """The inverse of `get_state`."""
+        content, lengths = np.asarray(state["text"]), np.asarray(state["lengths"])
+        if content.dtype != np.uint8 or lengths.dtype != np.uint32 or content.ndim != 1 or lengths.ndim != 1:
+            raise ValueError("names of features must be bytes of UTF-8 and their lengths")
+        text = content.tobytes().decode("utf-8", "surrogatepass")
+        vocabulary = cls()
+        vocabulary.columns = _numbered(text, lengths)
+        if len(vocabulary) != len(lengths) or lengths.sum(dtype=np.int64) != len(text):
+            raise ValueError("names of features must be distinct, and their lengths must add up")
+        return vocabulary
+
+
+class _KnownColumns(dict[str, int]):
+    """Columns of names, −1 for any other name."""
+
+    def __missing__(self, name: Any) -> int:
+        return -1 if isinstance(name, str) else self[_name(name)]
+
+
+class _GrowingColumns(dict[str, int]):
+    """Columns of names, the next one for a new name."""
+
+    def __missing__(self, name: Any) -> int:
+        if not isinstance(name, str):
+            return self[_name(name)]
+        column = self[name] = len(self)
+        return column
+
+
+def _numbered(text: str, lengths: AnyArray) -> _KnownColumns:
+    """Columns for the names that lie one behind the other in a text."""
+    ends = np.cumsum(lengths, dtype=np.int64).tolist()
+    return _KnownColumns((text[a:b], f) for f, (a, b) in enumerate(pairwise([0, *ends])))
+
+
+def _named_values(tokens: list[Any]) -> tuple[Iterable[str], IntArray, FloatArray | None]:
+    """The names of all tokens one behind the other, how many each has, and their values; None where all are 1."""
+    kinds = set(map(type, tokens))
+    if kinds <= {list, tuple}:
+        return chain.from_iterable(tokens), _lengths(tokens), None
+    if all(issubclass(kind, list | tuple | set | frozenset) for kind in kinds):
+        return chain.from_iterable(map(_in_order, tokens)), _lengths(tokens), None
+    pairs = [_flatten(token) for token in tokens]
+    values = np.array([value for row in pairs for _, value in row], float)
+    return [name for row in pairs for name, _ in row], _lengths(pairs), values
+
+
+def _lengths(rows: list[Any]) -> IntArray:
+    return np.array(list(map(len, rows)), np.int64)
+
+
+def _flatten(token: Any, prefix: str = "") -> list[tuple[str, float]]:
+    """The names and values of a token."""
+    if not isinstance(token, Mapping):
+        if isinstance(token, Iterable) and not isinstance(token, str | bytes | bytearray):
+            return [(_name(name), 1.0) for name in _in_order(token)]
+        raise TypeError(f"expected a dict or a list of strings, found {type(token).__name__}")
+    pairs: list[tuple[str, float]] = []
+    for key, value in token.items():
+        name = prefix + (key if isinstance(key, str) else _text(key))
+        if isinstance(value, str):
+            pairs.append((f"{name}:{value}", 1.0))
+        elif isinstance(value, _NUMBERS):
+            pairs.append((name, float(value)))
+        else:
+            pairs.extend(_features(name, value))
+    return pairs
+
+
+def _features(name: str, value: Any) -> list[tuple[str, float]]:
+    """The names and values that an entry of a dict makes, where it is neither a string nor a number."""
+    if isinstance(value, Mapping):
+        return _flatten(value, f"{name}:")
+    if isinstance(value, bytes | bytearray):
+        return [(f"{name}:{_text(value)}", 1.0)]
+    if isinstance(value, Iterable):
+        return _listed_features(name, value)
+    raise TypeError(f"feature {name!r} has a value of type {type(value).__name__}")
+
+
+def _listed_features(name: str, values: Iterable[Any]) -> list[tuple[str, float]]:
+    """Strings are names, a list or an array of numbers has a column for each place."""
+    items = values.ravel().tolist() if isinstance(values, np.ndarray) else list(_in_order(values))
+    if isinstance(values, np.ndarray | list | tuple) and all(isinstance(item, _NUMBERS) for item in items):
+        return [(f"{name}:{j}", float(item)) for j, item in enumerate(items)]
+    for item in items:
+        if not isinstance(item, _NAMES):
+            raise TypeError(f"feature {name!r} is a list with {type(item).__name__} {item!r:.60}, expected strings")
+    return [(f"{name}:{item if isinstance(item, str) else _text(item)}", 1.0) for item in items]
+
+
+def _in_order(names: Iterable[Any]) -> Iterable[Any]:
+    """Sets sorted: their own order changes from process to process, and columns must not."""
+    return sorted(names, key=_text) if isinstance(names, set | frozenset) else names
+
+
+def _name(name: Any) -> str:
+    """The name of a feature that stands by itself in a list."""
+    if not isinstance(name, str | bytes):
+        raise TypeError(f"expected names of features (strings), found {type(name).__name__} {name!r}")
+    return _text(name)
+
+
+def _text(value: Any) -> str:
+    """Any value as text; bytes as what they are in UTF-8."""
+    if not isinstance(value, bytes | bytearray):
+        return str(value)
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        raise ValueError(f"expected text, or bytes that are text in UTF-8, found {value!r:.60}") from None
+
+
+def is_named(token: Any) -> bool:
+    """Whether a token names its features (dict or list of strings) instead of giving numbers."""
+    if isinstance(token, Mapping | set | frozenset):
+        return True
+    if not isinstance(token, Sequence) or isinstance(token, str | bytes | bytearray):
+        return False
+    return all(isinstance(name, str | bytes) for name in token)

@@ -1,0 +1,66 @@
+"""How a fit ended: a warning where its certificate is contradicted, or where it ended above `tol`."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from maxmargin.solvers.base import State
+from maxmargin.training.cccp import InexactArgmaxWarning
+from maxmargin.training.run import Run
+
+
+def warn_of_contradiction(certificate: Any) -> None:
+    """Say so when the lower bound lies above the objective."""
+    if certificate.contradicted:
+        warnings.warn(
+            f"the lower bound {certificate.dual:.6g} is above the objective {certificate.primal:.6g}, which cannot be "
+            f"where every argmax is exact; look at the structure with maxmargin.check_structure, or say exact = False",
+            InexactArgmaxWarning,
+            stacklevel=callers_level(),
+        )
+
+
+def warn_of_gap(estimator: Any, run: Run, state: State) -> None:
+    """Say so when a fit ended above `tol`, unless a person or a callback ended it, or its solver closes no gap."""
+    what, remedy = _end(estimator, run, state)
+    left = _left(estimator, run)
+    if what and left and run.solver.certifies:
+        advice = f"{remedy}, or accept it by raising tol" if remedy else "raise tol to accept it"
+        warnings.warn(
+            f"{what} {left}, above tol={estimator.tol:g}; {advice}", ConvergenceWarning, stacklevel=callers_level()
+        )
+
+
+def _end(estimator: Any, run: Run, state: State) -> tuple[str, str]:
+    """What ended the fit, where that deserves a warning, and what to do about it."""
+    ends = {
+        "max_iter": (f"stopped after {state.iteration} steps", "raise max_iter"),
+        "max_seconds": (f"stopped after {state.seconds:.3g} seconds", "raise max_seconds"),
+        "max_outer": (
+            f"stopped after {run.outer_steps} outer steps",
+            "raise max_outer" if hasattr(estimator, "max_outer") else "",
+        ),
+        "converged": (f"solver {run.solver.name!r} was done by its own rule", run.solver.stricter),
+    }
+    return ends.get(run.stop_reason, ("", ""))
+
+
+def _left(estimator: Any, run: Run) -> str:
+    """What is left above `tol`."""
+    if run.stop_reason == "max_outer" and estimator.tol < run.outer_decrease < np.inf:
+        return f"of which the last lowered the objective by {run.outer_decrease:.2g} of itself"
+    gap = estimator.certificate_.gap
+    return f"with a relative gap of {gap:.2g}" if gap > estimator.tol else ""
+
+
+def callers_level() -> int:
+    """How far up the stack, from where this is called, the first caller outside this library and scikit-learn is."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("maxmargin", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level

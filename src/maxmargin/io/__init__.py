@@ -1,0 +1,1 @@
+"""Files: formats that people have, model files, atomic writing."""

@@ -1,0 +1,1 @@
+"""Readers and writers of CoNLL columns, SVM-hmm sequences and svmlight rows."""

@@ -1,0 +1,250 @@
+"""CoNLL columns: a token per line, a blank line between sentences, any column as the label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+from typing import Any, overload
+
+from maxmargin.io.formats.streams import FormatError, Source, line_blocks, write_text
+
+Token = tuple[str, ...]
+
+#: What `str.split` takes for white space but a column may hold, such as a no-break space within a number.
+_INNER_SPACE = re.compile("[\x0b\x0c\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_SPACES = re.compile("[ \t]+")
+
+
+@dataclass(slots=True)
+class Sentence:
+    """One sentence of a file.
+
+    Attributes
+    ----------
+    line : number of its first token's line.
+    tokens : the columns of each token.
+    text : the lines of the tokens as they stand.
+    before : blank, comment and document lines since the sentence before.
+    """
+
+    line: int
+    tokens: list[Token] = field(default_factory=list)
+    text: list[str] = field(default_factory=list)
+    before: list[str] = field(default_factory=list)
+
+
+class ColumnReader:
+    """Reads sentences one after the other; iterate over it.
+
+    Columns are separated by tabs where the first token's line has a tab, else by blanks. All lines of tokens must have
+    equally many columns.
+
+    Parameters
+    ----------
+    source : a file, gzip or not, or ``"-"`` for standard input.
+    comments : lines that begin with ``"# "`` before the first token of a sentence are comments.
+    documents : lines whose first column is ``-DOCSTART-`` belong to no sentence.
+
+    Attributes
+    ----------
+    n_columns : columns of each line; 0 before the first.
+    separator : between columns.
+    """
+
+    def __init__(self, source: Source, *, comments: bool = True, documents: bool = True) -> None:
+        self.source, self.comments, self.documents = source, comments, documents
+        self.n_columns, self.separator, self.first_line = 0, " ", 0
+
+    def __iter__(self) -> Iterator[Sentence]:
+        """Sentences; the last has no tokens where other lines follow the last token."""
+        sentence = Sentence(0)
+        for first, lines in line_blocks(self.source):
+            if not self.n_columns:
+                self._find_separator(lines)
+            split = self._splitter(lines)
+            tokens, text = sentence.tokens, sentence.text
+            for number, line in enumerate(lines, first):
+                columns = split(line)
+                if columns and not (line[0] in "#-" and self._is_aside(line, columns, bool(tokens))):
+                    if len(columns) != self.n_columns:
+                        self._check_width(number, len(columns))
+                    if not tokens:
+                        sentence.line = number
+                    tokens.append(tuple(columns))
+                    text.append(line)
+                    continue
+                if tokens:
+                    yield sentence
+                    sentence = Sentence(0)
+                    tokens, text = sentence.tokens, sentence.text
+                sentence.before.append(line)
+        if sentence.tokens or sentence.before:
+            yield sentence
+
+    def _find_separator(self, lines: list[str]) -> None:
+        for line in lines:
+            columns = _blanks(line)
+            if columns and not self._is_aside(line, columns, False):
+                self.separator = "\t" if "\t" in line.strip() else " "
+                return
+
+    def _splitter(self, lines: list[str]) -> Callable[[str], list[str]]:
+        if self.separator == "\t":
+            return _tabs
+        return _blanks if _INNER_SPACE.search("\n".join(lines)) else str.split
+
+    def _is_aside(self, line: str, columns: Sequence[str], within: bool) -> bool:
+        if self.documents and columns[0].startswith("-DOCSTART-"):
+            return True
+        return self.comments and not within and line.startswith("# ")
+
+    def _check_width(self, number: int, found: int) -> None:
+        if self.n_columns:
+            raise FormatError(
+                self.source, number,
+                f"expected {self.n_columns} columns as on line {self.first_line}, found {found}",
+            )  # fmt: skip
+        self.n_columns, self.first_line = found, number
+
+
+def _tabs(line: str) -> list[str]:
+    return line.split("\t") if line.strip() else []
+
+
+def _blanks(line: str) -> list[str]:
+    return [column for column in _SPACES.split(line) if column]
+
+
+def column_index(column: int, n_columns: int, source: Source, what: str = "label column") -> int:
+    """A column number counted from the front; a sentence where there is no such column."""
+    if not -n_columns <= column < n_columns:
+        raise FormatError(
+            source, None,
+            f"there is no {what} {column}: lines have {n_columns} columns, numbered 0 to {n_columns - 1}",
+        )  # fmt: skip
+    return column % n_columns
+
+
+def without_column(tokens: Iterable[Token], column: int) -> list[Token]:
+    """The other columns of each token."""
+    return [token[:column] + token[column + 1 :] for token in tokens]
+
+
+def labels_of(sentence: Sentence, column: int, source: Source) -> list[str]:
+    """One column of a sentence, which must not be empty anywhere."""
+    labels = [*map(itemgetter(column), sentence.tokens)]
+    if "" in labels:
+        raise FormatError(source, sentence.line + labels.index(""), f"expected a label in column {column}, found none")
+    return labels
+
+
+@overload
+def read_conll(
+    source: Source, *, label_column: int = -1, comments: bool = True, documents: bool = True
+) -> tuple[list[list[Token]], list[list[str]]]: ...
+
+
+@overload
+def read_conll(
+    source: Source, *, label_column: None, comments: bool = True, documents: bool = True
+) -> tuple[list[list[Token]], None]: ...
+
+
+def read_conll(
+    source: Source, *, label_column: int | None = -1, comments: bool = True, documents: bool = True
+) -> tuple[list[list[Token]], list[list[str]] | None]:
+    """Sentences as lists of column tuples, and their labels.
+
+    Parameters
+    ----------
+    source : a file, gzip or not, or ``"-"`` for standard input.
+    label_column : taken out of the columns and given as labels; counted from 0, negative from the end. None: there are
+        no labels, and None comes back for them.
+    comments, documents : see `ColumnReader`.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "two.conll"
+    >>> _ = path.write_text("Ana NP B-PER\\nsings V O\\n\\nOslo NP B-LOC\\n")
+    >>> read_conll(path)
+    ([[('Ana', 'NP'), ('sings', 'V')], [('Oslo', 'NP')]], [['B-PER', 'O'], ['B-LOC']])
+    """
+    reader = ColumnReader(source, comments=comments, documents=documents)
+    sentences = [sentence for sentence in reader if sentence.tokens]
+    if not sentences:
+        raise FormatError(source, None, "no tokens: expected a line of columns for each token, found an empty file")
+    if label_column is None:
+        return [sentence.tokens for sentence in sentences], None
+    at = column_index(label_column, reader.n_columns, source)
+    if reader.n_columns == 1:
+        raise FormatError(source, None, "expected a label and at least one more column, found one column")
+    return [without_column(sentence.tokens, at) for sentence in sentences], [
+        labels_of(sentence, at, source) for sentence in sentences
+    ]
+
+
+def write_conll(
+    target: Source, sentences: Iterable[Sequence[Any]], *columns: Iterable[Sequence[Any]], separator: str = " "
+) -> None:
+    """Write sentences (lists of words or of column tuples) with further columns, such as labels, at the end.
+
+    What `read_conll` would read otherwise is refused: an empty sentence, blanks in columns that blanks separate,
+    ``-DOCSTART-``, a first token ``#`` that would be a comment (it is none where tabs separate).
+
+    Parameters
+    ----------
+    target : a file, which takes its place when it is whole, or ``"-"`` for standard output.
+    columns : for each further column the values of every sentence.
+    separator : a blank or a tab.
+    """
+    if separator != "\t" and (separator.strip(" ") or not separator):
+        raise ValueError(f"separator: expected a blank or a tab, found {separator!r}")
+    reader = ColumnReader(target)
+    with write_text(target) as file:
+        for i, (tokens, *values) in enumerate(zip(sentences, *columns, strict=True)):
+            _check_sentence(i, tokens, values)
+            for t, (token, *more) in enumerate(zip(tokens, *values, strict=True)):
+                cells = [*map(str, [token] if isinstance(token, str) else token), *map(str, more)]
+                line = separator.join(cells)
+                expected = _unlike_what_is_read(reader, line, cells, t)
+                if expected:
+                    raise ValueError(f"sentence {i}, token {t}: expected {expected}, found {cells!r:.200}")
+                file.write(line + "\n")
+            file.write("\n")
+
+
+def _check_sentence(i: int, tokens: Sequence[Any], values: Sequence[Sequence[Any]]) -> None:
+    if isinstance(tokens, str) or not len(tokens):
+        raise ValueError(f"sentence {i}: expected a list of at least one token, found {tokens!r:.60}")
+    for column in values:
+        if len(column) != len(tokens):
+            raise ValueError(f"sentence {i}: {len(tokens)} tokens but {len(column)} values for them")
+
+
+def _unlike_what_is_read(reader: ColumnReader, line: str, cells: list[str], t: int) -> str:
+    """What was expected where a reader, which has seen the lines before, would not find these cells on this line."""
+    if "\n" in line or "\r" in line:
+        return "columns without line ends"
+    if cells and reader._is_aside(line, cells, t > 0):
+        return "a token whose line is no comment (# and a blank) and no document line (-DOCSTART-)"
+    if not reader.n_columns:
+        if line.startswith("\ufeff"):
+            return "a file that does not begin with a byte order mark"
+        reader._find_separator([line])
+        reader.n_columns = len(cells)
+    if len(cells) != reader.n_columns:
+        return f"{reader.n_columns} columns as in the first token"
+    tabs = reader.separator == "\t"
+    if (_tabs if tabs else _blanks)(line) != cells:
+        return f"columns that are not empty and hold no {'' if tabs else 'blanks and no '}tabs"
+    return ""
+
+
+def appended(sentence: Sentence, labels: Sequence[Any], separator: str) -> str:
+    """The text of a sentence as it stood, with a label at the end of each token's line."""
+    lines = [*sentence.before]
+    lines += [f"{text.rstrip(' ')}{separator}{label}" for text, label in zip(sentence.text, labels, strict=True)]
+    return "".join(f"{line}\n" for line in lines)

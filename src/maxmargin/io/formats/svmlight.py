@@ -1,0 +1,110 @@
+"""svmlight and libsvm rows: ``LABEL FEATURE:VALUE FEATURE:VALUE ... # comment``."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.datasets import load_svmlight_file
+
+from maxmargin._types import AnyArray
+from maxmargin.io.formats.streams import FormatError, Source, decode, read_bytes
+
+#: An underscore that stands in no comment.
+_UNDERSCORE = re.compile(rb"^[^#\n]*_", re.MULTILINE)
+
+
+def read_svmlight(
+    source: Source, *, zero_based: bool = False, n_features: int | None = None
+) -> tuple[sp.csr_array, AnyArray]:
+    """Sparse rows (n, d) and their labels (n,); whole-numbered labels come back as integers.
+
+    Parameters
+    ----------
+    source : a file, gzip or not, or ``"-"`` for standard input.
+    zero_based : feature f is column f, and 0 is a feature; else feature f is column f − 1.
+    n_features : number of columns; features above are left out. By default as many as the file has.
+    """
+    data = read_bytes(source).removeprefix(b"\xef\xbb\xbf")
+    rows, labels = parse_rows(data, source, zero_based, n_features)
+    if len(labels) == 0:
+        raise FormatError(source, None, "no rows: expected lines of LABEL FEATURE:VALUE ..., found an empty file")
+    return rows, whole_numbers(labels)
+
+
+def parse_rows(data: bytes, source: Source, zero_based: bool, n_features: int | None) -> tuple[sp.csr_array, AnyArray]:
+    """Rows and labels by scikit-learn's reader; where it gives up, the line it stumbled over is found and named."""
+    if _UNDERSCORE.search(data):  # scikit-learn's reader takes 1_0 for 10
+        check_lines(data, source, zero_based)
+    try:
+        rows, labels = load_svmlight_file(io.BytesIO(data), zero_based=zero_based)
+    except (ValueError, OverflowError, IndexError, UnicodeDecodeError) as error:
+        check_lines(data, source, zero_based)
+        raise FormatError(source, None, str(error)) from None
+    if not np.isfinite(rows.data).all() or not np.isfinite(labels).all():
+        check_lines(data, source, zero_based)
+    return with_width(sp.csr_array(rows), n_features), labels
+
+
+def with_width(rows: Any, width: int | None) -> sp.csr_array:
+    """The first so many columns, with empty ones where there are fewer."""
+    if width is None or rows.shape[1] == width:
+        return rows
+    if rows.shape[1] > width:
+        return sp.csr_array(rows[:, :width])
+    return sp.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], width))
+
+
+def whole_numbers(labels: AnyArray) -> AnyArray:
+    """Integers where all are whole and an integer holds them."""
+    is_whole = (labels == np.floor(labels)) & (np.abs(labels) < 2.0**63)
+    return labels.astype(np.int64) if is_whole.all() else labels
+
+
+def check_lines(data: bytes, source: Source, zero_based: bool) -> None:
+    """Raise for the first line that is no row."""
+    for number, line in enumerate(decode(data, source).split("\n"), 1):
+        fields = line.partition("#")[0].split()
+        if not fields:
+            continue
+        if _number(fields[0]) is None:
+            raise FormatError(source, number, f"expected a number as label, found {shown(fields[0])}")
+        start = 2 if fields[1:2] and fields[1].startswith("qid:") else 1
+        check_features(fields[start:], source, number, zero_based)
+
+
+def check_features(fields: list[str], source: Source, number: int, zero_based: bool) -> None:
+    """Raise for the first field that is no FEATURE:VALUE, or not after the one before."""
+    last, lowest = -1, 0 if zero_based else 1
+    for field in fields:
+        name, colon, value = field.partition(":")
+        if not colon or not (name.isascii() and name.isdigit()) or _number(value) is None:
+            raise FormatError(source, number, f"expected FEATURE:VALUE, both finite numbers, found {shown(field)}")
+        feature = int(name)
+        if feature < lowest:
+            raise FormatError(source, number, f"expected features numbered from 1, found {shown(field)}")
+        if feature >= 2**31:
+            raise FormatError(source, number, f"expected a feature below 2^31, found {shown(field)}")
+        if feature <= last:
+            raise FormatError(
+                source, number, f"expected features in ascending order, found {shown(field)} after {last}"
+            )
+        last = feature
+
+
+def shown(text: str) -> str:
+    """A field in a message, not longer than a line."""
+    return repr(text if len(text) <= 40 else text[:39] + "…")
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    if "_" in text:
+        return None
+    return value if np.isfinite(value) else None

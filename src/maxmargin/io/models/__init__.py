@@ -1,0 +1,5 @@
+"""Model files: one zip of JSON and plain arrays per fitted estimator; loading one runs nothing that is in it."""
+
+from maxmargin.io.models.models import FORMAT as FORMAT
+from maxmargin.io.models.models import load as load
+from maxmargin.io.models.models import save as save

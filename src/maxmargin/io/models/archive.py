@@ -1,0 +1,188 @@
+"""A zip file of one JSON document and arrays: written compactly, read with distrust."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+
+from maxmargin._memory import available_bytes
+from maxmargin._types import AnyArray
+
+DOCUMENT = "model.json"
+
+#: What arrays may be made of: numbers, booleans, strings and dates; no objects, for these would need pickle.
+ARRAY_KINDS = "biufcSUmM"
+
+#: A compressed member is written where a sample of it shrinks at least to this share.
+WORTHWHILE = 0.7
+
+#: The most that deflate can shrink anything by, and a little for its ends.
+DEFLATE_RATIO, DEFLATE_ENDS = 1032, 64
+
+#: Bytes of an array that are unpacked at a time.
+CHUNK = 1 << 22
+
+_SIGNATURES = (
+    (b"\x93NUMPY", "an array of numpy (.npy)"),
+    (b"\x1f\x8b", "a gzip file"),
+    (b"BZh", "a bzip2 file"),
+    (b"\xfd7zXZ", "an xz file"),
+    (b"\x89HDF", "an HDF5 file"),
+    (b"\x80", "a pickle; those run code when they are loaded, so load never opens one"),
+)
+
+
+class BadFileError(ValueError):
+    """What is wrong with a file, told so that the sentence can begin with its name."""
+
+
+def write_archive(file: BinaryIO, document: Any, arrays: Mapping[str, AnyArray]) -> None:
+    """Write the document and the arrays. Equal contents give equal bytes."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    with zipfile.ZipFile(file, "w", compresslevel=1) as archive:
+        archive.compression = zipfile.ZIP_DEFLATED
+        with archive.open(DOCUMENT, "w") as member:
+            member.write(text.encode())
+        for name, array in arrays.items():
+            archive.compression = zipfile.ZIP_DEFLATED if _shrinks(array) else zipfile.ZIP_STORED
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                npy.write_array(member, array, allow_pickle=False)
+
+
+def _shrinks(array: AnyArray) -> bool:
+    """Whether 16 pieces, spread over the array, compress well. Names and zeros do, weights in use do not."""
+    flat = array.ravel(order="K")
+    piece = max(1, 4096 // flat.itemsize)
+    if len(flat) > 16 * piece:
+        flat = np.concatenate([flat[a : a + piece] for a in np.linspace(0, len(flat) - piece, 16).astype(int)])
+    sample = flat.tobytes()
+    return len(zlib.compress(sample, 1)) < WORTHWHILE * len(sample)
+
+
+class Archive:
+    """Reads what `write_archive` wrote; anything else is a `BadFileError`.
+
+    Sizes are checked before anything is allocated: a member cannot claim more than its bytes in the file can unpack
+    to, nor an array more than its member, nor all of them more than the memory that is free.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        _check_signature(file.read(16))
+        try:
+            self._zip = zipfile.ZipFile(file)
+        except (zipfile.BadZipFile, ValueError, OSError) as error:
+            raise BadFileError(f"is truncated or damaged: it begins like a zip file, but {error}") from None
+        members = self._zip.infolist()
+        self._check_contents([member.filename for member in members])
+        self._check_sizes(members, os.fstat(file.fileno()).st_size)
+        self._unread = {member.filename for member in members}
+
+    @staticmethod
+    def _check_contents(names: list[str]) -> None:
+        if DOCUMENT not in names:
+            shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+            what = f"a zip file of something else: it holds {shown or 'nothing'}"
+            if names and all(name.endswith(".npy") for name in names):
+                what = f"an npz file of numpy (checkpoints are such files; resume reads them): it holds {shown}"
+            raise BadFileError(f"is no model file of maxmargin, it is {what}")
+        if len(set(names)) < len(names):
+            raise BadFileError("is damaged: it holds two members of one name")
+
+    @staticmethod
+    def _check_sizes(members: list[zipfile.ZipInfo], file_size: int) -> None:
+        for member in members:
+            most = {zipfile.ZIP_STORED: member.compress_size,
+                    zipfile.ZIP_DEFLATED: DEFLATE_RATIO * member.compress_size + DEFLATE_ENDS}  # fmt: skip
+            if member.flag_bits & 1 or member.compress_type not in most:
+                raise BadFileError(f"is damaged: {member.filename} is encrypted or packed in an unknown way")
+            if member.file_size > most[member.compress_type]:
+                raise BadFileError(
+                    f"is damaged: {member.filename} claims {member.file_size} bytes, "
+                    f"but {member.compress_size} bytes in the file cannot hold them"
+                )
+        if sum(member.compress_size for member in members) > file_size:
+            raise BadFileError("is damaged: its members claim more bytes than the file has")
+        needed, free = sum(member.file_size for member in members), available_bytes()
+        if needed > free:
+            raise BadFileError(f"unpacks to {needed / 1e9:.3g} GB, and only {free / 1e9:.3g} GB of memory are free")
+
+    def document(self) -> Any:
+        """The JSON document."""
+        content = self._read(DOCUMENT)
+        try:
+            return json.loads(content.decode(), parse_constant=_no_constant)
+        except (ValueError, RecursionError) as error:
+            raise BadFileError(f"is damaged: {DOCUMENT} is no JSON ({error})") from None
+
+    def _read(self, name: str) -> bytes:
+        try:
+            return self._zip.read(name)
+        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OSError, RuntimeError) as error:
+            raise BadFileError(f"is damaged: {name} cannot be read ({error})") from None
+
+    def array(self, name: str) -> AnyArray:
+        """The array of that name; each can be had once."""
+        member = f"{name}.npy"
+        if member not in self._unread:
+            raise BadFileError(f"is damaged: the array {member} is missing")
+        self._unread.remove(member)
+        try:
+            return self._read_array(self._zip.getinfo(member))
+        except BadFileError:
+            raise
+        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, OSError, RuntimeError) as error:
+            raise BadFileError(f"is damaged: {member} cannot be read ({error})") from None
+
+    def _read_array(self, info: zipfile.ZipInfo) -> AnyArray:
+        with self._zip.open(info) as member:
+            version = npy.read_magic(member)
+            read_header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(version)
+            if read_header is None:
+                raise ValueError(f"version {version} of the npy format is unknown")
+            shape, by_columns, dtype = read_header(member)
+            if dtype.kind not in ARRAY_KINDS or dtype.itemsize == 0:
+                raise ValueError(f"arrays of {dtype} are not allowed")
+            size, left = math.prod(shape) * dtype.itemsize, info.file_size - member.tell()
+            if size != left or min(shape, default=0) < 0:
+                raise ValueError(f"an array of shape {shape} and type {dtype} takes {size} bytes, found {left}")
+            content, at = np.empty(size, np.uint8), 0
+            while chunk := member.read(CHUNK):  # up to the end, where the check sum is compared
+                content[at : at + len(chunk)] = np.frombuffer(chunk, np.uint8)
+                at += len(chunk)
+            if at < size:
+                raise EOFError(f"it ends after {at} of {size} bytes")
+        _check_bits(content, dtype)
+        return content.view(dtype).reshape(shape, order="F" if by_columns else "C")
+
+
+def _check_bits(content: AnyArray, dtype: np.dtype[Any]) -> None:
+    """Bytes that stand for no value of the type."""
+    if dtype.kind == "b" and (content > 1).any():
+        raise ValueError("a boolean is neither 0 nor 1")
+    if dtype.kind == "U" and (content.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder)) > 0x10FFFF).any():
+        raise ValueError("a string holds what is no character")
+
+
+def _check_signature(head: bytes) -> None:
+    if head.startswith(b"PK\x03\x04"):
+        return
+    if not head:
+        raise BadFileError("is empty, it is no model file of maxmargin")
+    found = next((what for signature, what in _SIGNATURES if head.startswith(signature)), None)
+    if found is None and re.match(rb"\s*[{\[]", head):
+        found = "JSON or other text"
+    found = found or f"some other file, which begins with {head!r}"
+    raise BadFileError(f"is no model file of maxmargin, it is {found}")
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")

@@ -1,0 +1,253 @@
+"""`save` and `load` of fitted estimators.
+
+What is learnt is one vector of weights and a structure; the attributes of a fitted estimator are made from these in the
+same way as at the end of a fit, so that they are the same bit for bit. Certificate, history and the like stand beside.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import astuple
+from numbers import Integral, Real
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.exceptions import NotFittedError
+
+import maxmargin
+from maxmargin._types import AnyArray
+from maxmargin.core.certificate import Certificate
+from maxmargin.core.planes import Planes
+from maxmargin.core.structure import Compiled
+from maxmargin.estimators._refit import names_learnt, remember
+from maxmargin.estimators.explain import Support
+from maxmargin.estimators.structural import MaxMarginEstimator
+from maxmargin.io.atomic import replacing
+from maxmargin.io.models.archive import Archive, BadFileError, write_archive
+from maxmargin.io.models.objects import Classes, ModelReader, ModelWriter, OwnCodeError, is_structure
+from maxmargin.io.models.values import expect
+
+NAME, FORMAT = "maxmargin model", 1
+
+#: Parameters that belong to a run and not to a model.
+UNSAVED = ("callbacks", "checkpoint")
+
+_ENTRIES = ("estimator", "parameters", "structure", "weights", "fitted", "support", "modules")
+
+_TYPES: dict[str, type] = {
+    "certificate_": Certificate,
+    "history_": list,
+    "stop_reason_": str,
+    "n_iter_": Integral,
+    "n_features_in_": Integral,
+    "classes_": np.ndarray,
+    "feature_names_in_": np.ndarray,
+}
+
+
+def save(estimator: MaxMarginEstimator, path: str | os.PathLike[str], support: bool = False) -> None:
+    """Write a fitted estimator; see `MaxMarginEstimator.save`."""
+    if not hasattr(estimator, "coef_"):
+        raise NotFittedError(f"this {type(estimator).__name__} is not fitted, so there is no model to save: call fit")
+    estimator._check_parameters()
+    writer = ModelWriter()
+    try:
+        document = _document(estimator, support, writer)
+    except RecursionError:
+        raise ValueError("the model cannot be saved: its parameters or labels are nested without end") from None
+    with replacing(path) as file:
+        write_archive(file, document, writer.arrays)
+
+
+def _document(estimator: MaxMarginEstimator, support: bool, writer: ModelWriter) -> dict[str, Any]:
+    weights, structure = np.asarray(estimator._flat_weights()), estimator.structure_
+    size = getattr(structure, "size", None)
+    if size is not None and len(weights) != size:
+        raise ValueError(
+            f"the model cannot be saved: it has {len(weights)} weights, its structure {size}; "
+            f"one of the two was changed after the fit"
+        )
+    parameters = estimator.get_params(deep=False)
+    derived = estimator._fitted_attributes(weights, structure)
+    fitted = {
+        name: value
+        for name, value in vars(estimator).items()
+        if name.endswith("_") and not name.startswith("_") and name not in (*derived, *parameters, "support_")
+    }
+    planes = getattr(estimator, "support_", None) if support else None
+    document = {
+        "format": NAME,
+        "version": FORMAT,
+        "maxmargin": maxmargin.__version__,
+        "estimator": writer.class_name(type(estimator), "the estimator"),
+        "parameters": writer.names({n: None if n in UNSAVED else v for n, v in parameters.items()}, "parameters"),
+        "structure": None
+        if structure is parameters.get("structure")
+        else writer.encode(structure, "structure"),
+        "weights": writer.encode(weights, "weights"),
+        "fitted": writer.names(fitted, "fitted"),
+        "learnt": names_learnt(estimator),
+        "support": None if planes is None else writer.names(_support_state(planes, structure), "support"),
+    }  # fmt: skip
+    return {**document, "modules": writer.modules}
+
+
+def load(
+    path: str | os.PathLike[str], modules: str | ModuleType | Iterable[str | ModuleType] = ()
+) -> MaxMarginEstimator:  # fmt: skip
+    """The estimator that `save` wrote to this file, fitted and ready to predict.
+
+    Loading runs no code from the file: it holds JSON and arrays of numbers and strings. A model of a structure or
+    estimator class of your own names the module of that class, and the class is used if its module is already
+    imported or named in `modules`; else a ValueError says which module is needed, before anything is imported.
+
+    Parameters
+    ----------
+    path : of the file.
+    modules : names of modules that may be imported to find classes of your own. A model that was saved by a script
+        (module ``__main__``) is also looked for in these.
+
+    Raises
+    ------
+    FileNotFoundError : there is no such file.
+    ValueError : the file is truncated, damaged, no model, of a newer version, or needs a module that is not allowed.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import maxmargin as mm
+    >>> X, y = mm.datasets.make_multiclass(30, random_state=0)
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.mm")
+    >>> model = mm.MulticlassSVM().fit(X, y)
+    >>> model.save(path)
+    >>> bool((mm.load(path).coef_ == model.coef_).all())
+    True
+    """
+    classes = Classes(modules)
+    with open(path, "rb") as file:
+        try:
+            return _estimator(Archive(file), classes)
+        except ImportError:
+            raise
+        except BadFileError as error:
+            raise ValueError(f"{os.fspath(path)} {error}") from error.__cause__
+        except OwnCodeError as error:
+            raise ValueError(f"{os.fspath(path)} cannot be loaded: {error}") from error.__cause__
+        except Exception as error:  # whatever a file made by other hands brings about
+            reason = error if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            raise ValueError(f"{os.fspath(path)} is damaged: {reason}") from error
+
+
+def _estimator(archive: Archive, classes: Classes) -> MaxMarginEstimator:
+    document = archive.document()
+    _check_version(document)
+    classes.check(expect(module, str, "modules") for module in expect(document["modules"], list, "modules"))
+    reader = ModelReader(archive.array, classes)
+    kind = classes.find(document["estimator"], lambda c: issubclass(c, MaxMarginEstimator), "estimator", "estimator")
+    parameters = reader.names(document["parameters"], "parameters")
+    unknown = sorted(set(parameters) - set(kind._get_param_names()))
+    if unknown:
+        raise BadFileError(f"is damaged, or of another version: {kind.__name__} has no parameter {unknown[0]!r}")
+    estimator = kind(**parameters)
+    estimator._check_parameters()
+    structure = parameters.get("structure")
+    if document["structure"] is not None:
+        structure = reader.structure(document["structure"], "structure")
+    weights = reader.decode(document["weights"], "weights")
+    _check_weights(weights, structure)
+    fitted = reader.names(document["fitted"], "fitted")
+    _check_fitted(fitted, structure)
+    state = document["support"]
+    support = None if state is None else _support(reader.names(state, "support"), structure, len(weights))
+    for name, value in fitted.items():
+        setattr(estimator, name, value)
+    for name, value in estimator._fitted_attributes(weights, structure).items():
+        setattr(estimator, name, value)
+    flat, width = estimator._flat_weights(), getattr(estimator, "n_features_in_", None)
+    whole = flat.shape == weights.shape and bool((flat.view(np.int64) == weights.view(np.int64)).all())
+    if not whole or (estimator.coef_.ndim == 2 and estimator.coef_.shape[1] != width):
+        raise BadFileError("is damaged: its parameters do not fit its weights")
+    estimator.support_ = support
+    learnt = expect(document.get("learnt", []), list, "learnt")  # files of earlier versions do not tell
+    remember(estimator, (expect(name, str, "learnt") for name in learnt))
+    return estimator
+
+
+def _check_version(document: Any) -> None:
+    if not isinstance(document, dict) or document.get("format") != NAME:
+        raise BadFileError("is no model file of maxmargin: its model.json was written by another program")
+    version = document.get("version")
+    if type(version) is not int or version < 1:
+        raise BadFileError(f"is damaged: its version is {version!r}")
+    if version > FORMAT:
+        raise BadFileError(
+            f"is of a newer version: it has format {version} and was written by maxmargin "
+            f"{document.get('maxmargin')}; this is maxmargin {maxmargin.__version__}, which reads up to format {FORMAT}"
+        )
+    missing = [name for name in _ENTRIES if name not in document]
+    if missing:
+        raise BadFileError(f"is damaged: its model.json lacks {', '.join(missing)}")
+
+
+def _check_weights(weights: Any, structure: Any) -> None:
+    if not isinstance(weights, np.ndarray) or weights.dtype != np.float64 or weights.ndim != 1:
+        raise BadFileError("is damaged: its weights are no vector of float64")
+    if not is_structure(type(structure)):
+        raise BadFileError("is damaged: it has no structure")
+    size = getattr(structure, "size", None)
+    if (isinstance(structure, Compiled) or size is not None) and len(weights) != size:
+        raise BadFileError(f"is damaged: it has {len(weights)} weights, its structure {size}")
+
+
+def _check_fitted(fitted: dict[str, Any], structure: Any) -> None:
+    for name, value in fitted.items():
+        if not name.isidentifier() or not name.endswith("_") or name.startswith("_"):
+            raise BadFileError(f"is damaged: {name!r} is no fitted attribute")
+        if name in _TYPES and not isinstance(value, _TYPES[name]):
+            raise BadFileError(f"is damaged: {name} is {type(value).__name__}, expected {_TYPES[name].__name__}")
+    certificate = fitted.get("certificate_")
+    if certificate is not None and not all(isinstance(value, Real) for value in astuple(certificate)):
+        raise BadFileError(f"is damaged: its certificate is {certificate!r}")
+    classes, width = fitted.get("classes_"), fitted.get("n_features_in_")
+    if classes is not None and classes.shape != (len(structure.labels_),):
+        raise BadFileError(f"is damaged: classes_ has shape {classes.shape}, expected ({len(structure.labels_)},)")
+    if width is not None and width != getattr(structure, "n_features_", width):
+        raise BadFileError(f"is damaged: n_features_in_ is {width}, its structure has {structure.n_features_}")
+    names = fitted.get("feature_names_in_")
+    if names is not None and names.shape != (width,):
+        raise BadFileError(f"is damaged: feature_names_in_ has shape {names.shape}, expected ({width},)")
+
+
+def _support_state(support: Support, structure: Any) -> dict[str, Any]:
+    """Outputs of compiled structures go as codes; those of other structures may be any object and are left out."""
+    return {
+        "examples": support.examples,
+        "alphas": support.alphas,
+        "values": support.values,
+        "indptr": support.rows.indptr,
+        "indices": support.rows.indices,
+        "data": support.rows.values,
+        "outputs": structure.pack_outputs(support.outputs) if isinstance(structure, Compiled) else None,
+    }
+
+
+def _support(state: dict[str, Any], structure: Any, dim: int) -> Support:
+    outputs, arrays = state.pop("outputs"), state
+    for name, kind in (
+        ("examples", "i"), ("alphas", "f"), ("values", "f"), ("indptr", "i"), ("indices", "iu"), ("data", "f"),
+    ):  # fmt: skip
+        array: AnyArray = expect(arrays.get(name), np.ndarray, f"support.{name}")
+        if array.ndim != 1 or array.dtype.kind not in kind:
+            raise BadFileError(f"is damaged: support.{name} has shape {array.shape} and type {array.dtype}")
+    n = len(arrays["examples"])
+    if not len(arrays["alphas"]) == len(arrays["values"]) == len(arrays["indptr"]) - 1 == n:
+        raise BadFileError("is damaged: the arrays of support differ in length")
+    rows = arrays["indptr"], arrays["indices"], arrays["data"]
+    sp.csr_array(rows[::-1], shape=(n, dim)).check_format(full_check=True)
+    labels = [None] * n if outputs is None else structure.unpack_outputs(outputs)
+    if len(labels) != n:
+        raise BadFileError(f"is damaged: support has {n} planes but {len(labels)} outputs")
+    return Support(arrays["examples"], labels, arrays["alphas"], arrays["values"], Planes(*rows), dim)

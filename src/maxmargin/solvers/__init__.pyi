@@ -1,0 +1,6 @@
+from .bundle import ProximalBundle as ProximalBundle
+from .nslack import NSlack as NSlack
+from .oneslack import OneSlack as OneSlack
+from .perceptron import AveragedPerceptron as AveragedPerceptron
+from .proximal import ProximalWorkingSets as ProximalWorkingSets
+from .subgradient import Subgradient as Subgradient

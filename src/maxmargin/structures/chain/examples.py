@@ -1,0 +1,126 @@
+"""Encoded label sequences: scores, argmaxes and planes of whole batches."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import Answers, spans
+from maxmargin.core.examples import Examples
+from maxmargin.core.planes import Planes
+from maxmargin.encoding.rows import Rows
+from maxmargin.structures.chain import _kernels as kernels
+
+if TYPE_CHECKING:
+    from maxmargin.bounds import Bound
+    from maxmargin.structures.chain.structure import Chain
+
+
+_NO_EDGES = np.zeros((0, 0))
+
+
+class ChainExamples(Examples):
+    """Tokens of all sequences, one behind the other; the code of an output is its labels."""
+
+    def __init__(
+        self, structure: Chain, rows: Rows, offsets: IntArray, edges: Rows | None, labels: CodeArray | None
+    ) -> None:
+        self.structure, self.rows, self.edges = structure, rows, edges
+        self.n_examples, self.code_offsets = len(offsets) - 1, offsets
+        self.n_labels = len(structure.labels_)
+        n_tokens, lengths = int(offsets[-1]), np.diff(offsets)
+        self.labels = np.full(n_tokens, -1, np.int32) if labels is None else labels
+        self.dim = int(structure.size or 0)
+        named = structure.cost if isinstance(structure.cost, str) else "matrix"
+        self.counts_errors, self.zero_one = named != "matrix", named == "zero-one"
+        self.most_loss = 1.0 if self.zero_one else np.inf
+        self.units = 1.0 / np.maximum(lengths, 1) if named == "hamming-share" else np.ones(self.n_examples)
+        work = len(rows.indices) + n_tokens * self.n_labels
+        entries = rows.counts()
+        if edges is not None:
+            work += len(edges.indices) * self.n_labels
+            entries = entries + edges.counts()
+        self.operations = float(work) * self.n_labels
+        token_sums = np.concatenate([[0], np.cumsum(entries)])[offsets]
+        self.plane_entries = 2 * (np.diff(token_sums) + lengths + 2)
+        self.float32_exact = rows.float32_exact and (edges is None or edges.float32_exact)
+
+    def tables(self, w: FloatArray, ids: IntArray) -> tuple[Any, ...]:
+        """Scores: tokens × labels, transitions, start, end, transitions into tokens."""
+        s, parts = self.structure, self.structure.split_weights(w)
+        where = spans(ids, self.code_offsets)
+        pairs = np.where(s.allowed_, parts["transitions"], -np.inf)
+        start = np.where(s.start_allowed_, parts["start"], -np.inf)
+        end = np.where(s.end_allowed_, parts["end"], -np.inf)
+        edges = _NO_EDGES
+        if self.edges is not None:
+            edges = self.edges.scores(parts["edges"].reshape(-1, self.n_labels**2), where)
+        return self.rows.scores(parts["tokens"], where), pairs, start, end, edges
+
+    def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        if self.zero_one and scales.any():
+            self._decode_by_errors(w, ids, scales, -1, answers)
+            return
+        kernels.decode_chains(
+            ids, self._spans(ids), self.code_offsets, self.labels, *self.tables(w, ids), self.structure.costs_,
+            self.most_loss, self.units, scales, answers.codes, answers.losses, answers.rises, answers.keys,
+        )  # fmt: skip
+
+    def exact_for(self, bound: Bound) -> bool:
+        """Losses that only count errors allow the recursion over their number."""
+        return self.counts_errors
+
+    def planned_decoding(self, bound: Bound, threads: int) -> tuple[float, str]:
+        """A table of T × K scores for each thread, T × T × K where errors are counted, and the scores of all tokens."""
+        longest = int(np.diff(self.code_offsets).max(initial=0))
+        counted = self.zero_one or (bound.form != 0 and self.counts_errors)
+        table = longest * self.n_labels * (int(min(self.most_loss, longest)) + 1 if counted else 1)
+        width = self.n_labels + (0 if self.edges is None else self.n_labels**2)
+        how = "argmaxes by the number of errors" if counted else "argmaxes"
+        what = f"{how} in sequences of up to {longest} tokens with {self.n_labels} labels, in {threads} threads,"
+        return 8.0 * (threads * table + int(self.code_offsets[-1]) * width), what
+
+    def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
+        self._decode_by_errors(w, ids, np.ones(len(ids)), bound.form, answers)
+
+    def _decode_by_errors(self, w: FloatArray, ids: IntArray, scales: FloatArray, form: int, answers: Answers) -> None:
+        kernels.decode_by_errors(
+            ids, self._spans(ids), self.code_offsets, self.labels, *self.tables(w, ids), self.structure.costs_,
+            self.most_loss, self.units, form, scales, answers.codes, answers.losses, answers.rises, answers.keys,
+        )  # fmt: skip
+
+    def _spans(self, ids: IntArray) -> IntArray:
+        spans = np.zeros(len(ids) + 1, np.int64)
+        np.cumsum(self.code_offsets[ids + 1] - self.code_offsets[ids], out=spans[1:])
+        return spans
+
+    def planes(self, ids: IntArray, answers: Answers) -> Planes:
+        room, rows = int(self.plane_entries[ids].sum()), self.rows
+        planes = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room, self.value_type))
+        edges = (self.edges.indptr, self.edges.indices, self.edges.data) if self.edges is not None else _NO_ROWS
+        used = kernels.chain_planes(
+            ids, self.code_offsets, self.labels, answers.codes, rows.indptr, rows.indices, rows.data, rows.n_columns,
+            self.n_labels, bool(self.structure.start_end), *edges, planes.indptr, planes.indices, planes.values,
+        )  # fmt: skip
+        return Planes(planes.indptr, planes.indices[:used], planes.values[:used])
+
+    def output(self, example: int, key: int, code: CodeArray) -> list[Any]:
+        names = self.structure.labels_.values
+        return [names[c] for c in code]
+
+    def outputs(self, answers: Answers) -> list[Any]:
+        values = self.structure.labels_.array()[answers.codes].tolist()
+        ends = self.code_offsets.tolist()
+        return [values[a:b] for a, b in pairwise(ends)]
+
+    def digest_arrays(self) -> tuple[AnyArray, ...]:
+        rows = [array for part in (self.rows, self.edges) if part is not None for array in part.arrays()]
+        s = self.structure
+        allowed = s.allowed_, s.start_allowed_, s.end_allowed_
+        return *rows, self.code_offsets, self.labels, s.costs_, self.units, np.array([self.most_loss]), *allowed
+
+
+_NO_ROWS = np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0)

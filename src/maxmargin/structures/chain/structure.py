@@ -1,0 +1,290 @@
+"""Linear chain: a label for every token of a sequence, with first-order transitions (paper 1, section 5.3).
+
+    Ψ(x, y) = [ Σ_t x_t ⊗ e(y_t) | Σ_t e(y_{t−1}) ⊗ e(y_t) | e(y_1) | e(y_T) | Σ_t z_t ⊗ e(y_{t−1}) ⊗ e(y_t) ]
+
+that is token features, transitions, start, end, and transition features z where there are any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._checked import check_flag, is_list, whole_number
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.structure import Compiled
+from maxmargin.encoding.costs import check_costs, cost_matrix
+from maxmargin.encoding.labels import Labels, distinct_labels, named_classes
+from maxmargin.encoding.rows import Rows
+from maxmargin.encoding.sequences import SequenceEncoder
+from maxmargin.structures.chain import _kernels as kernels
+from maxmargin.structures.chain.constraints import feasible_lengths, resolve_constraints
+from maxmargin.structures.chain.examples import ChainExamples
+
+if TYPE_CHECKING:
+    pass
+
+
+class Chain(Compiled):
+    """Sequences of labels.
+
+    Each x is an array (T, d), a sparse matrix, or a list of tokens, each a dict or a list of strings; each y is a
+    sequence of T labels.
+
+    Parameters
+    ----------
+    cost : the loss: ``"hamming"`` (number of wrong labels), ``"hamming-share"`` (share of wrong labels), ``"zero-one"``
+        (1 unless all are right), a (K, K) cost matrix per token (row: true label), or a dict of costs per true label.
+    constraints : forbidden transitions: None, ``"bio"``, ``"bioes"``, a `Constraints`, or pairs (label, next label).
+    fit_intercept : a constant feature of value 1 for every token.
+    start_end : weights for the first and for the last label.
+    transition_features : each x is a pair (tokens, transitions), the second with T − 1 rows of features.
+    classes : all labels in order, where the training data may lack some.
+    """
+
+    output_name: ClassVar[str] = "label sequence"
+    #: Costs that have a name.
+    cost_names: ClassVar[tuple[str, ...]] = ("hamming", "hamming-share", "zero-one")
+
+    def __init__(
+        self,
+        *,
+        cost: Any = "hamming",
+        constraints: Any = None,
+        fit_intercept: bool = True,
+        start_end: bool = True,
+        transition_features: bool = False,
+        classes: Any = None,
+    ) -> None:
+        self.cost, self.constraints, self.fit_intercept, self.start_end = cost, constraints, fit_intercept, start_end
+        self.transition_features, self.classes = transition_features, classes
+
+    # ------------------------------------------------------------------ sizes
+
+    def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Chain:
+        self.fit_encode(X, Y)
+        return self
+
+    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ChainExamples:
+        """`fit` and `encode` in one reading of the data."""
+        for name in ("fit_intercept", "start_end", "transition_features"):
+            check_flag(getattr(self, name), name)
+        check_costs(self.cost, self.cost_names, "cost")
+        self._set_labels(Labels(_distinct(Y)) if self.classes is None else named_classes(self.classes))
+        tokens, edges = self._split(X)
+        matrix, offsets = self.tokens_.fit(tokens)
+        edge_matrix = None if self.edges_ is None else self._place_edges(*self.edges_.fit(edges), offsets)
+        self._set_sizes()
+        return self._examples(matrix, offsets, edge_matrix, Y)
+
+    def _set_labels(self, labels: Labels) -> None:
+        """Everything that follows from the labels, and encoders that have learnt nothing yet."""
+        if len(labels) < 2:
+            raise ValueError(f"need at least two classes to tell apart, found one class: {labels.values}")
+        self.labels_, self.costs_ = labels, cost_matrix(self.cost, labels)
+        tables = resolve_constraints(self.constraints, labels).tables(labels)
+        self.allowed_, self.start_allowed_, self.end_allowed_ = tables
+        self.tokens_ = SequenceEncoder()
+        self.edges_ = SequenceEncoder("X[{i}][1]", may_be_empty=True) if self.transition_features else None
+
+    def _set_sizes(self) -> None:
+        """Everything that follows from the labels and what the encoders learnt."""
+        size = len(self.labels_)
+        self.n_columns_ = self.tokens_.width + self.fit_intercept
+        n_edges = self.edges_.width if self.edges_ else 0
+        self.size = self.n_columns_ * size + size * size + 2 * size * bool(self.start_end) + n_edges * size * size
+
+    def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> ChainExamples:
+        tokens, edges = self._split(X)
+        matrix, offsets = self.tokens_.encode(tokens)
+        edge_matrix = None if self.edges_ is None else self._place_edges(*self.edges_.encode(edges), offsets)
+        return self._examples(matrix, offsets, edge_matrix, Y)
+
+    def _split(self, X: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+        if not self.transition_features:
+            return X, ()
+        for i, x in enumerate(X):
+            if not (isinstance(x, tuple) and len(x) == 2):
+                raise ValueError(f"X[{i}]: with transition_features, expected a pair (tokens, transitions)")
+        return [x[0] for x in X], [x[1] for x in X]
+
+    @staticmethod
+    def _place_edges(matrix: Any, edge_offsets: IntArray, offsets: IntArray) -> Any:
+        """One row per token: that of the transition into it, empty for first tokens."""
+        found, expected = np.diff(edge_offsets), np.maximum(np.diff(offsets) - 1, 0)
+        if (found != expected).any():
+            i = int(np.flatnonzero(found != expected)[0])
+            raise ValueError(
+                f"X[{i}]: {int(offsets[i + 1] - offsets[i])} tokens have {expected[i]} transitions, "
+                f"found {found[i]} rows of transition features"
+            )
+        counts = np.zeros(int(offsets[-1]), np.int64)
+        inner = np.ones(len(counts), bool)
+        inner[offsets[:-1][np.diff(offsets) > 0]] = False
+        matrix = sp.csr_array(matrix)
+        counts[inner] = np.diff(matrix.indptr)
+        indptr = np.concatenate([[0], np.cumsum(counts)])
+        return sp.csr_array((matrix.data, matrix.indices, indptr), shape=(len(counts), matrix.shape[1]))
+
+    def _examples(self, matrix: Any, offsets: IntArray, edges: Any, Y: Sequence[Any] | None) -> ChainExamples:
+        labels = None if Y is None else self._encode_labels(Y, offsets)
+        self._check_feasible(offsets)
+        rows = Rows(matrix, self.fit_intercept)
+        return ChainExamples(self, rows, offsets, None if edges is None else Rows(edges, False), labels)
+
+    def _encode_labels(self, Y: Sequence[Any], offsets: IntArray) -> CodeArray:
+        if len(Y) != len(offsets) - 1:
+            raise ValueError(f"X has {len(offsets) - 1} sequences but Y has {len(Y)}")
+        parts = []
+        for i, y in enumerate(Y):
+            rows, codes = int(offsets[i + 1] - offsets[i]), self.labels_.encode(label_sequence(y, f"Y[{i}]"), f"Y[{i}]")
+            if len(codes) != rows:
+                raise ValueError(f"X[{i}]: {rows} rows of features but {len(codes)} labels")
+            self._check_allowed(i, codes)
+            parts.append(codes)
+        return np.concatenate(parts) if parts else np.zeros(0, np.int32)
+
+    def _check_allowed(self, i: int, codes: CodeArray) -> None:
+        if len(codes) == 0:
+            return
+        names = self.labels_.values
+        forbidden = np.flatnonzero(~self.allowed_[codes[:-1], codes[1:]])
+        problem = None
+        if len(forbidden):
+            t = int(forbidden[0])
+            problem = f"position {t + 1}: the transition {names[codes[t]]} → {names[codes[t + 1]]} is forbidden"
+        elif not self.start_allowed_[codes[0]]:
+            problem = f"a sequence may not begin with {names[codes[0]]}"
+        elif not self.end_allowed_[codes[-1]]:
+            problem = f"a sequence may not end with {names[codes[-1]]}"
+        if problem:
+            raise ValueError(
+                f"Y[{i}], {problem} by the constraints, so no weights could ever predict it; correct the labels "
+                f"(maxmargin.repair_bio does it for BIO) or drop the constraint"
+            )
+
+    def _check_feasible(self, offsets: IntArray) -> None:
+        lengths = np.diff(offsets)
+        if (self.allowed_.all() and self.start_allowed_.all() and self.end_allowed_.all()) or not len(lengths):
+            return
+        possible = feasible_lengths(self.allowed_, self.start_allowed_, self.end_allowed_, int(lengths.max()))
+        if not possible[lengths].all():
+            i = int(np.flatnonzero(~possible[lengths])[0])
+            raise ValueError(f"X[{i}]: the constraints allow no label sequence of length {lengths[i]}")
+
+    # ------------------------------------------------------------------ one example
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        true, found = (self.labels_.encode(label_sequence(v, name), name) for v, name in ((y, "y"), (y_hat, "y_hat")))
+        if len(true) != len(found):
+            raise ValueError(f"y has {len(true)} labels but y_hat has {len(found)}")
+        if isinstance(self.cost, str) and self.cost == "zero-one":
+            return float((true != found).any())
+        total = float(self.costs_[true, found].sum())
+        return total / max(len(true), 1) if isinstance(self.cost, str) and self.cost == "hamming-share" else total
+
+    def enumerate(self, x: Any) -> Iterator[list[Any]]:
+        """All allowed label sequences, one after the other: up to K^T of them, for tests."""
+        length, size, names = int(self.encode([x]).code_offsets[-1]), len(self.labels_), self.labels_.values
+        begun: list[list[int]] = [[]]
+        while begun:
+            codes = begun.pop()
+            if len(codes) < length:
+                allowed = self.allowed_[codes[-1]] if codes else self.start_allowed_
+                begun.extend([*codes, k] for k in reversed(range(size)) if allowed[k])
+            elif not codes or self.end_allowed_[codes[-1]]:
+                yield [names[c] for c in codes]
+
+    def topk(self, w: FloatArray, x: Any, k: int) -> list[tuple[list[Any], float]]:
+        """The k best label sequences with their scores, best first; fewer where there are fewer."""
+        k = whole_number(k, "k")
+        examples = self.encode([x])
+        if examples.code_offsets[-1] == 0:
+            return [([], 0.0)]
+        tables = examples.tables(np.asarray(w, float), np.zeros(1, np.int64))
+        paths, values = kernels.best_paths(*tables, k)
+        names = self.labels_.values
+        return [([names[c] for c in path], float(v)) for path, v in zip(paths, values, strict=True) if v > -np.inf]
+
+    # ------------------------------------------------------------------ weights
+
+    def feature_names(self) -> AnyArray:
+        labels = [str(v) for v in self.labels_.values]
+        columns = self.tokens_.column_names() + ["intercept"] * bool(self.fit_intercept)
+        pairs = [f"{a} → {b}" for a in labels for b in labels]
+        names = [f"{column} → {label}" for column in columns for label in labels] + pairs
+        if self.start_end:
+            names += [f"start → {label}" for label in labels] + [f"{label} → end" for label in labels]
+        names += [
+            f"{column}: {pair}" for column in (self.edges_.column_names() if self.edges_ else []) for pair in pairs
+        ]
+        return np.array(names, object)
+
+    def split_weights(self, w: FloatArray) -> dict[str, FloatArray]:
+        """The weights as tables: tokens (columns, K), transitions (K, K), start, end (K,), edges (columns, K, K)."""
+        size, at = len(self.labels_), self.n_columns_ * len(self.labels_)
+        after = at + size * size
+        rest = w[after:] if self.start_end else np.concatenate([np.zeros(2 * size), w[after:]])
+        return {
+            "tokens": w[:at].reshape(-1, size),
+            "transitions": w[at:after].reshape(size, size),
+            "start": rest[:size],
+            "end": rest[size : 2 * size],
+            "edges": rest[2 * size :].reshape(-1, size, size),
+        }
+
+    def _learnt(self) -> dict[str, Any]:
+        edges = None if self.edges_ is None else self.edges_.get_state()
+        return {"labels": self.labels_.get_state(), "tokens": self.tokens_.get_state(), "edges": edges}
+
+    def _set_learnt(self, learnt: Any) -> None:
+        self._set_labels(Labels.from_state(learnt["labels"]))
+        self.tokens_.set_state(learnt["tokens"])
+        if self.edges_ is not None:
+            self.edges_.set_state(learnt["edges"])
+        self._set_sizes()
+
+    def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:
+        labels = [label for output in outputs for label in output]
+        lengths = np.fromiter(map(len, outputs), np.int64, len(outputs))
+        return {"codes": self.labels_.encode(labels, "outputs"), "lengths": lengths}
+
+    def unpack_outputs(self, packed: Any) -> list[Any]:
+        labels, lengths = self.labels_.decode(np.asarray(packed["codes"])), np.asarray(packed["lengths"])
+        if (lengths < 0).any() or lengths.sum() != len(labels):
+            raise ValueError(f"outputs of {lengths.sum()} labels in all, found {len(labels)}")
+        return [labels[a:b] for a, b in pairwise([0, *np.cumsum(lengths).tolist()])]
+
+    def _joint_features(self, examples: Any) -> FloatArray:
+        parts = self.split_weights(np.zeros(int(self.size or 0)))
+        y, rows = examples.labels, examples.rows
+        counts = rows.counts()
+        np.add.at(parts["tokens"], (rows.indices.astype(int), np.repeat(y, counts)), rows.data)
+        if len(y):
+            np.add.at(parts["transitions"], (y[:-1], y[1:]), 1.0)
+            parts["start"][y[0]] += 1.0
+            parts["end"][y[-1]] += 1.0
+        if examples.edges is not None and len(y):
+            counts, before = examples.edges.counts(), np.concatenate([[0], y[:-1]])
+            at = (examples.edges.indices.astype(int), np.repeat(before, counts), np.repeat(y, counts))
+            np.add.at(parts["edges"], at, examples.edges.data)
+        if not self.start_end:
+            del parts["start"], parts["end"]
+        return np.concatenate([part.ravel() for part in parts.values()])
+
+
+def label_sequence(y: Any, where: str) -> list[Any]:
+    """The labels of one output; `where` it stands is named when it is no sequence."""
+    if not is_list(y):
+        raise ValueError(f"{where}: expected a sequence of labels, found {type(y).__name__} {y!r}")
+    return y.tolist() if isinstance(y, np.ndarray) else list(y)
+
+
+def _distinct(Y: Sequence[Any]) -> Iterator[Any]:
+    """The labels of each output, each once."""
+    for i, y in enumerate(Y):
+        yield from distinct_labels(label_sequence(y, f"Y[{i}]"), lambda t, i=i: f"Y[{i}], position {t}")  # type: ignore[misc]

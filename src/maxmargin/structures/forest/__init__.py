@@ -1,0 +1,1 @@
+"""Clusterings by a latent spanning forest."""

@@ -1,0 +1,1 @@
+"""Strings with a motif at an unknown position."""

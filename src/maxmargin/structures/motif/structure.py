@@ -1,0 +1,270 @@
+"""Motif finding: does a sequence hold a motif, and where (paper 5, section 5.1)?
+
+    Ψ(x, +, h) = Σ_{j=1..l} Φ_motif^(j)(x_{h+j}) + Σ_{i outside the window h+1..h+l} Φ_background(x_i)
+    Ψ(x, −)    = Σ_i Φ_background(x_i)
+
+Φ_motif^(j) counts the symbol at position j of the motif, Φ_background the symbol together with the k before it (a
+Markov model of order k). The first k symbols of a sequence have no full context and count nothing. The position h is
+latent, the loss is 1 where the label is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from maxmargin._checked import whole_number
+from maxmargin._memory import check_memory
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import Answers
+from maxmargin.core.structure import LatentCompiled
+from maxmargin.encoding.alphabet import Alphabet
+from maxmargin.encoding.labels import Labels
+from maxmargin.structures.motif._kernels import ABSENT
+from maxmargin.structures.motif.examples import MotifExamples
+
+if TYPE_CHECKING:
+    pass
+
+#: The truth of sequences that are only to be predicted.
+_UNLABELLED = -2
+_STRANDS = "+-"
+_MOST_WEIGHTS = 2**31 - 1
+#: Numbers from here on are too long for a message.
+_LONGEST_SHOWN = 10**18
+#: What a weight takes in training: the counts of the background, the weights, and what solvers keep beside them.
+_BYTES_PER_WEIGHT = 6.0 * 8
+
+
+class MotifSite(NamedTuple):
+    """A label and, where the motif is there, its first position (from 0) and its strand, ``"+"`` or ``"-"``."""
+
+    label: Any
+    position: int | None = None
+    strand: str | None = None
+
+
+class Motif(LatentCompiled):
+    """Strings with one of two labels; those of the positive one hold a motif at a position that is not known.
+
+    Outputs are `MotifSite`. The truth of an example is its label, or a `MotifSite` to begin with a certain site;
+    labels alone begin with a random one.
+
+    Weights are laid out position by position, A symbols each, then the background: entry l A + c is that of context c,
+    the symbol and the k before it read as a number in base A.
+
+    Parameters
+    ----------
+    length : of the motif, l.
+    background_order : k of the Markov background.
+    alphabet : the characters; lower case is read as upper case.
+    both_strands : the motif may also stand on the other strand, its window read as the reverse complement (DNA, RNA).
+    classes : the negative and the positive label; by default those of the data, the greater one positive.
+    """
+
+    output_name: ClassVar[str] = "site"
+
+    def __init__(
+        self,
+        *,
+        length: int = 11,
+        background_order: int = 3,
+        alphabet: str = "ACGT",
+        both_strands: bool = False,
+        classes: Any = None,
+    ) -> None:
+        self.length, self.background_order, self.alphabet = length, background_order, alphabet
+        self.both_strands, self.classes = both_strands, classes
+
+    # ------------------------------------------------------------------ sizes
+
+    def fit(self, X: Sequence[str], Y: Sequence[Any]) -> Motif:
+        self.fit_encode(X, Y)
+        return self
+
+    def fit_encode(self, X: Sequence[str], Y: Sequence[Any]) -> MotifExamples:
+        """`fit` and `encode` in one reading of the data."""
+        values = [_label(y) for y in Y] if self.classes is None else self.classes
+        self._set_sizes(Labels(values, given=self.classes is not None))
+        check_memory(_BYTES_PER_WEIGHT * int(self.size or 0), f"training {self.size} weights", "lower background_order")
+        examples = self.encode(X, Y)
+        counts = np.bincount(examples.contexts, minlength=self.n_contexts_ + 1)[:-1]
+        self._set_background(counts)
+        return examples
+
+    def _set_sizes(self, labels: Labels) -> None:
+        """Everything that follows from the labels and the parameters."""
+        self.length_ = whole_number(self.length, "length")
+        self.order_ = whole_number(self.background_order, "background_order", 0)
+        if len(labels) != 2:
+            raise ValueError(
+                f"a motif is there or not: expected two classes, found {len(labels)}: {labels.values[:10]}"
+            )
+        self.labels_, self.alphabet_ = labels, Alphabet(self.alphabet)
+        self.complements_ = self.alphabet_.complements() if self.both_strands else np.zeros(0, np.uint8)
+        self.n_symbols_ = len(self.alphabet_)
+        self._check_at_most("background_order", self.order_, _highest_order(self.n_symbols_))
+        self.n_contexts_ = self.n_symbols_ ** (self.order_ + 1)
+        self._check_at_most("length", self.length_, (_MOST_WEIGHTS - self.n_contexts_) // self.n_symbols_)
+        self.size = int(self.length_ * self.n_symbols_ + self.n_contexts_)
+
+    def _check_at_most(self, name: str, value: int, most: int) -> None:
+        """A sentence for a number that makes more weights than there can be."""
+        if value > most:
+            found = str(value) if value < _LONGEST_SHOWN else "one far beyond"
+            raise ValueError(
+                f"{name} over {self.n_symbols_} characters must be at most {most}, so that there are no more than "
+                f"{_MOST_WEIGHTS} weights, found {found}"
+            )
+
+    def _set_background(self, counts: IntArray) -> None:
+        self.background_counts_ = counts.reshape(-1, self.n_symbols_)
+
+    def encode(self, X: Sequence[str], Y: Sequence[Any] | None = None) -> MotifExamples:
+        symbols, offsets = self.alphabet_.encode(X)
+        lengths = np.diff(offsets)
+        if (lengths < self.length_).any():
+            i = int(np.flatnonzero(lengths < self.length_)[0])
+            raise ValueError(f"X[{i}]: a sequence of {lengths[i]} characters has no room for a motif of {self.length_}")
+        if Y is None:
+            truths, placed = np.full(len(X), _UNLABELLED, np.int32), np.zeros(len(X), bool)
+        else:
+            truths, placed = self._truths(Y, lengths)
+        return MotifExamples(self, symbols, offsets, truths, placed)
+
+    def _truths(self, Y: Sequence[Any], lengths: IntArray) -> tuple[CodeArray, AnyArray]:
+        """Site codes of the truth, at the first position where none is given; and where one is."""
+        if len(Y) != len(lengths):
+            raise ValueError(f"X has {len(lengths)} sequences but y has {len(Y)} labels")
+        truths = self.labels_.encode([_label(y) for y in Y], "y") - 1  # negative: −1, which is ABSENT; positive: 0
+        placed = np.zeros(len(Y), bool)
+        for i, y in enumerate(Y):
+            if isinstance(y, MotifSite) and y.position is not None:
+                truths[i], placed[i] = self._site_code(y, int(truths[i]), int(lengths[i]), f"Y[{i}]"), True
+        return truths, placed
+
+    def _site_code(self, site: MotifSite, truth: int, length: int, where: str) -> int:
+        """The code of a site whose position is given."""
+        assert site.position is not None
+        if truth == ABSENT:
+            raise ValueError(f"{where}: {site.label!r} is the negative label, so there can be no position")
+        if not 0 <= site.position <= length - self.length_:
+            raise ValueError(
+                f"{where}: a motif of {self.length_} at position {site.position} does not fit into a sequence of "
+                f"{length} characters"
+            )
+        strand = site.strand or "+"
+        if strand not in _STRANDS[: self.n_strands_]:
+            raise ValueError(f"{where}: strand {strand!r} is not among {', '.join(_STRANDS[: self.n_strands_])}")
+        return self.n_strands_ * int(site.position) + _STRANDS.index(strand)
+
+    @property
+    def n_strands_(self) -> int:
+        return 2 if self.both_strands else 1
+
+    # ------------------------------------------------------------------ one example
+
+    def site(self, code: int) -> MotifSite:
+        """The site of a code."""
+        negative, positive = self.labels_.values
+        if code == ABSENT:
+            return MotifSite(negative)
+        position, strand = divmod(code, self.n_strands_)
+        return MotifSite(positive, position, _STRANDS[strand])
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        true, found = self.labels_.encode([_label(y), _label(y_hat)], "label")
+        return float(true != found)
+
+    def enumerate(self, x: str) -> list[MotifSite]:
+        """No motif, and then all sites."""
+        return [self.site(code) for code in range(ABSENT, self.encode([x]).n_sites(0))]
+
+    def topk(self, w: FloatArray, x: str, k: int) -> list[tuple[MotifSite, float]]:
+        """The k best outputs with their scores, no motif among them."""
+        examples, w = self.encode([x]), np.asarray(w, float)
+        base = float(w @ self.joint_feature(x, self.labels_.values[0]))
+        scores = np.concatenate([[0.0], examples.site_scores(w, 0)])
+        order = np.argsort(-scores, kind="stable")[:k].tolist()
+        return [(self.site(at + ABSENT), base + float(scores[at])) for at in order]
+
+    def _joint_features(self, examples: Any) -> FloatArray:
+        parts = self.split_weights(np.zeros(int(self.size or 0)))
+        background, answers = parts["background"].reshape(-1), Answers.empty(1, 1)
+        contexts = examples.contexts[examples.contexts < self.n_contexts_]
+        np.add.at(background, contexts, 1.0)
+        answers.codes[0] = ABSENT
+        above = examples.planes(np.zeros(1, np.int64), answers).matrix(examples.dim).toarray()[0]
+        return np.concatenate([parts["motif"].ravel(), background]) + above
+
+    # ------------------------------------------------------------------ weights
+
+    def feature_names(self) -> AnyArray:
+        characters = self.alphabet_.characters
+        names = [f"motif {j + 1}: {c}" for j in range(self.length_) for c in characters]
+        words = self.alphabet_.words(self.order_)
+        names += [f"background: {word}→{c}" if word else f"background: {c}" for word in words for c in characters]
+        return np.array(names, object)
+
+    def split_weights(self, w: FloatArray) -> dict[str, FloatArray]:
+        """The weights as tables: motif (l, A) and background (A^k, A), a row for the k symbols before."""
+        at = self.length_ * self.n_symbols_
+        return {"motif": w[:at].reshape(-1, self.n_symbols_), "background": w[at:].reshape(-1, self.n_symbols_)}
+
+    def motif(self, w: FloatArray) -> FloatArray:
+        """The motif as a matrix (l, A) like log odds: what a symbol at a position adds to the score.
+
+            M[j, a] = w_motif[j, a] − Σ_c p(c | a) w_background[c, a]
+
+        A window takes its symbols away from the background, so the background's weight of a symbol is subtracted: on
+        average over the k symbols c before it, as they stand in the training sequences.
+        """
+        parts = self.split_weights(np.asarray(w, float))
+        seen = np.maximum(self.background_counts_.sum(axis=0), 1)
+        background = (self.background_counts_ * parts["background"]).sum(axis=0) / seen
+        return parts["motif"] - background
+
+    def symbol_shares(self) -> FloatArray:
+        """How often each character stands in the training sequences, with one added to each count."""
+        counts = self.background_counts_.sum(axis=0) + 1.0
+        return counts / counts.sum()
+
+    # ------------------------------------------------------------------ saving
+
+    def _learnt(self) -> dict[str, Any]:
+        return {"labels": self.labels_.get_state(), "background_counts": self.background_counts_}
+
+    def _set_learnt(self, learnt: Any) -> None:
+        self._set_sizes(Labels.from_state(learnt["labels"]))
+        counts = np.asarray(learnt["background_counts"])
+        if counts.dtype.kind not in "iu" or counts.size != self.n_contexts_ or counts.min() < 0:
+            raise ValueError(f"expected {self.n_contexts_} counts of the background")
+        self._set_background(counts)
+
+    def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:
+        positions = [ABSENT if y.position is None else y.position for y in outputs]
+        reverse = [y.strand == "-" for y in outputs]
+        return {"positions": np.array(positions, np.int64), "reverse": np.array(reverse, bool)}
+
+    def unpack_outputs(self, packed: Any) -> list[MotifSite]:
+        positions, reverse = np.asarray(packed["positions"]), np.asarray(packed["reverse"])
+        if positions.dtype.kind not in "iu" or reverse.dtype != bool or positions.shape != reverse.shape:
+            raise ValueError("sites must be whole numbers, and truth values for their strands")
+        if (positions < ABSENT).any() or (reverse.any() and not self.both_strands):
+            raise ValueError("sites must lie inside sequences, on the strands that there are")
+        codes = np.where(positions >= 0, self.n_strands_ * positions + reverse, ABSENT)
+        return [self.site(code) for code in codes.tolist()]
+
+
+def _highest_order(n_symbols: int) -> int:
+    """The highest order of a background whose weights can be numbered."""
+    order = 0
+    while n_symbols ** (order + 2) <= _MOST_WEIGHTS:
+        order += 1
+    return order
+
+
+def _label(y: Any) -> Any:
+    return y.label if isinstance(y, MotifSite) else y

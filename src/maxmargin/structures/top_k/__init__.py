@@ -1,0 +1,1 @@
+"""The k documents on top of a ranking."""

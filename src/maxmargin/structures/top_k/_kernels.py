@@ -1,0 +1,163 @@
+"""The k documents of each query: argmaxes, completions and planes.
+
+Arguments that recur: `ids` the queries of a batch; `offsets` where their documents lie, and `begin` where those of one
+lie in the batch's `scores`; `relevant` and `others` (2, k + 1) lists of documents, best first, above their scores.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin._compile import inlined, kernel
+from maxmargin.bounds.rescaling import violation
+from maxmargin.core._entries import add_entry, write_entries
+from maxmargin.core.codes import HASH_START, hash_step
+
+#: Relevance of documents; 0 is not relevant.
+RELEVANT, UNLABELLED = 1, -1
+#: Forms of the argmax beside those of bounds: rise + scale · loss, and the best documents that agree with the labels.
+SCALED, COMPLETE = -1, -2
+
+
+@inlined
+def keep_best(document, score, held, best, room):
+    """Put a document into the list of at most `room` best ones, behind its equals; the new length of the list."""
+    if held == room:
+        if room == 0 or score <= best[1, room - 1]:
+            return held
+        held -= 1
+    at = held
+    while at > 0 and best[1, at - 1] < score:
+        best[0, at], best[1, at] = best[0, at - 1], best[1, at - 1]
+        at -= 1
+    best[0, at], best[1, at] = document, score
+    return held + 1
+
+
+@inlined
+def split_documents(first, n, k, begin, scores, relevance, relevant, others):
+    """The k best relevant documents and the k best others; how many relevant there are, and of each kind are held."""
+    n_relevant, held_relevant, held_others = 0, 0, 0
+    for j in range(n):
+        if relevance[first + j] == RELEVANT:
+            n_relevant += 1
+            held_relevant = keep_best(j, scores[begin + j], held_relevant, relevant, k)
+        else:
+            held_others = keep_best(j, scores[begin + j], held_others, others, k)
+    others[0, held_others], others[1, held_others] = n, -np.inf
+    return n_relevant, held_relevant, held_others
+
+
+@inlined
+def merged_count(relevant, others, most, k, price):
+    """How many of the k best documents are relevant when those are worth `price` less; of equals the first wins."""
+    taken = 0
+    for step in range(k):
+        if taken < most:
+            ahead = relevant[1, taken] - price - others[1, step - taken]
+            if ahead > 0.0 or (ahead == 0.0 and relevant[0, taken] < others[0, step - taken]):
+                taken += 1
+    return taken
+
+
+@inlined
+def best_count(relevant, others, least, most, k, most_loss, truth, form):
+    """The number of relevant documents of greatest violation; of equals the greatest."""
+    total = 0.0
+    for j in range(most):
+        total += relevant[1, j]
+    for j in range(k - most):
+        total += others[1, j]
+    count, value = most, violation(form, total / k - truth, most_loss - most / k)
+    for taken in range(most - 1, least - 1, -1):
+        total += others[1, k - taken - 1] - relevant[1, taken]
+        v = violation(form, total / k - truth, most_loss - taken / k)
+        if v > value:
+            count, value = taken, v
+    return count
+
+
+@inlined
+def mean_score(documents, at, k, begin, scores):
+    """w·Ψ of the documents in documents[at : at + k]."""
+    total = 0.0
+    for q in range(at, at + k):
+        total += scores[begin + documents[q]]
+    return total / k
+
+
+@inlined
+def write_code(codes, at, k, taken, relevant, others):
+    """The chosen documents in ascending order, and their key."""
+    for q in range(k):
+        codes[at + q] = np.int32(relevant[0, q] if q < taken else others[0, q - taken])
+    codes[at : at + k].sort()
+    key = HASH_START
+    for q in range(at, at + k):
+        key = hash_step(key, codes[q])
+    return key
+
+
+@kernel
+def choose_documents(ids, offsets, code_offsets, scores, relevance, truths, scales, form, codes, losses, rises, keys):
+    """The k documents of greatest violation of each query: by how many of them are relevant, the best of each kind.
+
+    `scores` are those of the documents of ids, one query behind the other.
+    """
+    room = 0
+    for r in range(len(ids)):
+        room = max(room, code_offsets[ids[r] + 1] - code_offsets[ids[r]])
+    relevant, others, begin = np.empty((2, room + 1)), np.empty((2, room + 1)), 0
+    for r in range(len(ids)):
+        i = ids[r]
+        first, n, at = offsets[i], offsets[i + 1] - offsets[i], code_offsets[i]
+        k = code_offsets[i + 1] - at
+        if k == 0:
+            losses[i], rises[i], keys[i] = 0.0, 0.0, 0
+            continue
+        known = len(truths) > 0 and relevance[first] != UNLABELLED
+        truth = mean_score(truths, at, k, begin, scores) if known else 0.0
+        n_relevant, most, held_others = split_documents(first, n, k, begin, scores, relevance, relevant, others)
+        most_loss = min(1.0, n_relevant / k)
+        if form == COMPLETE:
+            taken = most
+        elif form == SCALED:
+            taken = merged_count(relevant, others, most, k, scales[r])
+        else:
+            taken = best_count(relevant, others, k - held_others, most, k, most_loss, truth, form)
+        keys[i] = write_code(codes, at, k, taken, relevant, others)
+        losses[i] = most_loss - taken / k if known else 0.0
+        rises[i] = mean_score(codes, at, k, begin, scores) - truth
+        if known and (codes[at : at + k] == truths[at : at + k]).all():
+            keys[i], rises[i] = 0, 0.0
+        begin += n
+
+
+@kernel
+def document_planes(
+    ids, offsets, code_offsets, indptr, indices, data, dim, truths, codes, out_ptr, out_index, out_value
+):
+    """Rows (1/k) (Σ true documents − Σ coded ones); documents in both cancel. Returns the number of entries."""
+    sums, touched, p = np.zeros(dim), np.empty(0, np.int64), 0
+    for r in range(len(ids)):
+        i = ids[r]
+        first, at, end = offsets[i], code_offsets[i], code_offsets[i + 1]
+        room, count = 0, 0
+        for q in range(at, end):
+            room += indptr[first + truths[q] + 1] - indptr[first + truths[q]]
+            room += indptr[first + codes[q] + 1] - indptr[first + codes[q]]
+        if room > len(touched):
+            touched = np.empty(2 * room, np.int64)
+        a, b = at, at
+        while a < end or b < end:
+            if a < end and b < end and truths[a] == codes[b]:
+                a, b = a + 1, b + 1
+                continue
+            from_truth = b == end or (a < end and truths[a] < codes[b])
+            row = first + (truths[a] if from_truth else codes[b])
+            for e in range(indptr[row], indptr[row + 1]):
+                count = add_entry(np.int64(indices[e]), data[e] if from_truth else -data[e], sums, touched, count)
+            a, b = a + from_truth, b + (not from_truth)
+        p = write_entries(sums, touched, count, 1.0 / (end - at), out_index, out_value, p)
+        out_ptr[r + 1] = p
+    return p

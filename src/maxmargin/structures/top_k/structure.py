@@ -1,0 +1,249 @@
+"""Precision@k: the k documents to show for a query (paper 5, section 5.3).
+
+    Ψ(x, h) = (1/k) Σ_{j in h} x_j
+    Δ(y, h) = min(1, n(y)/k) − (1/k) Σ_{j in h} [y_j relevant],    n(y) the number of relevant documents
+
+The k documents h that stand on top are latent: labels say which documents are relevant, not which of them come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from maxmargin._checked import whole_number
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import Answers, spans
+from maxmargin.core.examples import Examples
+from maxmargin.core.planes import Planes
+from maxmargin.core.structure import LatentCompiled
+from maxmargin.encoding.rows import Rows
+from maxmargin.encoding.sequences import SequenceEncoder
+from maxmargin.structures.top_k import _kernels as kernels
+
+if TYPE_CHECKING:
+    from maxmargin.bounds import Bound
+
+
+class TopDocuments(tuple[int, ...]):
+    """The documents on top, by index in ascending order."""
+
+    __slots__ = ()
+
+
+class TopK(LatentCompiled):
+    """The k best documents of each query.
+
+    Each x is the documents of a query, an array (n, d), a sparse matrix or a list of dicts; each y their n relevance
+    labels, of which those above 0 mean relevant. An output is the tuple `TopDocuments` of the k documents on top. The
+    truth takes the first relevant documents, and the first others where there are fewer than k.
+
+    A query with no more than k documents shows them all: k is then their number, the loss is 0 and nothing can be
+    learnt from it.
+
+    Parameters
+    ----------
+    k : how many documents are shown.
+    """
+
+    output_name: ClassVar[str] = "top documents"
+
+    def __init__(self, *, k: int = 10) -> None:
+        self.k = k
+
+    # ------------------------------------------------------------------ sizes
+
+    def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> TopK:
+        self.fit_encode(X, Y)
+        return self
+
+    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> TopKExamples:
+        """`fit` and `encode` in one reading of the data."""
+        encoder = SequenceEncoder()
+        rows, offsets = encoder.fit(X)
+        self._set_sizes(encoder)
+        return TopKExamples(self.k_, rows, offsets, self._relevance(Y, offsets))
+
+    def _set_sizes(self, documents: SequenceEncoder) -> None:
+        self.k_, self.documents_, self.size = whole_number(self.k, "k"), documents, documents.width
+
+    def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> TopKExamples:
+        rows, offsets = self.documents_.encode(X)
+        relevance = np.full(int(offsets[-1]), kernels.UNLABELLED, np.int8) if Y is None else self._relevance(Y, offsets)
+        return TopKExamples(self.k_, rows, offsets, relevance)
+
+    @staticmethod
+    def _relevance(Y: Sequence[Any], offsets: IntArray) -> AnyArray:
+        """Whether each document is relevant, for all queries."""
+        if len(Y) != len(offsets) - 1:
+            raise ValueError(f"X has {len(offsets) - 1} queries but Y has {len(Y)}")
+        parts = [_relevant(y, f"Y[{i}]") for i, y in enumerate(Y)]
+        for i, part in enumerate(parts):
+            n = int(offsets[i + 1] - offsets[i])
+            if len(part) != n:
+                raise ValueError(f"X[{i}]: {n} documents but {len(part)} relevance labels")
+            if not part.any():
+                raise ValueError(
+                    f"Y[{i}]: the query has no relevant document (no label above 0), so there is nothing to put on "
+                    f"top; leave it out"
+                )
+        return np.concatenate(parts).astype(np.int8) if parts else np.zeros(0, np.int8)
+
+    # ------------------------------------------------------------------ one example
+
+    def joint_feature(self, x: Any, y: Any) -> FloatArray:
+        """Ψ(x, h), for `TopDocuments` h, or those that relevance labels begin with."""
+        if not isinstance(y, TopDocuments):
+            return super().joint_feature(x, y)
+        examples = self.encode([x])
+        return _mean_row(examples.rows, self._documents(y, len(examples.relevance)))
+
+    def _joint_features(self, examples: Any) -> FloatArray:
+        return _mean_row(examples.rows, examples.truths.tolist())
+
+    def _documents(self, y: Any, n: int) -> list[int]:
+        """The indices in `TopDocuments`, checked."""
+        expected, found = min(self.k_, n), sorted(set(y))
+        if len(found) != expected or len(y) != expected or (found and not 0 <= found[0] <= found[-1] < n):
+            raise ValueError(f"expected {expected} different documents between 0 and {n - 1}, found {tuple(y)!r}")
+        return found
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        """Δ of the `TopDocuments` y_hat for the relevance labels y; that of the labels themselves is 0."""
+        relevant = _relevant(y, "y")
+        if not isinstance(y_hat, TopDocuments):
+            same = np.array_equal(relevant, _relevant(y_hat, "y_hat"))
+            if not same:
+                raise ValueError("expected TopDocuments, or the relevance labels themselves, as y_hat")
+            return 0.0
+        documents = self._documents(y_hat, len(relevant))
+        k = max(len(documents), 1)
+        return min(1.0, int(relevant.sum()) / k) - int(relevant[documents].sum()) / k
+
+    def enumerate(self, x: Any) -> Iterator[TopDocuments]:
+        """All choices of k documents, for tests."""
+        n = len(self.encode([x]).relevance)
+        return map(TopDocuments, combinations(range(n), min(self.k_, n)))
+
+    # ------------------------------------------------------------------ weights and saving
+
+    def feature_names(self) -> AnyArray:
+        return np.array(self.documents_.column_names(), object)
+
+    def _learnt(self) -> dict[str, Any]:
+        return {"documents": self.documents_.get_state()}
+
+    def _set_learnt(self, learnt: Any) -> None:
+        self._set_sizes(SequenceEncoder().set_state(learnt["documents"]))
+
+    def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:
+        documents = [j for output in outputs for j in output]
+        lengths = np.fromiter(map(len, outputs), np.int64, len(outputs))
+        return {"documents": np.array(documents, np.int64), "lengths": lengths}
+
+    def unpack_outputs(self, packed: Any) -> list[TopDocuments]:
+        documents, lengths = np.asarray(packed["documents"]), np.asarray(packed["lengths"])
+        if (lengths < 0).any() or lengths.sum() != len(documents):
+            raise ValueError(f"outputs of {lengths.sum()} documents in all, found {len(documents)}")
+        ends = [0, *np.cumsum(lengths).tolist()]
+        return [TopDocuments(documents[a:b].tolist()) for a, b in pairwise(ends)]
+
+
+def _mean_row(rows: Rows, documents: list[int]) -> FloatArray:
+    """(1/k) Σ x_j over these documents."""
+    total = np.zeros(rows.n_columns)
+    for j in documents:
+        span = slice(rows.indptr[j], rows.indptr[j + 1])
+        np.add.at(total, rows.indices[span], rows.data[span])
+    return total / max(len(documents), 1)
+
+
+def _relevant(y: Any, where: str) -> AnyArray:
+    """Which of the labels are above 0."""
+    try:
+        labels = np.asarray(y, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{where}: relevance labels must be numbers, found {y!r}") from None
+    if labels.ndim != 1:
+        raise ValueError(f"{where}: expected one relevance label for each document, found {type(y).__name__} {y!r}")
+    if not np.isfinite(labels).all():
+        raise ValueError(f"{where}: relevance labels must be finite")
+    return labels > 0
+
+
+class TopKExamples(Examples):
+    """Documents of all queries, one behind the other; the code of an output is its documents in ascending order."""
+
+    latent = True
+
+    def __init__(self, k: int, rows: Any, offsets: IntArray, relevance: AnyArray) -> None:
+        self.rows, self.offsets, self.relevance = Rows(rows, False), offsets, relevance
+        self.n_examples, self.dim = len(offsets) - 1, self.rows.n_columns
+        shown = np.minimum(k, np.diff(offsets))
+        self.code_offsets = np.concatenate([[0], np.cumsum(shown)]).astype(np.int64)
+        self.operations = 0.5 * len(self.rows.indices) + 8.0 * len(relevance)
+        self.plane_entries = np.minimum(self.dim, 2 * shown * self._fullest()).astype(np.int64)
+        self.truths = self._first_completions()
+
+    def _fullest(self) -> IntArray:
+        """The most entries of a document of each query."""
+        fullest, counts = np.zeros(self.n_examples, np.int64), self.rows.counts()
+        filled = np.diff(self.offsets) > 0
+        if filled.any():
+            fullest[filled] = np.maximum.reduceat(counts, self.offsets[:-1][filled])
+        return fullest
+
+    def _first_completions(self) -> CodeArray:
+        """The codes of the truths: with all scores equal, the lowest indices win."""
+        answers = Answers.empty(self.n_examples, int(self.code_offsets[-1]))
+        self.truths = np.zeros(0, np.int32)
+        everyone = np.arange(self.n_examples)
+        self._choose(everyone, np.zeros(len(self.relevance)), np.zeros(self.n_examples), kernels.COMPLETE, answers)
+        return answers.codes
+
+    def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        self._choose(ids, self._scores(w, ids), scales, kernels.SCALED, answers)
+
+    def exact_for(self, bound: Bound) -> bool:
+        """The loss counts relevant documents: the best documents with each number of them are enough."""
+        return True
+
+    def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
+        self._choose(ids, self._scores(w, ids), np.ones(len(ids)), bound.form, answers)
+
+    def complete(self, w: FloatArray, ids: IntArray, answers: Answers) -> None:
+        """Relevant documents before others, better ones before worse."""
+        self._choose(ids, self._scores(w, ids), np.zeros(len(ids)), kernels.COMPLETE, answers)
+
+    def initial_completion(self, rng: np.random.Generator, answers: Answers) -> None:
+        """The truth itself. The paper's start is better: `complete` at the weights of a classifier."""
+        super().initial_completion(rng, answers)
+        answers.codes[:] = self.truths
+
+    def _scores(self, w: FloatArray, ids: IntArray) -> FloatArray:
+        """The scores of the documents of ids, one query behind the other."""
+        return self.rows.scores(w.reshape(-1, 1), spans(ids, self.offsets))[:, 0]
+
+    def _choose(self, ids: IntArray, scores: FloatArray, scales: FloatArray, form: int, answers: Answers) -> None:
+        kernels.choose_documents(
+            ids, self.offsets, self.code_offsets, scores, self.relevance, self.truths, scales, form, answers.codes,
+            answers.losses, answers.rises, answers.keys,
+        )  # fmt: skip
+
+    def planes(self, ids: IntArray, answers: Answers) -> Planes:
+        room, rows = int(self.plane_entries[ids].sum()), self.rows
+        planes = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room, self.value_type))
+        used = kernels.document_planes(
+            ids, self.offsets, self.code_offsets, rows.indptr, rows.indices, rows.data, self.dim, self.truths,
+            answers.codes, planes.indptr, planes.indices, planes.values,
+        )  # fmt: skip
+        return Planes(planes.indptr, planes.indices[:used], planes.values[:used])
+
+    def output(self, example: int, key: int, code: CodeArray) -> TopDocuments:
+        return TopDocuments(code.tolist())
+
+    def digest_arrays(self) -> tuple[AnyArray, ...]:
+        return *self.rows.arrays(), self.offsets, self.code_offsets, self.relevance

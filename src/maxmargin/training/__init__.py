@@ -1,0 +1,1 @@
+"""One training run: the loop, outer steps, checkpoints, progress."""

@@ -1,0 +1,149 @@
+"""The concave-convex procedure: bounds that are a difference of convex functions, step by convex step.
+
+The objective is
+
+    J(w) = ½‖w‖² + C Σ c_i (max_ŷ (b − a·w) − max_ỹ (−ã·w))
+
+with a ramp (paper 4) or completions of the truth (paper 5) in the second part. An outer step finds the best ỹ_i at the
+present weights, which become the references of a convex problem that is at least J everywhere and equal to it here
+(`bounds.references`); its solution is the next point. So J never rises, whatever the precision of the inner solutions,
+because each begins at the weights where the last one ended (Yuille and Rangarajan 2003). The perceptron
+minimises nothing and is no such solution.
+
+Precision is loose at first and gets better when the outer decrease is no longer large beside the inner gap.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin._compile import working_seconds
+from maxmargin._types import FloatArray
+from maxmargin.bounds.references import References
+from maxmargin.core.problem import Problem
+from maxmargin.solvers.base import State
+from maxmargin.training.run import Run
+
+#: Inner gap of the first of several steps, unless the user wants more; divided by `TIGHTER` as outer steps get smaller.
+FIRST_GAP, TIGHTER = 0.01, 4.0
+#: An output found must be this much worse than one known, relative to the scores, before its argmax is called inexact.
+INEXACT = 1e-6
+
+
+class InexactArgmaxWarning(UserWarning):
+    """An argmax found an output that is worse than one it had found before."""
+
+
+@dataclass
+class ConcaveConvex:
+    """Settings of the procedure, and its outcome once `go` has been called.
+
+    Attributes
+    ----------
+    run : how convex problems are solved; its `tol` is for the inner gap and for the outer decrease, both relative.
+    latent : whether references are completions of the truth (else the greatest β, a ramp).
+    most_steps : outer steps at most.
+
+    After `go` the run has a history with one row for each outer step: ``step``, ``objective`` (J), ``convex``,
+    ``bound`` and ``loss`` (means over the examples, by weight: the convex bound, the bound that J has, and, for a ramp,
+    the loss that prediction suffers), ``inner_gap``, ``changes`` (of references), ``oracle_calls``, ``seconds``.
+    """
+
+    run: Run
+    latent: bool
+    most_steps: int = 100
+
+    def go(self, problem: Problem, first: References, start: FloatArray | None = None) -> State:
+        """Train from these references (and weights); the state at the end comes back, its weights the best of all."""
+        began, tol = working_seconds(), self.run.limits.tol
+        self._warned, inner_tol = False, tol if self.most_steps == 1 else max(tol, FIRST_GAP)
+        problem.references, state, before, steps = first, None, np.inf, 0
+        self.run.history.clear()
+        while True:
+            run = replace(self.run, limits=replace(self.run.limits, tol=inner_tol), history=[])
+            state = run.go(problem, start=start, state=state)
+            steps += state.iteration
+            found, changed = self._references(problem, state.best_w)
+            objective = self._record(problem, state, found, int(changed.sum()), began)
+            self.run.outer_decrease = (
+                (before - objective) / abs(objective) if np.isfinite(before) and objective else np.inf
+            )
+            self.run.stop_reason = self._stop(run, changed, state.certificate(problem).gap)
+            if self.run.stop_reason:
+                state.iteration, self.run.outer_steps = steps, len(self.run.history)
+                return state
+            if not changed.any() or self.run.outer_decrease < inner_tol:
+                inner_tol = max(tol, inner_tol / TIGHTER)
+            before, state = objective, self._rebased(problem, state, found, objective)
+
+    def _stop(self, run: Run, changed: NDArray[np.bool_], inner_gap: float) -> str:
+        """Why to end here; empty to go on."""
+        tol = self.run.limits.tol
+        if run.stop_reason in ("interrupted", "callback", "max_seconds"):
+            return run.stop_reason
+        if len(self.run.history) >= self.most_steps:
+            return "max_outer"
+        solved = inner_gap <= tol or run.stop_reason in ("max_iter", "converged")
+        if solved and (not changed.any() or self.run.outer_decrease <= tol):
+            return "tol" if inner_gap <= tol else run.stop_reason
+        return ""
+
+    def _references(self, problem: Problem, w: FloatArray) -> tuple[References, NDArray[np.bool_]]:
+        """The references at w, and where they changed: only where they are better than those before."""
+        present = problem.references
+        assert present is not None
+        found = problem.references_at(w, self.latent)
+        if not self.latent:  # for margin re-scaling β's greatest is the prediction
+            margin = problem.bound.rescaling == "margin"
+            self._losses = found.values if margin else problem.prediction_losses(w)
+        gain = found.rises(w) - present.rises(w)
+        sizes = INEXACT * (1.0 + np.abs(found.rises(w)))
+        self._watch(problem.positions[gain < -sizes], "complete" if self.latent else "argmax")
+        take = (gain > 1e-3 * sizes) & (found.keys != present.keys)
+        return present.replaced(found, take, problem.scratch), take
+
+    def _watch(self, worse: NDArray[np.int64], what: str) -> None:
+        if len(worse) and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"X[{worse[0]}]: {what} found an output of lower score than one that was found before, so it is not "
+                f"exact, and the objective may rise; the better output is kept",
+                InexactArgmaxWarning,
+                stacklevel=2,
+            )
+
+    def _record(self, problem: Problem, state: State, found: References, changes: int, began: float) -> float:
+        """A row of history; J at the best weights."""
+        w, budgets, present = state.best_w, problem.objective.budgets, problem.references
+        assert present is not None
+        regulariser, total = 0.5 * float(w @ w), float(budgets.sum())
+        convex = state.best_primal - regulariser + float(budgets @ present.levels(w, problem.everyone))
+        bound = convex - float(budgets @ found.rises(w))
+        self.run.history.append(
+            {
+                "step": len(self.run.history),
+                "objective": regulariser + bound,
+                "convex": convex / total,
+                "bound": bound / total,
+                "loss": np.nan if self.latent else float(budgets @ self._losses) / total,
+                "inner_gap": state.certificate(problem).gap,
+                "changes": changes,
+                "oracle_calls": problem.oracle_calls,
+                "seconds": working_seconds() - began,
+            }
+        )
+        return regulariser + bound
+
+    def _rebased(self, problem: Problem, state: State, found: References, objective: float) -> State:
+        """The state at the new references, which knows the objective of the weights it begins with."""
+        before, problem.references = problem.references, found
+        assert before is not None
+        new = self.run.solver.rebase(problem, state, before, self.run.seed + len(self.run.history))
+        new.best_w, new.best_primal = state.best_w.copy(), objective - problem.offset
+        new.best_bound = new.best_primal + (state.best_bound - state.best_primal)
+        new.oracle_calls, new.seconds = problem.oracle_calls, state.seconds
+        return new

@@ -1,0 +1,113 @@
+"""One training run: a problem, a solver, limits, and everything a person wants along the way."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from maxmargin._memory import check_memory
+from maxmargin._types import FloatArray
+from maxmargin.core.certificate import Certificate
+from maxmargin.core.problem import Problem
+from maxmargin.engines.local import one_blas_thread
+from maxmargin.solvers.base import Limits, Solver, State
+from maxmargin.training.checkpoint import load_checkpoint, save_checkpoint
+from maxmargin.training.progress import ProgressLine
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a callback is told after every step of a fit.
+
+    Attributes
+    ----------
+    iteration : steps so far.
+    certificate : of the best weights so far.
+    weights : the best weights so far, read only.
+    """
+
+    iteration: int
+    certificate: Certificate
+    weights: FloatArray
+
+
+Callback = Callable[[Step], Any]
+
+
+@dataclass
+class Run:
+    """Settings of a run, and its outcome once `go` has been called."""
+
+    solver: Solver
+    limits: Limits = field(default_factory=Limits)
+    seed: int = 0
+    callbacks: Sequence[Callback] = ()
+    checkpoint: str | os.PathLike[str] | None = None
+    checkpoint_every: float = 60.0
+    verbose: int = 0
+    history: list[dict[str, float]] = field(default_factory=list)
+    stop_reason: str = ""
+    outer_steps: int = 0
+    outer_decrease: float = float("nan")
+
+    def go(
+        self,
+        problem: Problem,
+        start: FloatArray | None = None,
+        resume: str | os.PathLike[str] | None = None,
+        state: State | None = None,
+    ) -> State:
+        """Train; the state at the end comes back."""
+        self.solver.check(problem)
+        check_memory(self.solver.planned_bytes(problem), f"training {problem.dim} weights")
+        with one_blas_thread():
+            if state is None:
+                state = self.solver.init(problem, self.seed, start)
+            if resume is not None:
+                load_checkpoint(resume, problem, self.solver, state)
+            with ProgressLine(self.verbose, self.limits.tol) as line:
+                self._saved_at = time.monotonic()
+                self.stop_reason = self.solver.run(
+                    problem, state, self.limits, lambda s, c: self._after_step(problem, s, c, line)
+                )
+            if self.checkpoint is not None and self.stop_reason != "interrupted":
+                save_checkpoint(self.checkpoint, problem, self.solver, state)
+            if np.isinf(state.best_primal):
+                self._take_the_last(problem, state)
+        return state
+
+    @staticmethod
+    def _take_the_last(problem: Problem, state: State) -> None:
+        """Ended before the first certificate, or a hard margin before weights that meet it: the last weights are all
+        there are."""
+        state.best_w = state.w.copy()
+        if not problem.objective.hard:
+            problem.decode(state.w, problem.everyone)
+            state.offer(problem, state.w)
+            state.oracle_calls = problem.oracle_calls
+
+    def _after_step(self, problem: Problem, state: State, certificate: Certificate, line: ProgressLine) -> bool:
+        certificate = certificate.reconsidered()
+        self.history.append(
+            {
+                "iteration": state.iteration,
+                "oracle_calls": certificate.oracle_calls,
+                "seconds": certificate.seconds,
+                "primal": certificate.primal,
+                "dual": certificate.dual,
+                "gap": certificate.gap,
+            }
+        )
+        line.update(state.iteration, certificate)
+        if self.checkpoint is not None and time.monotonic() - self._saved_at >= self.checkpoint_every:
+            save_checkpoint(self.checkpoint, problem, self.solver, state)
+            self._saved_at = time.monotonic()
+        weights = state.best_w.view()
+        weights.flags.writeable = False
+        step = Step(state.iteration, certificate, weights)
+        return any([bool(callback(step)) for callback in self.callbacks])
