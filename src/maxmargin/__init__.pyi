@@ -7,6 +7,7 @@ from .bounds import Bound as Bound
 from .checking.check import Report as Report
 from .checking.check import check_structure as check_structure
 from .core.certificate import Certificate as Certificate
+from .core.structure import Bounded as Bounded
 from .core.structure import Structure as Structure
 from .core.structure import StructureError as StructureError
 from .encoding.templates import TokenTemplates as TokenTemplates
@@ -23,6 +24,7 @@ from .estimators.precision_at_k import PrecisionAtK as PrecisionAtK
 from .estimators.structural import StructuralSVM as StructuralSVM
 from .estimators.tagger import SequenceTagger as SequenceTagger
 from .io.models import load as load
+from .parts.costs import PartCosts as PartCosts
 from .plots.bounds import BoundDisplay as BoundDisplay
 from .plots.convergence import ConvergenceDisplay as ConvergenceDisplay
 from .plots.motif import MotifDisplay as MotifDisplay
@@ -39,6 +41,7 @@ from .structures.motif.structure import MotifSite as MotifSite
 from .structures.multiclass import Multiclass as Multiclass
 from .structures.top_k.structure import TopDocuments as TopDocuments
 from .structures.top_k.structure import TopK as TopK
+from .structures.tree.structure import Tree as Tree
 from .training.cccp import InexactArgmaxWarning as InexactArgmaxWarning
 from .training.run import Step as Step
 

@@ -7,7 +7,6 @@ from array import array
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.core.codes import Answers
 from maxmargin.core.structure import Structure
 from maxmargin.custom.examples import OwnExamples
 
@@ -125,7 +124,7 @@ def encoded(psis, losses, form=FORMS["dense"]):
 
 def decoded(examples, w, scales, ids=None):
     ids = np.arange(examples.n_examples) if ids is None else ids
-    answers = Answers.empty(examples.n_examples, 0)
+    answers = examples.empty_answers()
     examples.begin(ids)
     examples.decode(w, ids, scales, answers)
     return answers

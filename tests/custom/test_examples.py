@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from own_tables import FORMS, SIZE, Table, as_pair, decoded, encoded, tables
 
 from maxmargin.bounds import Bound
-from maxmargin.core.codes import Answers
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Structure, StructureError
@@ -115,7 +114,7 @@ def test_several_decodes_of_a_search_are_all_at_hand():
     found = []
     for scale in (0.0, 0.5, 2.0, 8.0):
         some = rng.permutation(6)[:4]
-        answers = Answers.empty(6, 0)
+        answers = examples.empty_answers()
         examples.decode(w, some, np.full(4, scale), answers)
         found.append((some, answers, scale))
     for some, answers, scale in found:

@@ -231,7 +231,7 @@ def test_many_documents_are_decoded_in_blocks_as_one_by_one():
     Y = [rng.integers(0, n, n) for n in sizes]
     examples, w = Forest(r=0.3).fit_encode(X, Y), rng.normal(size=3)
     ids, code_size = np.array([6, 0, 3, 1, 2, 5, 4]), int(examples.code_offsets[-1])
-    assert len(examples._blocks(ids)) > 2
+    assert len(examples._batches(ids)) > 2
     together, single = Answers.empty(len(X), code_size), Answers.empty(len(X), code_size)
     scales = rng.random(len(X))
     examples.decode(w, ids, scales, together)
@@ -307,9 +307,9 @@ def test_data_are_known_by_their_digest():
 
 def test_sparse_features_keep_small_numbers_small():
     ones = sp.csr_array(np.ones((3, 2), np.float32))
-    pairs = Forest().fit_encode([ones, ones], [[0, 0, 1], [0, 0, 1]]).pairs
-    assert (pairs.data.dtype, pairs.indices.dtype) == (np.float32, np.uint32)
-    assert Forest().fit_encode([sp.csr_array(np.ones((3, 2)))], [[0, 0, 1]]).pairs.data.dtype == np.float64
+    links = Forest().fit_encode([ones, ones], [[0, 0, 1], [0, 0, 1]]).blocks[0]
+    assert (links.data.dtype, links.indices.dtype) == (np.float32, np.uint32)
+    assert Forest().fit_encode([sp.csr_array(np.ones((3, 2)))], [[0, 0, 1]]).blocks[0].data.dtype == np.float64
 
 
 SQUARE = np.ones((3, 3, 2))

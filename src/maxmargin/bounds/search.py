@@ -40,10 +40,10 @@ class _Brackets:
 class _Kept:
     """The best answer of each example so far; the truth to begin with."""
 
-    def __init__(self, ids: IntArray, offsets: IntArray) -> None:
+    def __init__(self, ids: IntArray, offsets: IntArray, n_outputs: int) -> None:
         self.ids, self.offsets, n = ids, offsets, len(ids)
         self.local = np.concatenate([[0], np.cumsum(offsets[ids + 1] - offsets[ids])])
-        self.answers, self.violations = Answers.empty(n, int(self.local[-1])), np.zeros(n)
+        self.answers, self.violations = Answers.empty(n, int(self.local[-1]), n_outputs), np.zeros(n)
 
     def update(self, rows: IntArray, answers: Answers, violations: FloatArray) -> None:
         better = violations > self.violations[rows]
@@ -55,12 +55,16 @@ class _Kept:
             answers.rises[here],
             answers.keys[here],
         )
+        if len(mine.outputs):
+            mine.outputs[rows] = answers.outputs[here]
         self.violations[rows] = violations
 
     def restore(self, answers: Answers) -> None:
         answers.codes[spans(self.ids, self.offsets)] = self.answers.codes
         answers.losses[self.ids], answers.rises[self.ids] = self.answers.losses, self.answers.rises
         answers.keys[self.ids] = self.answers.keys
+        if len(self.answers.outputs):
+            answers.outputs[self.ids] = self.answers.outputs
 
 
 def search_over_scale(
@@ -70,7 +74,8 @@ def search_over_scale(
 
     Equal to the violation found (up to rounding), the upper bound proves it exact.
     """
-    brackets, kept = _Brackets(len(ids)), _Kept(ids, offsets)
+    brackets = _Brackets(len(ids))
+    kept = _Kept(ids, offsets, len(ids) if len(answers.outputs) else 0)
     scales, active = np.ones(len(ids)), np.arange(len(ids))
     for _ in range(max_queries):
         here = ids[active]

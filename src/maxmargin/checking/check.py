@@ -19,7 +19,7 @@ from maxmargin._memory import check_memory
 from maxmargin._types import FloatArray
 from maxmargin.bounds import Bound
 from maxmargin.checking.probe import FAILED, Findings, Output, Probe, binds, bound_argmax, joint_features, shown, told
-from maxmargin.core.structure import Compiled, Structure, StructureError, check_methods, check_names
+from maxmargin.core.structure import Compiled, Structure, StructureError, check_methods, check_names, plain_output
 from maxmargin.custom.sameness import own_copy
 
 #: How solvers call each method.
@@ -285,7 +285,7 @@ class _Checker:
         ) -> None:
             output = self.probe.call(i, name, method, w, *rest)
             if output is not FAILED:
-                self._keep(i, _Answer(name, trial, len(pool), at, turn), output, pool, answers)
+                self._keep(i, _Answer(name, trial, len(pool), at, turn), plain_output(output), pool, answers)
 
         if self.probe.latent:
             for turn in ("", "again"):

@@ -16,7 +16,6 @@ from numpy.exceptions import ComplexWarning
 
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.bounds import Bound
-from maxmargin.core.codes import Answers
 from maxmargin.core.structure import Compiled, Structure
 from maxmargin.custom.examples import completed
 from maxmargin.custom.joint_features import sparse_vector, value_fault
@@ -244,7 +243,7 @@ def bound_argmax(structure: Any, x: Any, y: Any, bound: Bound) -> Callable[..., 
         return None
 
     def decode(w: FloatArray, *_: Any) -> Any:
-        answers = Answers.empty(1, int(examples.code_offsets[-1]))
+        answers = examples.empty_answers()
         examples.decode_bound(w, np.zeros(1, np.int64), bound, answers)
         return examples.output(0, int(answers.keys[0]), answers.codes)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxmargin._compile import inlined
-from maxmargin._types import CodeArray, FloatArray, IntArray
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 
 #: FNV-1a over the labels of a code, in 64 bits.
 HASH_START = np.int64(1469598103934665603)
@@ -15,6 +15,8 @@ HASH_PRIME = np.int64(1099511628211)
 
 #: The key of the true output.
 TRUTH = 0
+#: First symbol of a code where forbidden parts leave no output.
+NO_OUTPUT = -(2**31)
 
 
 @inlined
@@ -43,22 +45,30 @@ class Answers:
 
     Attributes
     ----------
-    codes : codes of all examples, one behind the other.
+    codes : the codes of all examples, concatenated.
     losses : Δ(y_i, ŷ_i).
     rises : w·Ψ(x_i, ŷ_i) − w·Ψ(x_i, y_i).
     keys : hash of the code; 0 where ŷ_i is the truth.
+    upper : proven upper bounds of max_ŷ rise + scale · loss, written where `Examples.bounded`; elsewhere what a decode
+        found is the maximum (`Examples.exact`), or nothing is proven.
+    outputs : the outputs themselves where they have no code (user-defined structures), else of length 0.
     """
 
     codes: CodeArray
     losses: FloatArray
     rises: FloatArray
     keys: IntArray
+    upper: FloatArray
+    outputs: AnyArray
 
     @classmethod
-    def empty(cls, n_examples: int, code_size: int) -> Answers:
+    def empty(cls, n_examples: int, code_size: int, n_outputs: int = 0) -> Answers:
+        """Return answers with room for that many examples, symbols of codes and outputs."""
+        n = n_examples
         return cls(
-            np.zeros(code_size, np.int32), np.zeros(n_examples), np.zeros(n_examples), np.zeros(n_examples, np.int64)
-        )
+            np.zeros(code_size, np.int32), np.zeros(n), np.zeros(n), np.zeros(n, np.int64), np.full(n, np.inf),
+            np.empty(n_outputs, object),
+        )  # fmt: skip
 
 
 def spans(rows: IntArray, offsets: IntArray) -> IntArray:

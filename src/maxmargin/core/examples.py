@@ -11,9 +11,15 @@ import numpy as np
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import TRUTH, Answers
 from maxmargin.core.planes import Planes
+from maxmargin.core.scores import Scores
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
+    from maxmargin.engines import Local
+
+
+#: Examples whose planes are held at once while they are summed.
+TOGETHER = 4096
 
 
 class Examples(ABC):
@@ -30,6 +36,10 @@ class Examples(ABC):
     parallel, smallest_chunk : whether decoding gains from threads, and with how many examples to a task (None: as many
         as make a call of a kernel worth it).
     exact : whether the argmaxes are exact.
+    bounded : whether `decode` writes `Answers.upper`, so that argmaxes that are not exact still prove something.
+    coded : whether a code tells the output; if not, `Answers.outputs` holds outputs.
+    lower : lower bounds of single weights that the structure needs, −∞ where there is none; None without any.
+    engine : runs chunks of one large example in threads; None outside of a fit.
     shuffled : whether neighbours are known to have nothing in common, so that they may be visited together.
     outputs_held : outputs kept beside their codes, so that `forget` has something to do.
     latent : whether outputs have parts that are not known of the truth, so that `complete` is offered.
@@ -44,6 +54,10 @@ class Examples(ABC):
     parallel: bool = True
     smallest_chunk: int | None = None
     exact: bool = True
+    bounded: bool = False
+    coded: bool = True
+    lower: FloatArray | None = None
+    engine: Local | None = None
     shuffled: bool = False
     latent: bool = False
     _digest: str | None = None
@@ -64,6 +78,25 @@ class Examples(ABC):
     @abstractmethod
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         """Loss-augmented argmax of the examples in ids, at ``scales[r]`` for the r-th of them."""
+
+    # ------------------------------------------------------------------ scores of parts
+
+    def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
+        """Return s_p = w·φ_p of all parts of the examples in ids, block by block."""
+        raise TypeError(f"{type(self).__name__} has no scores of parts")
+
+    def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        """Write what `decode` writes, for scores from anywhere."""
+        raise TypeError(f"{type(self).__name__} has no scores of parts")
+
+    def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
+        """Return c(y) − c(ŷ) of the present answers of ids, block by block: rows over parts.
+
+        It is minus the derivative of the rises by the scores, and Φᵀ of it is the plane.
+        """
+        raise TypeError(f"{type(self).__name__} has no scores of parts")
+
+    # ------------------------------------------------------------------ bounds and latent variables
 
     def exact_for(self, bound: Bound) -> bool:
         """Whether `decode_bound` is offered for this bound."""
@@ -88,9 +121,32 @@ class Examples(ABC):
         """
         answers.keys[:], answers.losses[:], answers.rises[:] = TRUTH, 0.0, 0.0
 
+    # ------------------------------------------------------------------ planes and outputs
+
     @abstractmethod
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
-        """Rows Ψ(x_i, y_i) − Ψ(x_i, ŷ_i) of the present answers of ids."""
+        """Return rows Ψ(x_i, y_i) − Ψ(x_i, ŷ_i) for the outputs of ids in `answers`.
+
+        They depend on ids and on these outputs (their codes, or the objects themselves) and on nothing else: answers
+        may be older than the last decode, or come from another process.
+        """
+
+    def aggregate(self, ids: IntArray, answers: Answers, coefficients: FloatArray, out: FloatArray) -> None:
+        """Add Σ_r coefficients[r] · plane of ids[r] to `out`."""
+        for k in range(0, len(ids), TOGETHER):
+            self.planes(ids[k : k + TOGETHER], answers).weighted_sum(coefficients[k : k + TOGETHER], out)
+
+    def take(self, ids: IntArray) -> Examples:
+        """Return some of the examples, in this order, without encoding them again: for shards and folds."""
+        raise TypeError(f"{type(self).__name__} cannot be split")
+
+    def empty_answers(self) -> Answers:
+        """Return answers with room for all examples."""
+        return Answers.empty(self.n_examples, int(self.code_offsets[-1]), 0 if self.coded else self.n_examples)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what belongs to this process."""
+        return {name: value for name, value in vars(self).items() if name != "engine"}
 
     @abstractmethod
     def output(self, example: int, key: int, code: CodeArray) -> Any:

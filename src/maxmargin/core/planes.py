@@ -38,6 +38,14 @@ class Planes:
         """Row r times factors[r]."""
         return Planes(self.indptr, self.indices, self.values * np.repeat(factors, np.diff(self.indptr)))
 
+    def trimmed(self) -> Planes:
+        """The same rows, in arrays that end with the last of them."""
+        return Planes(self.indptr, self.indices[: self.indptr[-1]], self.values[: self.indptr[-1]])
+
+    def rows(self, rows: IntArray) -> Planes:
+        """These rows, in this order."""
+        return gathered(self.indptr[rows], self.indptr[rows + 1], self.indices, self.values)
+
     def minus(self, other: Planes, rows: IntArray, other_rows: IntArray, scratch: FloatArray) -> Planes:
         """Row r: rows[r] of these less other_rows[r] of the others, cancelled entries left out; −1 is an empty row.
 

@@ -11,14 +11,11 @@ from maxmargin.bounds import Bound, search_over_scale
 from maxmargin.bounds.references import References
 from maxmargin.bounds.rescaling import MARGIN, RISE
 from maxmargin.core.codes import TRUTH, Answers
-from maxmargin.core.examples import Examples
+from maxmargin.core.examples import TOGETHER, Examples
 from maxmargin.core.objective import Objective
 from maxmargin.core.planes import Planes
 from maxmargin.core.structure import StructureError
 from maxmargin.engines import Local
-
-#: Examples whose planes are held at once while they are summed.
-CHUNK = 4096
 
 
 class Problem:
@@ -30,7 +27,9 @@ class Problem:
     ----------
     values : b of the plane (after the bound).
     hinges : b − w·a, at least 0.
-    upper_hinges : proven upper bounds of the hinges; the same array where the argmax is exact.
+    upper_hinges : proven upper bounds of the hinges; the same array where nothing but the hinges is known of them.
+    searches : whether the most violated plane is searched for, because no argmax finds it directly.
+    bounded : whether argmaxes that are not exact prove upper bounds.
     keys : hash of the output; 0 is the truth.
     positions : where the user has each example, for messages.
     oracle_calls : loss-augmented argmaxes so far.
@@ -40,12 +39,14 @@ class Problem:
         self.examples, self.bound, self.objective = examples, bound, objective
         self.engine = engine or Local(1)
         self.n_examples, self.dim = examples.n_examples, examples.dim
-        self.answers = Answers.empty(self.n_examples, int(examples.code_offsets[-1]))
+        self.answers = examples.empty_answers()
         self.searches = not (bound.form == 0 or examples.exact_for(bound))
         self.exact = examples.exact and not self.searches
+        self.bounded = examples.bounded and not examples.exact and not self.searches
+        examples.engine = self.engine
         n = self.n_examples
         self.values, self.hinges = np.zeros(n), np.zeros(n)
-        self.upper_hinges = np.zeros(n) if self.searches else self.hinges
+        self.upper_hinges = np.zeros(n) if self.searches or self.bounded else self.hinges
         self.oracle_calls = 0
         self.references: References | None = None
         self.positions: IntArray = self.everyone  # where the user has each example
@@ -98,6 +99,8 @@ class Problem:
         self.examples.begin(ids)
         if bound.form in (MARGIN, RISE):
             self._decode_scaled(w, ids, np.full(len(ids), float(bound.valued)), answers)
+            if self.bounded:
+                return answers.upper[ids]
         elif self.examples.exact_for(bound):
             self.oracle_calls += len(ids)
             self._map(lambda some, _: self.examples.decode_bound(w, some, bound, answers), ids)
@@ -139,7 +142,7 @@ class Problem:
         answers.keys[ids[worse]] = TRUTH
         self.hinges[ids] = np.where(worse, 0.0, hinges)
         self.values[ids] = np.where(worse, 0.0, self.bound.value(losses))
-        if self.searches:
+        if self.upper_hinges is not self.hinges:
             self.upper_hinges[ids] = np.maximum(self.upper_hinges[ids], self.hinges[ids])
 
     def _apply_references(self, w: FloatArray, ids: IntArray, references: References) -> None:
@@ -150,7 +153,7 @@ class Problem:
         self._keys[ids] = np.where(itself, TRUTH, keys)
         self.hinges[ids] = np.where(itself, 0.0, hinges)
         self.values[ids] = np.where(itself, 0.0, self.values[ids] - references.values[ids])
-        if self.searches:
+        if self.upper_hinges is not self.hinges:
             self.upper_hinges[ids] = np.maximum(self.upper_hinges[ids] - levels, self.hinges[ids])
 
     def planes(self, ids: IntArray) -> Planes:
@@ -197,7 +200,7 @@ class Problem:
         return self._as_references(answers)
 
     def _empty_answers(self) -> Answers:
-        return Answers.empty(self.n_examples, int(self.examples.code_offsets[-1]))
+        return self.examples.empty_answers()
 
     def _as_references(self, answers: Answers) -> References:
         other = answers.keys != TRUTH
@@ -222,14 +225,22 @@ class Problem:
     def aggregate(self, slopes: FloatArray) -> FloatArray:
         """Σ slopes[i] a of the planes found last, one per example."""
         ids, out = np.flatnonzero(slopes), np.zeros(self.dim)
-        for k in range(0, len(ids), CHUNK):
-            some = ids[k : k + CHUNK]
+        if self.references is None and self.bound.rescaling == "margin":
+            self.examples.aggregate(ids, self.answers, slopes[ids], out)
+            return out
+        for k in range(0, len(ids), TOGETHER):
+            some = ids[k : k + TOGETHER]
             self.planes(some).weighted_sum(slopes[some], out)
         return out
 
     def primal(self, w: FloatArray) -> tuple[float, float]:
         """P(w) by the hinges found for all examples at w, and a proven upper bound of it."""
         found = self.objective.primal(w, self.hinges)
-        if not self.searches:
-            return found, found if self.exact else np.inf
-        return found, self.objective.primal(w, self.upper_hinges) if self.examples.exact else np.inf
+        if self.exact:
+            return found, found
+        return found, self.objective.primal(w, self.upper_hinges) if self.proves_bounds else np.inf
+
+    @property
+    def proves_bounds(self) -> bool:
+        """Whether `upper_hinges` are proven although argmaxes are searched for, or are not exact."""
+        return self.bounded or (self.searches and self.examples.exact)

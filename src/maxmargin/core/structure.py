@@ -4,18 +4,41 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from maxmargin._types import AnyArray, FloatArray
-from maxmargin.core.codes import Answers
 from maxmargin.core.examples import Examples
 
 
 class StructureError(ValueError):
     """A structure failed or answered what it must not, for the example named in the message."""
+
+
+class Bounded(NamedTuple):
+    """An output of an approximate argmax, with a proof of how good it is.
+
+    A structure that says ``exact = False`` may return it from `loss_augmented_argmax` (and from `argmax`, where the
+    bound is not read). Certificates then have a finite `primal_bound`.
+
+    Parameters
+    ----------
+    output : Any
+        The output found.
+    upper : float
+        A number that w·Ψ(x, ŷ) + scale · Δ(y, ŷ) exceeds for no output ŷ, for example the best bound of a mixed-integer
+        solver that met its time limit.
+    """
+
+    output: Any
+    upper: float
+
+
+def plain_output(found: Any) -> Any:
+    """Return the output, without the bound it may have been returned with."""
+    return found.output if type(found) is Bounded else found
 
 
 class Structure(ABC):
@@ -35,7 +58,8 @@ class Structure(ABC):
         The output that maximises ``bound.violation(w·Ψ(x, ŷ) − w·Ψ(x, y), Δ(y, ŷ))``; with it slack re-scaling and
         quadratic slack are exact. Without it they search over ``scale``.
     ``exact = False``
-        Says that the argmaxes are approximate, so that certificates say so too.
+        Says that the argmaxes are approximate, so that certificates say so too. Where they can prove how good an output
+        is, they return it as `Bounded`.
     ``argmax_operations = 1e6``
         What an argmax costs, in multiply-adds. The dearer it is, the longer the default solver works on the planes it
         holds before it asks for more.
@@ -173,7 +197,7 @@ class Compiled(Structure, BaseEstimator):
 
     @staticmethod
     def _single(examples: Examples, w: FloatArray, scale: float) -> Any:
-        answers = Answers.empty(1, int(examples.code_offsets[-1]))
+        answers = examples.empty_answers()
         examples.decode(np.asarray(w, float), np.zeros(1, np.int64), np.full(1, float(scale)), answers)
         return examples.output(0, int(answers.keys[0]), answers.codes)
 
@@ -184,6 +208,6 @@ class LatentCompiled(Compiled):
     def complete(self, w: FloatArray, x: Any, y: Any) -> Any:
         """The output (y, h*) of best score among those that agree with y: h* = argmax_h w·Ψ(x, y, h)."""
         examples = self.encode([x], [y])
-        answers = Answers.empty(1, int(examples.code_offsets[-1]))
+        answers = examples.empty_answers()
         examples.complete(np.asarray(w, float), np.zeros(1, np.int64), answers)
         return examples.output(0, int(answers.keys[0]), answers.codes)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import HASH_PRIME, HASH_START, TRUTH, Answers, mix_step
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes, float32_exact, gathered, sparse_dot, subtract_row
-from maxmargin.core.structure import Structure, StructureError
+from maxmargin.core.structure import Bounded, Structure, StructureError
 from maxmargin.custom.joint_features import LARGEST, may_share_memory, sparse_vector, stack, stack_dicts, value_fault
 from maxmargin.custom.sameness import equal, flat_copy, is_flat, own_copy, same
 from maxmargin.encoding.rows import MAGNITUDE
@@ -44,6 +44,7 @@ class _Batch:
     def begin(self, ids: IntArray) -> None:
         """No rows yet, and room for one for each of ids."""
         self.ids, self.keys, self.rises = ids, np.empty(len(ids), np.int64), np.empty(len(ids))
+        self.uppers = dict[int, float]()
         self.indptr, self.outputs = np.zeros(len(ids) + 1, np.int64), list[Any]()
 
     def reserve(self, used: int, entries: int) -> None:
@@ -74,12 +75,15 @@ class OwnExamples(Examples):
     kept as the user's objects.
     """
 
-    smallest_chunk = 1
+    smallest_chunk, coded = 1, False
+    #: Attributes of the present decode and process.
+    _passing: ClassVar[frozenset[str]] = frozenset({"_batches", "_idle", "_row", "_indexed", "_held", "_scratch"})
 
     def __init__(self, structure: Structure, X: Sequence[Any], Y: Sequence[Any], latent: bool = False) -> None:
         self.structure, self.X, self.Y, self.latent = structure, X, Y, latent
         self.n_examples = len(Y)
         self.exact = bool(getattr(structure, "exact", True))
+        self.bounded = not self.exact
         self.code_offsets = np.zeros(self.n_examples + 1, np.int64)
         self.operations = self.n_examples * finite_number(
             getattr(structure, "argmax_operations", Structure.argmax_operations), "argmax_operations", 1.0
@@ -93,6 +97,10 @@ class OwnExamples(Examples):
         self.float32_exact = float32_exact(self.truths.values)  # of what is found, working sets see for themselves
         self._truth_lengths = np.diff(self.truths.indptr)
         self.plane_entries = 2 * self._truth_lengths + 1
+        self._begin_empty()
+
+    def _begin_empty(self) -> None:
+        """Nothing is found or held yet."""
         self._batches: list[_Batch] = []  # of the present decode
         self._idle: list[_Batch] = []
         self._row, self._indexed = np.zeros(self.n_examples, np.int64), False
@@ -180,16 +188,22 @@ class OwnExamples(Examples):
         losses = np.empty(len(ids))
         for k in range(0, len(ids), TOGETHER):
             some = slice(k, k + TOGETHER)
-            psis, losses[some] = self._asked(w, ids[some], name, last[some], ask, batch.outputs)
+            psis, losses[some] = self._asked(w, ids[some], name, last[some], ask, batch)
             self._add_rows(batch, k, self._rows(ids[some], psis), losses[some], w)
         answers.losses[ids], answers.rises[ids], answers.keys[ids] = losses, batch.rises, batch.keys
+        for i, output in zip(ids.tolist(), batch.outputs, strict=True) if len(answers.outputs) else ():
+            answers.outputs[i] = output
+        if self.bounded:
+            answers.upper[ids] = np.inf
+            known = np.array(list(batch.uppers), np.int64)
+            answers.upper[known] = np.array(list(batch.uppers.values())) - self.truths.dot_of(known, w)
         self._batches.append(batch)
 
     def _asked(
-        self, w: FloatArray, ids: IntArray, name: str, last: list[Any], ask: Any, outputs: list[Any]
+        self, w: FloatArray, ids: IntArray, name: str, last: list[Any], ask: Any, batch: _Batch
     ) -> tuple[list[Any], FloatArray]:
-        """Joint features and losses of what the structure says, which goes to `outputs`."""
-        X, Y, loss = self.X, self.Y, self.structure.loss
+        """Joint features and losses of what the structure says, which goes to the outputs of the batch."""
+        X, Y, loss, outputs = self.X, self.Y, self.structure.loss, batch.outputs
         joint_feature = self._copied_joint_feature if self._copies else self.structure.joint_feature
         copy_output = flat_copy if self._flat and self._unchecked <= 0 else own_copy
         before = len(outputs)
@@ -199,6 +213,8 @@ class OwnExamples(Examples):
             for i, argument in zip(ids.tolist(), last, strict=True):
                 x, y = X[i], Y[i]
                 output = ask(w, x, y, argument)
+                if type(output) is Bounded:
+                    output, batch.uppers[i] = output.output, finite_number(output.upper, "upper", -np.inf)
                 outputs.append(copy_output(output))  # at once: the next call may fill the same object anew
                 psis.append(joint_feature(x, output))
                 losses.append(loss(y, output))
@@ -285,18 +301,24 @@ class OwnExamples(Examples):
         raise StructureError(f"X[{ids[r]}]: joint_feature {value_fault(found.values[q : q + 1]) or index}")
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
-        """Rows of the answers found for ids since `begin`."""
         if len(ids) == 0:
             return Planes(np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0))
-        found, rows = self._found(), self._rows_of(ids, answers.keys[ids])
+        rows = self._rows_of(ids, answers.keys[ids])
+        if rows is None:
+            return self._planes_again(ids, answers)
+        found = self._found()
         return gathered(found.indptr[rows], found.indptr[rows + 1], found.indices, found.values)
 
+    def _planes_again(self, ids: IntArray, answers: Answers) -> Planes:
+        """Planes of outputs that are older than the last decode, or come from another process."""
+        joint_feature = self._copied_joint_feature if self._copies else self.structure.joint_feature
+        outputs = [answers.outputs[i] for i in ids.tolist()]
+        psis = [joint_feature(self.X[i], output) for i, output in zip(ids.tolist(), outputs, strict=True)]
+        rows, everyone = self._rows(ids, self._kept(ids, psis, outputs)), np.arange(len(ids))
+        return self.truths.minus(rows, ids, everyone, np.zeros(self.dim)).trimmed()
+
     def hold(self, ids: IntArray, answers: Answers) -> None:
-        if len(ids) == 0:
-            return
-        keys, outputs = answers.keys[ids], self._found().outputs
-        rows = self._rows_of(ids, keys).tolist()
-        self._held.update(zip(self._names(ids, keys), map(outputs.__getitem__, rows), strict=True))
+        self._held.update(zip(self._names(ids, answers.keys[ids]), answers.outputs[ids], strict=True))
 
     def _found(self) -> _Batch:
         """All answers since `begin`, as one batch; `_row` says where the last one of each example is."""
@@ -311,13 +333,37 @@ class OwnExamples(Examples):
             self._indexed = True
         return batch
 
-    def _rows_of(self, ids: IntArray, keys: IntArray) -> IntArray:
-        """Where these answers are; an example may have been asked about more than once."""
+    def _rows_of(self, ids: IntArray, keys: IntArray) -> IntArray | None:
+        """Where these answers are; an example may have been asked about more than once. None where any is not there."""
+        if not self._batches:
+            return None
         batch, rows = self._found(), self._row[ids]
         if (batch.keys[rows] == keys).all():
             return rows
         row = {pair: r for r, pair in enumerate(zip(batch.ids.tolist(), batch.keys.tolist(), strict=True))}
-        return np.fromiter((row[pair] for pair in zip(ids.tolist(), keys.tolist(), strict=True)), np.int64, len(ids))
+        pairs = zip(ids.tolist(), keys.tolist(), strict=True)
+        rows = np.fromiter((row.get(pair, -1) for pair in pairs), np.int64, len(ids))
+        return None if (rows < 0).any() else rows
+
+    def take(self, ids: IntArray) -> OwnExamples:
+        """Return some of the examples; nothing is asked of the structure again."""
+        part = object.__new__(OwnExamples)
+        vars(part).update(self.__getstate__() | {"_digest": None, "n_examples": len(ids)})
+        part.X, part.Y, part.outputs_known = (_some(values, ids) for values in (self.X, self.Y, self.outputs_known))
+        part.operations = self.operations * len(ids) / max(self.n_examples, 1)
+        part.code_offsets = np.zeros(len(ids) + 1, np.int64)
+        part.truths = self.truths.rows(ids)
+        part._truth_lengths, part.plane_entries = self._truth_lengths[ids], self.plane_entries[ids]
+        part._begin_empty()
+        return part
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what was found last, and what belongs to threads of this process."""
+        return {name: value for name, value in super().__getstate__().items() if name not in self._passing}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._begin_empty()
 
     def output(self, example: int, key: int, code: CodeArray) -> Any:
         """The user's own object; None for a plane that came from a checkpoint of another session."""
@@ -336,7 +382,7 @@ class OwnExamples(Examples):
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         """The truths, and losses and planes of what a few argmaxes find at weights of 0."""
         sample = np.linspace(0, self.n_examples - 1, min(self.n_examples, DIGEST_SAMPLE)).astype(np.int64)
-        answers = Answers.empty(self.n_examples, 0)
+        answers = self.empty_answers()
         kept = self._batches, self._indexed
         self._batches = []
         self.decode(np.zeros(self.dim), sample, np.ones(len(sample)), answers)
@@ -357,6 +403,11 @@ def told_size(structure: Any) -> int | None:
     """The number of weights as the attribute `size` of a structure tells it; None where it does not."""
     size = getattr(structure, "size", None)
     return None if size is None else whole_number(size, "the attribute `size`")
+
+
+def _some(values: Any, ids: IntArray) -> Any:
+    """Some of the examples, of a list or an array."""
+    return values[ids] if hasattr(values, "shape") else [values[i] for i in ids.tolist()]
 
 
 def completed(y: Any, found: Any) -> tuple[Any, Any]:

@@ -10,9 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._checked import beyond_floats
-from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin._types import IntArray
 from maxmargin.encoding.rows import check_finite
-from maxmargin.structures.forest import _kernels as kernels
 
 _EXPECTED = "an array (n, n, d), or the pairs i < j as an array or sparse matrix (n(n − 1)/2, d)"
 
@@ -40,6 +39,7 @@ class Pairs:
     ----------
     sizes : number of items of each example.
     offsets : the pairs of example i are the rows offsets[i] … offsets[i + 1].
+    matrix : the rows, an array or in CSR.
     """
 
     def __init__(self, X: Sequence[Any], sizes: Sequence[int] | None = None, width: int | None = None) -> None:
@@ -53,20 +53,17 @@ class Pairs:
         self.offsets = np.concatenate([[0], np.cumsum(self.sizes * (self.sizes - 1) // 2)]).astype(np.int64)
         self.width = _common_width([rows for rows, _ in parts], width)
         filled = [rows for rows, _ in parts if rows.shape[0] > 0]
-        self.sparse = any(sp.issparse(rows) for rows in filled)
-        if self.sparse:
-            self._set_sparse(sp.vstack([sp.csr_array(rows) for rows in filled], format="csr"))
+        if any(sp.issparse(rows) for rows in filled):
+            self.matrix = self._stacked(filled)
         else:
-            self.dense: FloatArray = np.concatenate(filled) if filled else np.zeros((0, self.width))
-            check_finite(self.dense.ravel(), lambda q: self.row_name(q // self.width))
+            self.matrix = np.concatenate(filled) if filled else np.zeros((0, self.width))
+            check_finite(self.matrix.ravel(), lambda q: self.row_name(q // self.width))
 
-    def _set_sparse(self, matrix: Any) -> None:
+    def _stacked(self, parts: Sequence[Any]) -> sp.csr_array:
+        """Sparse rows of all examples, in float32 where that loses nothing."""
+        matrix = sp.vstack([sp.csr_array(rows) for rows in parts], format="csr")
         check_finite(matrix.data, lambda q: self.row_name(int(np.searchsorted(matrix.indptr, q, "right")) - 1))
-        kind = np.float32 if matrix.data.dtype in _SMALL else np.float64
-        self.indptr: IntArray = matrix.indptr.astype(np.int64)
-        narrow = matrix.indices.dtype.itemsize == 4
-        self.indices: AnyArray = matrix.indices.view(np.uint32) if narrow else matrix.indices.astype(np.uint32)
-        self.data: AnyArray = matrix.data.astype(kind, copy=False)
+        return matrix.astype(np.float32 if matrix.data.dtype in _SMALL else np.float64, copy=False)
 
     def __len__(self) -> int:
         return len(self.sizes)
@@ -77,45 +74,6 @@ class Pairs:
         first, second = np.triu_indices(int(self.sizes[i]), 1)
         at = row - int(self.offsets[i])
         return f"X[{i}], pair ({first[at]}, {second[at]})"
-
-    @property
-    def n_entries(self) -> int:
-        """Numbers that a sweep over all rows reads."""
-        return len(self.data) if self.sparse else self.dense.size
-
-    def most_entries(self) -> IntArray:
-        """The most features that a row of each example has."""
-        if not self.sparse:
-            return np.where(self.sizes > 1, self.width, 0)
-        counts, filled = np.diff(self.indptr), self.sizes > 1
-        most = np.zeros(len(self), np.int64)
-        if filled.any():
-            most[filled] = np.maximum.reduceat(counts, self.offsets[:-1][filled])
-        return most
-
-    def largest_whole(self) -> float:
-        """The greatest absolute value where all are whole numbers, else infinity."""
-        values = self.data if self.sparse else self.dense
-        if values.size == 0:
-            return 0.0
-        return float(max(values.max(), -values.min())) if _all_whole(values) else np.inf
-
-    def scores(self, w: FloatArray, intercept: float, ids: IntArray) -> tuple[FloatArray, IntArray]:
-        """w·x + intercept of all pairs of each of ids, and where those of each begin."""
-        starts = np.zeros(len(ids) + 1, np.int64)
-        np.cumsum(self.offsets[ids + 1] - self.offsets[ids], out=starts[1:])
-        out = np.empty(starts[-1])
-        if self.sparse:
-            entries = self.indptr, self.indices, self.data
-            kernels.sparse_pair_scores(ids, self.offsets, *entries, w, intercept, starts, out)
-        else:
-            kernels.dense_pair_scores(ids, self.offsets, self.dense, w, intercept, starts, out)
-        return out, starts
-
-    def arrays(self) -> tuple[AnyArray, ...]:
-        """What the rows consist of."""
-        rows = (self.indptr, self.indices, self.data) if self.sparse else (self.dense,)
-        return (*rows, self.sizes)
 
 
 def pair_numbers(n: int, first: IntArray, second: IntArray) -> IntArray:
@@ -193,8 +151,3 @@ def _common_width(parts: Sequence[Any], width: int | None) -> int:
     if width is None:
         raise ValueError("no example has two items: there is nothing to learn from")
     return width
-
-
-def _all_whole(values: AnyArray, block: int = 1 << 20) -> bool:
-    flat = values.ravel()
-    return all(bool((np.rint(flat[a : a + block]) == flat[a : a + block]).all()) for a in range(0, len(flat), block))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,6 +34,9 @@ class SequenceEncoder:
     may_be_empty : whether all sequences may be empty when it learns, as transitions are where no sequence has two
         tokens.
     """
+
+    #: What a row of a sequence is called in messages.
+    row: ClassVar[str] = "token"
 
     def __init__(self, what: str = "X[{i}]", may_be_empty: bool = False) -> None:
         self.what, self.may_be_empty = what, may_be_empty
@@ -81,7 +84,9 @@ class SequenceEncoder:
         offsets = np.zeros(len(X) + 1, np.int64)
         for i, x in enumerate(X):
             if sp.issparse(x) or (isinstance(x, np.ndarray) and x.dtype != object and x.size):
-                raise ValueError(f"{self._name(i)}: expected a list of tokens as in the other sequences, found numbers")
+                raise ValueError(
+                    f"{self._name(i)}: expected a list of {self.row}s as in the other sequences, found numbers"
+                )
             tokens.extend(self._tokens(i, x))
             offsets[i + 1] = len(tokens)
         try:
@@ -103,7 +108,7 @@ class SequenceEncoder:
                 try:
                     Vocabulary().encode([token], learn=True)
                 except _UNREADABLE as reason:
-                    raise ValueError(f"{self._name(i)}, token {t}: {reason}") from error
+                    raise ValueError(f"{self._name(i)}, {self.row} {t}: {reason}") from error
 
     def _numeric(self, X: Sequence[Any], learn: bool) -> tuple[Any, IntArray]:
         parts = [self._part(i, x) for i, x in enumerate(X)]
@@ -114,11 +119,11 @@ class SequenceEncoder:
             self.width = filled[0].shape[1] if filled else max((part.shape[1] for part in parts), default=0)
         for i, part in enumerate(parts):
             if part.shape[0] > 0 and part.shape[1] != self.width:
-                raise ValueError(f"{self._name(i)}: {part.shape[1]} features per token, expected {self.width}")
+                raise ValueError(f"{self._name(i)}: {part.shape[1]} features per {self.row}, expected {self.width}")
         offsets = np.concatenate([[0], np.cumsum([part.shape[0] for part in parts])]).astype(np.int64)
         if not filled:
             return np.zeros((0, self.width)), offsets
-        check_rows(filled, f"encoding {offsets[-1]} tokens with {self.width} features")
+        check_rows(filled, f"encoding {offsets[-1]} {self.row}s with {self.width} features")
         if any(sp.issparse(part) for part in filled):
             matrix = sp.csr_array(sp.vstack([sp.csr_array(part) for part in filled], format="csr"))
             check_finite(
@@ -159,7 +164,7 @@ class SequenceEncoder:
 
     def _row_name(self, row: int, offsets: IntArray) -> str:
         i = int(np.searchsorted(offsets, row, "right")) - 1
-        return f"{self._name(i)}, token {row - int(offsets[i])}"
+        return f"{self._name(i)}, {self.row} {row - int(offsets[i])}"
 
 
 def _plain(x: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
+from functools import cache, partial
 from threading import Lock
 from typing import Any
 
@@ -65,19 +65,35 @@ class Local:
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = available_cores() if n_jobs in (None, -1) else int(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
+        self._mapping = False
 
     def map(self, task: Callable[[IntArray, slice], None], ids: IntArray, smallest: int | None = None) -> None:
         """Call task(ids[s], s) for every chunk s of the batch, of at least `smallest` examples."""
         size = max(self.smallest_chunk if smallest is None else smallest, -(-len(ids) // self.most_chunks))
         chunks = [slice(k, min(k + size, len(ids))) for k in range(0, len(ids), size)]
-        if self.n_jobs == 1 or len(chunks) == 1:
-            for chunk in chunks:
-                task(ids[chunk], chunk)
+        self._run([partial(task, ids[chunk], chunk) for chunk in chunks])
+
+    def map_range(self, task: Callable[[int, int], None], first: int, stop: int) -> None:
+        """Call task(a, b) for chunks a … b of first … stop: the rows of one large example.
+
+        Inside of a task of `map` the chunks run one after the other, since the threads are busy with other examples.
+        """
+        size = max(1, -(-(stop - first) // self.most_chunks))
+        self._run([partial(task, a, min(a + size, stop)) for a in range(first, stop, size)])
+
+    def _run(self, calls: list[Callable[[], None]]) -> None:
+        if self.n_jobs == 1 or len(calls) == 1 or self._mapping:
+            for call in calls:
+                call()
             return
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.n_jobs, thread_name_prefix="maxmargin")
-        for future in [self._pool.submit(task, ids[chunk], chunk) for chunk in chunks]:
-            future.result()
+        self._mapping = True
+        try:
+            for future in [self._pool.submit(call) for call in calls]:
+                future.result()
+        finally:
+            self._mapping = False
 
     def close(self) -> None:
         """End the threads."""

@@ -14,7 +14,7 @@ from maxmargin._checked import whole_number
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.planes import Planes
 from maxmargin.core.problem import Problem
-from maxmargin.core.structure import Structure, check_names
+from maxmargin.core.structure import Structure, check_names, plain_output
 from maxmargin.custom.joint_features import sparse_vector
 from maxmargin.custom.sameness import equal, own_copy
 from maxmargin.solvers.base import State
@@ -112,7 +112,7 @@ def explain(structure: Structure, w: FloatArray, x: Any, names: AnyArray, n_feat
     check_names(names, len(w))
     if hasattr(structure, "instead_of_explain"):
         raise TypeError(f"{type(structure).__name__} cannot explain an output: look at {structure.instead_of_explain}")
-    prediction = own_copy(structure.argmax(w, x))  # may be filled anew by the next call
+    prediction = own_copy(plain_output(structure.argmax(w, x)))  # may be filled anew by the next call
     ranked = _ranked(structure, w, x)
     score = next((score for output, score in ranked if equal(output, prediction)), None)
     if score is None:  # one of many that are equally good, or an argmax that is not exact

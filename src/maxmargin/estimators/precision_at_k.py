@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from maxmargin._checked import beyond_floats, is_list, positive_number, whole_number
@@ -166,9 +165,7 @@ class PrecisionAtK(LatentEstimator):
         if relevant.all():
             return np.zeros(examples.dim)
         sizes = np.diff(examples.offsets)
-        rows = sp.csr_array(
-            (examples.rows.data, examples.rows.indices, examples.rows.indptr), (len(relevant), examples.dim)
-        )
+        rows = examples.blocks[0].matrix()
         classifier = MulticlassSVM(C=self.start_C, tol=self.tol, n_jobs=self.n_jobs)
         classifier.fit(rows, relevant, sample_weight=np.repeat(1.0 / sizes, sizes))
         return classifier.coef_[1] - classifier.coef_[0]

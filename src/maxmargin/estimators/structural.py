@@ -29,7 +29,7 @@ from maxmargin.core.codes import Answers
 from maxmargin.core.examples import Examples
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
-from maxmargin.core.structure import Compiled, Structure, StructureError, check_methods
+from maxmargin.core.structure import Compiled, Structure, StructureError, check_methods, plain_output
 from maxmargin.custom.examples import OwnExamples, told_size
 from maxmargin.custom.sameness import own_copy
 from maxmargin.engines import Local
@@ -236,7 +236,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         def ask(ids: IntArray, _: slice) -> None:
             for i in ids.tolist():
                 found = _called(f"X[{i}]", "argmax", self.structure_.argmax, w, X[i])
-                outputs[i] = own_copy(found)  # at once: the next call may fill the same object anew
+                outputs[i] = own_copy(plain_output(found))  # at once: the next call may fill the same object anew
 
         with Local(self.n_jobs or 1) as engine, one_blas_thread():
             engine.map(ask, np.arange(len(outputs)), OwnExamples.smallest_chunk)

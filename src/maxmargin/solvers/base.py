@@ -68,8 +68,8 @@ class State:
 
     def certificate(self, problem: Problem) -> Certificate:
         exact = problem.exact
-        if problem.searches and problem.examples.exact:
-            exact = np.isfinite(self.best_bound) and self.best_bound <= self.best_primal * (1 + EXACT_WITHIN)
+        if problem.proves_bounds:
+            exact = bool(np.isfinite(self.best_bound)) and self.best_bound <= self.best_primal * (1 + EXACT_WITHIN)
         primal = self.best_primal if exact else max(self.best_primal, self.best_dual)  # an estimate, never below proof
         offset = problem.offset
         return Certificate(

@@ -18,6 +18,7 @@ from maxmargin.bounds.rescaling import violation
 from maxmargin.core.codes import HASH_PRIME, HASH_START, Answers, hash_step
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
+from maxmargin.core.scores import Scores
 from maxmargin.core.structure import Compiled
 from maxmargin.encoding.costs import check_costs, cost_matrix
 from maxmargin.encoding.labels import Labels, distinct_labels, named_classes
@@ -92,7 +93,7 @@ class Multiclass(Compiled):
     def topk(self, w: FloatArray, x: Any, k: int) -> list[tuple[Any, float]]:
         """The k best labels with their scores."""
         k = whole_number(k, "k")
-        scores = self.encode([x]).scores(np.asarray(w, float), np.zeros(1, np.int64))[0]
+        scores = self.encode([x]).table(np.asarray(w, float), np.zeros(1, np.int64))[0]
         order = np.argsort(-scores, kind="stable")[:k]
         return [(self.labels_.values[c], float(scores[c])) for c in order]
 
@@ -152,8 +153,7 @@ class MulticlassExamples(Examples):
         twice the weight. Returns the examples, their weights, and the position at which each first stood.
         """
         first, group = self._equal_rows()
-        part = object.__new__(MulticlassExamples)
-        part._set(self.costs, self.label_values, self.rows.take(first), self.labels[first])
+        part = self.take(first)
         part.shuffled = True  # by hashes
         total: FloatArray = np.bincount(group, weights, len(first)).astype(float)
         return part, total, first.astype(np.int64)
@@ -174,22 +174,29 @@ class MulticlassExamples(Examples):
         span = slice(self.rows.indptr[i], self.rows.indptr[i + 1])
         return int(self.labels[i]), self.rows.indices[span].tobytes(), (self.rows.data[span] + 0.0).tobytes()
 
-    def scores(self, w: FloatArray, ids: IntArray) -> FloatArray:
-        """Score of every label for each of ids."""
+    def table(self, w: FloatArray, ids: IntArray) -> FloatArray:
+        """Return the score of every label for each of ids."""
         return self.rows.scores(w.reshape(-1, self.n_labels), ids)
 
+    def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
+        """Return the scores of the parts: one for each label."""
+        return [Scores(self.table(w, ids).ravel(), np.arange(len(ids) + 1) * self.n_labels)]
+
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        self._decode(w, ids, scales, -1, answers)
+        self._decode(self.table(w, ids), ids, scales, -1, answers)
+
+    def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        self._decode(scores[0].values.reshape(-1, self.n_labels), ids, scales, -1, answers)
 
     def exact_for(self, bound: Bound) -> bool:
         return True
 
     def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
-        self._decode(w, ids, np.ones(len(ids)), bound.form, answers)
+        self._decode(self.table(w, ids), ids, np.ones(len(ids)), bound.form, answers)
 
-    def _decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, form: int, answers: Answers) -> None:
+    def _decode(self, table: FloatArray, ids: IntArray, scales: FloatArray, form: int, answers: Answers) -> None:
         decode_labels(
-            ids, self.scores(w, ids), self.labels, self.costs, scales, form, answers.codes, answers.losses,
+            ids, table, self.labels, self.costs, scales, form, answers.codes, answers.losses,
             answers.rises, answers.keys,
         )  # fmt: skip
 
@@ -203,6 +210,18 @@ class MulticlassExamples(Examples):
             planes.indices, planes.values,
         )  # fmt: skip
         return planes
+
+    def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
+        true, found = self.labels[ids], answers.codes[ids]
+        differ = true != found
+        indptr = np.concatenate([[0], 2 * np.cumsum(differ)])
+        parts = np.stack([true[differ], found[differ]], axis=1).ravel().astype(np.uint32)
+        return [Planes(indptr, parts, np.tile([1.0, -1.0], int(differ.sum())))]
+
+    def take(self, ids: IntArray) -> MulticlassExamples:
+        part = object.__new__(MulticlassExamples)
+        part._set(self.costs, self.label_values, self.rows.take(ids), self.labels[ids])
+        return part
 
     def output(self, example: int, key: int, code: CodeArray) -> Any:
         return self.label_values[int(code[0])]

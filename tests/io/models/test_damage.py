@@ -315,7 +315,7 @@ def edits():
         ("parameters.kernel", "rbf", "SequenceTagger has no parameter 'kernel'"),
         ("parameters", [], "parameters is a list, expected a dict"),
         ("structure", None, "it has no structure"),
-        ("structure.$structure", "Tree", "there is no structure 'Tree'"),
+        ("structure.$structure", "Shrub", "there is no structure 'Shrub'"),
         ("structure.state", {}, "is damaged: KeyError: 'parameters'"),
         (chain, {}, "is damaged: KeyError: 'labels'"),
         (f"{chain}.labels", [0, 0, 1], "labels must be a list of distinct values"),

@@ -11,6 +11,7 @@ from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers, spans
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
+from maxmargin.core.scores import Scores
 from maxmargin.encoding.rows import Rows
 from maxmargin.structures.chain import _kernels as kernels
 
@@ -60,12 +61,36 @@ class ChainExamples(Examples):
             edges = self.edges.scores(parts["edges"].reshape(-1, self.n_labels**2), where)
         return self.rows.scores(parts["tokens"], where), pairs, start, end, edges
 
+    def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
+        """Return the scores of the parts: tokens × labels, and the tables of transitions, start and end.
+
+        With transition features a fifth block follows, tokens × labels × labels: those of transitions into a token.
+        """
+        tokens, *shared, edges = self.tables(w, ids)
+        starts, size = self._spans(ids), self.n_labels
+        blocks = [Scores(tokens.ravel(), starts * size)]
+        blocks += [Scores(table.ravel(), np.zeros_like(starts)) for table in shared]
+        return blocks if self.edges is None else [*blocks, Scores(edges.ravel(), starts * size**2)]
+
+    def _tables_of(self, scores: list[Scores]) -> tuple[Any, ...]:
+        """The inverse of `scores`: what kernels take."""
+        size = self.n_labels
+        tokens, pairs, start, end = (block.values for block in scores[:4])
+        edges = _NO_EDGES if self.edges is None else scores[4].values.reshape(-1, size**2)
+        return tokens.reshape(-1, size), pairs.reshape(size, size), start, end, edges
+
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        self._decode(self.tables(w, ids), ids, scales, answers)
+
+    def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        self._decode(self._tables_of(scores), ids, scales, answers)
+
+    def _decode(self, tables: tuple[Any, ...], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         if self.zero_one and scales.any():
-            self._decode_by_errors(w, ids, scales, -1, answers)
+            self._decode_by_errors(tables, ids, scales, -1, answers)
             return
         kernels.decode_chains(
-            ids, self._spans(ids), self.code_offsets, self.labels, *self.tables(w, ids), self.structure.costs_,
+            ids, self._spans(ids), self.code_offsets, self.labels, *tables, self.structure.costs_,
             self.most_loss, self.units, scales, answers.codes, answers.losses, answers.rises, answers.keys,
         )  # fmt: skip
 
@@ -84,11 +109,13 @@ class ChainExamples(Examples):
         return 8.0 * (threads * table + int(self.code_offsets[-1]) * width), what
 
     def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
-        self._decode_by_errors(w, ids, np.ones(len(ids)), bound.form, answers)
+        self._decode_by_errors(self.tables(w, ids), ids, np.ones(len(ids)), bound.form, answers)
 
-    def _decode_by_errors(self, w: FloatArray, ids: IntArray, scales: FloatArray, form: int, answers: Answers) -> None:
+    def _decode_by_errors(
+        self, tables: tuple[Any, ...], ids: IntArray, scales: FloatArray, form: int, answers: Answers
+    ) -> None:
         kernels.decode_by_errors(
-            ids, self._spans(ids), self.code_offsets, self.labels, *self.tables(w, ids), self.structure.costs_,
+            ids, self._spans(ids), self.code_offsets, self.labels, *tables, self.structure.costs_,
             self.most_loss, self.units, form, scales, answers.codes, answers.losses, answers.rises, answers.keys,
         )  # fmt: skip
 
@@ -96,6 +123,35 @@ class ChainExamples(Examples):
         spans = np.zeros(len(ids) + 1, np.int64)
         np.cumsum(self.code_offsets[ids + 1] - self.code_offsets[ids], out=spans[1:])
         return spans
+
+    def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
+        where = spans(ids, self.code_offsets)
+        true = self._counts(ids, self.labels[where])
+        found = self._counts(ids, answers.codes[where])
+        everyone, size = np.arange(len(ids)), self.n_labels
+        longest = int(np.diff(self.code_offsets).max(initial=0))
+        sizes = [longest * size, size**2, size, size, longest * size**2]
+        pairs = zip(true, found, sizes, strict=False)
+        return [y.minus(y_hat, everyone, everyone, np.zeros(n)).trimmed() for y, y_hat, n in pairs]
+
+    def _counts(self, ids: IntArray, labels: CodeArray) -> list[Planes]:
+        """c(y) of each of ids by blocks, where y are these labels."""
+        ends, size, y = self._spans(ids), self.n_labels, labels.astype(np.int64)
+        lengths = np.diff(ends)
+        place = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
+        first, last, inner = ends[:-1][lengths > 0], ends[1:][lengths > 0] - 1, place > 0
+        pairs = y[np.flatnonzero(inner) - 1] * size + y[inner]
+        pair_ends = np.concatenate([[0], np.cumsum(np.maximum(lengths - 1, 0))])
+        some = np.concatenate([[0], np.cumsum(lengths > 0)])
+        blocks = [(ends, place * size + y), (pair_ends, pairs), (some, y[first]), (some, y[last])]
+        if self.edges is not None:
+            blocks.append((pair_ends, place[inner] * size**2 + pairs))
+        return [Planes(indptr, parts.astype(np.uint32), np.ones(len(parts))) for indptr, parts in blocks]
+
+    def take(self, ids: IntArray) -> ChainExamples:
+        where, offsets = spans(ids, self.code_offsets), self._spans(ids)
+        edges = None if self.edges is None else self.edges.take(where)
+        return ChainExamples(self.structure, self.rows.take(where), offsets, edges, self.labels[where])
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
         room, rows = int(self.plane_entries[ids].sum()), self.rows

@@ -14,17 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers
-from maxmargin.core.examples import Examples
+from maxmargin.core.codes import Answers, spans
 from maxmargin.core.planes import Planes
+from maxmargin.core.scores import Scores
 from maxmargin.core.structure import LatentCompiled
 from maxmargin.encoding.pairs import Pairs, pair_numbers
+from maxmargin.parts.blocks import Block
+from maxmargin.parts.examples import PartExamples, counted_once
 from maxmargin.structures.forest import _kernels as kernels
-
-#: Whole numbers up to this size are exact as float32.
-_FLOAT32_WHOLE = 2.0**24
-#: Pairs that are scored before forests are sought among them.
-_BLOCK = 1 << 17
 
 
 class Forest(LatentCompiled):
@@ -71,7 +68,7 @@ class Forest(LatentCompiled):
         if not isinstance(self.r, int | float | np.number) or not 0 <= self.r < np.inf:
             raise ValueError(f"r must be a finite number ≥ 0, found {self.r!r}")
         examples = self._examples(X, Y, None)
-        self._set_width(examples.pairs.width)
+        self._set_width(examples.blocks[0].width)
         return examples
 
     def _set_width(self, width: int) -> None:
@@ -81,13 +78,14 @@ class Forest(LatentCompiled):
         return self._examples(X, Y, self.n_features_)
 
     def _examples(self, X: Sequence[Any], Y: Sequence[Any] | None, width: int | None) -> ForestExamples:
+        settings = float(self.r), bool(self.fit_intercept)
         if Y is None:
-            return ForestExamples(Pairs(X, None, width), None, float(self.r), bool(self.fit_intercept))
+            return ForestExamples(self, Pairs(X, None, width), None, *settings)
         if len(X) != len(Y):
             raise ValueError(f"X has {len(X)} examples but Y has {len(Y)}")
         clusters = [numbered_clusters(y, f"Y[{i}]") for i, y in enumerate(Y)]
         pairs = Pairs(X, [len(y) for y in clusters], width)
-        return ForestExamples(pairs, clusters, float(self.r), bool(self.fit_intercept))
+        return ForestExamples(self, pairs, clusters, *settings)
 
     # ------------------------------------------------------------------ one example
 
@@ -105,7 +103,7 @@ class Forest(LatentCompiled):
 
     def enumerate(self, x: Any) -> Iterator[list[int]]:
         """All partitions, one after the other: for tests."""
-        n = int(self.encode([x]).pairs.sizes[0])
+        n = int(self.encode([x]).sizes[0])
         begun: list[list[int]] = [[]]
         while begun:
             clusters = begun.pop()
@@ -117,12 +115,12 @@ class Forest(LatentCompiled):
     def links(self, w: FloatArray, x: Any) -> list[tuple[int, int, float]]:
         """The links (i, j) of the predicted forest with their scores, best first: what holds the clusters together."""
         examples, w = self.encode([x]), np.asarray(w, float)
-        answers, everyone = Answers.empty(1, int(examples.code_offsets[-1])), np.zeros(1, np.int64)
+        answers, everyone = examples.empty_answers(), np.zeros(1, np.int64)
         examples.decode(w, everyone, np.zeros(1), answers)
-        scores, _ = examples.scores(w, everyone)
+        scores = examples.scores(w, everyone)[0].values
         code = answers.codes[answers.codes >= 0]
         code = code[np.argsort(-scores[code], kind="stable")]
-        first, second = (items[code] for items in np.triu_indices(int(examples.pairs.sizes[0]), 1))
+        first, second = (items[code] for items in np.triu_indices(int(examples.sizes[0]), 1))
         return list(zip(first.tolist(), second.tolist(), scores[code].tolist(), strict=True))
 
     # ------------------------------------------------------------------ weights
@@ -148,9 +146,7 @@ class Forest(LatentCompiled):
         return [clusters[a:b].tolist() for a, b in pairwise([0, *np.cumsum(lengths).tolist()])]
 
     def _joint_features(self, examples: Any) -> FloatArray:
-        nothing = Answers.empty(1, int(examples.code_offsets[-1]))
-        nothing.codes[:] = -1
-        dense: FloatArray = examples.planes(np.zeros(1, np.int64), nothing).matrix(examples.dim).toarray()[0]
+        dense: FloatArray = examples.joint_features()
         return dense
 
 
@@ -174,95 +170,67 @@ def numbered_clusters(y: Any, where: str) -> CodeArray:
     return out
 
 
-class ForestExamples(Examples):
-    """Pairs with the clusters of their items; the code of an output is the links of its forest.
+class ForestExamples(PartExamples):
+    """Links between the items of each example; the code of an output is the links of its forest.
 
     The truth is a chain through each true cluster.
     """
 
-    latent = True
+    latent, nested = True, True
 
-    def __init__(self, pairs: Pairs, clusters: list[CodeArray] | None, r: float, intercept: bool) -> None:
-        self.pairs, self.known, self.r, self.intercept = pairs, clusters is not None, r, intercept
-        sizes = pairs.sizes
-        self.n_examples, self.dim = len(pairs), pairs.width + intercept
-        self.items = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.code_offsets = np.concatenate([[0], np.cumsum(np.maximum(sizes - 1, 0))]).astype(np.int64)
-        self.clusters = np.full(int(self.items[-1]), -1, np.int32)
-        self.truths = np.full(int(self.code_offsets[-1]), -1, np.int32)
-        if clusters:
-            self.clusters = np.concatenate(clusters)
+    def __init__(
+        self, structure: Forest, pairs: Pairs, clusters: list[CodeArray] | None, r: float, intercept: bool
+    ) -> None:
+        self.sizes = pairs.sizes
+        offsets = np.concatenate([[0], np.cumsum(np.maximum(self.sizes - 1, 0))]).astype(np.int64)
+        truths, costs = None, None
+        if clusters is not None:
+            truths = np.full(int(offsets[-1]), -1, np.int32)
             for i, own in enumerate(clusters):
                 chain = chain_code(own)
-                self.truths[self.code_offsets[i] : self.code_offsets[i] + len(chain)] = chain
-        self.operations = float(pairs.n_entries + 4 * pairs.offsets[-1])
-        links = 2 * np.maximum(sizes - 1, 0)  # at most, in both forests together
-        self.link_entries = links * (pairs.most_entries() + intercept)
-        self.plane_entries = np.minimum(self.link_entries, self.dim)
-        self.float32_exact = pairs.largest_whole() * max(links.max(initial=0), 1) < _FLOAT32_WHOLE
+                truths[offsets[i] : offsets[i] + len(chain)] = chain
+            costs = np.concatenate([link_costs(own, r) for own in clusters] or [np.zeros(0)])
+        block = Block(pairs.matrix, pairs.offsets, constant=intercept)
+        super().__init__(structure, [block], offsets, truths, [costs], (r, intercept))
 
-    def scores(self, w: FloatArray, ids: IntArray) -> tuple[FloatArray, IntArray]:
-        """The score of every pair of each of ids, and where those of each begin."""
-        return self.pairs.scores(w, float(w[-1]) if self.intercept else 0.0, ids)
+    def argmax(self, scores: list[Scores], ids: IntArray, codes: CodeArray) -> None:
+        kernels.best_forests(ids, *scores[0], self.code_offsets, 0.0, codes)
 
-    def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        self._decode(w, ids, scales, False, answers)
+    def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
+        found = codes[spans(ids, self.code_offsets)]
+        room, links = self.code_offsets[ids + 1] - self.code_offsets[ids], found >= 0
+        taken = np.bincount(np.repeat(np.arange(len(ids)), room)[links], minlength=len(ids))
+        return [counted_once(np.concatenate([[0], np.cumsum(taken)]), found[links])]
 
     def complete(self, w: FloatArray, ids: IntArray, answers: Answers) -> None:
-        self._decode(w, ids, np.zeros(len(ids)), True, answers)
+        """The best forest that spans the true clusters: no links across."""
+        scores = self.scores(w, ids)
+        barred = self.augmented([Scores(np.zeros_like(scores[0].values), scores[0].starts)], ids, np.ones(len(ids)))
+        inside = np.where(barred[0].values < 0.0, scores[0].values, -np.inf)
+        kernels.best_forests(ids, inside, scores[0].starts, self.code_offsets, -np.inf, answers.codes)
+        self.judge(scores, ids, answers)
 
     def initial_completion(self, rng: np.random.Generator, answers: Answers) -> None:
         """Chains in reading order, as in the paper: the truth."""
         super().initial_completion(rng, answers)
         answers.codes[:] = self.truths
 
-    def _decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, complete: bool, answers: Answers) -> None:
-        into = answers.codes, answers.losses, answers.rises, answers.keys
-        for block in self._blocks(ids):
-            some = ids[block]
-            scores, starts = self.scores(w, some)
-            kernels.decode_forests(
-                some, starts, scores, self.items, self.clusters, self.known, self.code_offsets, self.truths, self.r,
-                scales[block], complete, *into,
-            )  # fmt: skip
-
-    def _blocks(self, ids: IntArray) -> list[slice]:
-        """Runs of ids with few enough pairs in all that their scores stay in the cache."""
-        ends = np.cumsum(self.pairs.offsets[ids + 1] - self.pairs.offsets[ids])
-        cuts = np.flatnonzero(np.diff(ends // _BLOCK)) + 1
-        return [slice(a, b) for a, b in pairwise([0, *cuts.tolist(), len(ids)])]
-
-    def planes(self, ids: IntArray, answers: Answers) -> Planes:
-        ptr, rows, signs = self._changes(ids, answers)
-        room = int(self.plane_entries[ids].sum())
-        planes = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room, self.value_type))
-        into = self.intercept, np.zeros(self.dim), planes.indptr, planes.indices, planes.values
-        pairs = self.pairs
-        if pairs.sparse:
-            touched = np.empty(self.link_entries[ids].max(initial=0), np.int64)
-            kernels.sum_sparse_rows(ptr, rows, signs, pairs.indptr, pairs.indices, pairs.data, touched, *into)
-        else:
-            kernels.sum_dense_rows(ptr, rows, signs, pairs.dense, *into)
-        used = planes.indptr[-1]
-        return Planes(planes.indptr, planes.indices[:used], planes.values[:used])
-
-    def _changes(self, ids: IntArray, answers: Answers) -> tuple[IntArray, IntArray, FloatArray]:
-        """Links in which the answers differ from the truths: where those of each of ids begin, rows, signs."""
-        most = 2 * int((self.code_offsets[ids + 1] - self.code_offsets[ids]).sum())
-        ptr, rows, signs = np.zeros(len(ids) + 1, np.int64), np.empty(most, np.int64), np.empty(most)
-        kernels.changed_links(
-            ids, self.code_offsets, self.truths, answers.codes, self.pairs.offsets, ptr, rows, signs
-        )  # fmt: skip
-        return ptr, rows, signs
-
     def output(self, example: int, key: int, code: CodeArray) -> list[int]:
-        n = int(self.pairs.sizes[example])
+        n = int(self.sizes[example])
         clusters = np.empty(n, np.int64)
         kernels.cluster_numbers(code, n, clusters)
         return clusters.tolist()
 
-    def digest_arrays(self) -> tuple[AnyArray, ...]:
-        return *self.pairs.arrays(), self.clusters, np.array([self.r, self.intercept])
+    def take(self, ids: IntArray) -> ForestExamples:
+        part = super().take(ids)
+        part.sizes = self.sizes[ids]
+        return part
+
+
+def link_costs(clusters: CodeArray, r: float) -> FloatArray:
+    """What each link adds to the loss: −1 inside a true cluster, r across."""
+    first, second = np.triu_indices(len(clusters), 1)
+    return np.where(clusters[first] == clusters[second], -1.0, r)
 
 
 def chain_code(clusters: CodeArray) -> IntArray:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import HASH_PRIME, HASH_START, TRUTH, Answers
+from maxmargin.core.codes import HASH_PRIME, HASH_START, TRUTH, Answers, spans
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
+from maxmargin.core.scores import Scores
 from maxmargin.encoding.alphabet import context_indices, word_indices
 from maxmargin.structures.motif import _kernels as kernels
 from maxmargin.structures.motif._kernels import ABSENT
@@ -74,18 +76,41 @@ class MotifExamples(Examples):
         kernels.scan_one(self.offsets[example], scores.shape[1], *self._scan_arguments(w), scores)
         return scores.T.ravel()
 
+    def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
+        """Return the scores of the parts: one for each site, relative to no motif."""
+        found = [self.site_scores(w, i) for i in ids.tolist()]
+        starts = np.concatenate([[0], np.cumsum([len(scores) for scores in found])]).astype(np.int64)
+        return [Scores(np.concatenate([*found, np.zeros(0)]), starts)]
+
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        self._decode(w, ids, lambda rise, loss: rise + scales * loss, answers)
+        self._decide(ids, *self.best_sites(w, ids), lambda rise, loss: rise + scales * loss, answers)
+
+    def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        values, starts = scores[0]
+        parts = [values[a:b] for a, b in pairwise(starts.tolist())]
+        sites = np.array([int(part.argmax()) for part in parts], np.int32)
+        best = np.array([part[site] for part, site in zip(parts, sites, strict=True)])
+        truths = self.truths[ids]
+        true = np.array([part[y] if y >= 0 else 0.0 for part, y in zip(parts, truths.tolist(), strict=True)])
+        self._decide(ids, sites, best, true, lambda rise, loss: rise + scales * loss, answers)
 
     def exact_for(self, bound: Bound) -> bool:
         """There are two losses, and every violation rises in the score: the best site or no motif."""
         return True
 
     def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
-        self._decode(w, ids, bound.violation, answers)
+        self._decide(ids, *self.best_sites(w, ids), bound.violation, answers)
 
-    def _decode(self, w: FloatArray, ids: IntArray, worth: Callable[[Any, Any], Any], answers: Answers) -> None:
-        sites, scores, truth_scores = self.best_sites(w, ids)
+    def _decide(
+        self,
+        ids: IntArray,
+        sites: CodeArray,
+        scores: FloatArray,
+        truth_scores: FloatArray,
+        worth: Callable[[Any, Any], Any],
+        answers: Answers,
+    ) -> None:
+        """Choose between the best site and no motif."""
         truths = self.truths[ids]
         loss_here, loss_absent = (truths == ABSENT).astype(float), (truths >= 0).astype(float)
         here = worth(scores - truth_scores, loss_here) > worth(-truth_scores, loss_absent)
@@ -107,6 +132,19 @@ class MotifExamples(Examples):
     def _answer(self, ids: IntArray, codes: AnyArray, losses: Any, rises: Any, answers: Answers) -> None:
         answers.codes[ids], answers.losses[ids], answers.rises[ids] = codes, losses, rises
         answers.keys[ids] = np.where(codes == self.truths[ids], TRUTH, (HASH_START ^ (codes + 1)) * HASH_PRIME)
+
+    def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
+        pair = np.stack([self.truths[ids], answers.codes[ids]], axis=1)
+        there = (pair >= 0) & (pair[:, :1] != pair[:, 1:])
+        indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+        signs = np.broadcast_to([1.0, -1.0], pair.shape)
+        return [Planes(indptr, pair[there].astype(np.uint32), signs[there])]
+
+    def take(self, ids: IntArray) -> MotifExamples:
+        lengths = np.diff(self.offsets)[ids]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        symbols = self.symbols[spans(ids, self.offsets)]
+        return MotifExamples(self.structure, symbols, offsets, self.truths[ids], self.placed[ids])
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
         room, structure = int(self.plane_entries[ids].sum()), self.structure

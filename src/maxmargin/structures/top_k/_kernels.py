@@ -10,7 +10,6 @@ import numpy as np
 
 from maxmargin._compile import inlined, kernel
 from maxmargin.bounds.rescaling import violation
-from maxmargin.core._entries import add_entry, write_entries
 from maxmargin.core.codes import HASH_START, hash_step
 
 #: Relevance of documents; 0 is not relevant.
@@ -131,33 +130,3 @@ def choose_documents(ids, offsets, code_offsets, scores, relevance, truths, scal
         if known and (codes[at : at + k] == truths[at : at + k]).all():
             keys[i], rises[i] = 0, 0.0
         begin += n
-
-
-@kernel
-def document_planes(
-    ids, offsets, code_offsets, indptr, indices, data, dim, truths, codes, out_ptr, out_index, out_value
-):
-    """Rows (1/k) (Σ true documents − Σ coded ones); documents in both cancel. Returns the number of entries."""
-    sums, touched, p = np.zeros(dim), np.empty(0, np.int64), 0
-    for r in range(len(ids)):
-        i = ids[r]
-        first, at, end = offsets[i], code_offsets[i], code_offsets[i + 1]
-        room, count = 0, 0
-        for q in range(at, end):
-            room += indptr[first + truths[q] + 1] - indptr[first + truths[q]]
-            room += indptr[first + codes[q] + 1] - indptr[first + codes[q]]
-        if room > len(touched):
-            touched = np.empty(2 * room, np.int64)
-        a, b = at, at
-        while a < end or b < end:
-            if a < end and b < end and truths[a] == codes[b]:
-                a, b = a + 1, b + 1
-                continue
-            from_truth = b == end or (a < end and truths[a] < codes[b])
-            row = first + (truths[a] if from_truth else codes[b])
-            for e in range(indptr[row], indptr[row + 1]):
-                count = add_entry(np.int64(indices[e]), data[e] if from_truth else -data[e], sums, touched, count)
-            a, b = a + from_truth, b + (not from_truth)
-        p = write_entries(sums, touched, count, 1.0 / (end - at), out_index, out_value, p)
-        out_ptr[r + 1] = p
-    return p

@@ -17,11 +17,12 @@ import numpy as np
 from maxmargin._checked import whole_number
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers, spans
-from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
+from maxmargin.core.scores import Scores
 from maxmargin.core.structure import LatentCompiled
-from maxmargin.encoding.rows import Rows
 from maxmargin.encoding.sequences import SequenceEncoder
+from maxmargin.parts.blocks import Block
+from maxmargin.parts.examples import PartExamples, counted_once
 from maxmargin.structures.top_k import _kernels as kernels
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class TopK(LatentCompiled):
         encoder = SequenceEncoder()
         rows, offsets = encoder.fit(X)
         self._set_sizes(encoder)
-        return TopKExamples(self.k_, rows, offsets, self._relevance(Y, offsets))
+        return TopKExamples(self, rows, offsets, self._relevance(Y, offsets))
 
     def _set_sizes(self, documents: SequenceEncoder) -> None:
         self.k_, self.documents_, self.size = whole_number(self.k, "k"), documents, documents.width
@@ -73,7 +74,7 @@ class TopK(LatentCompiled):
     def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> TopKExamples:
         rows, offsets = self.documents_.encode(X)
         relevance = np.full(int(offsets[-1]), kernels.UNLABELLED, np.int8) if Y is None else self._relevance(Y, offsets)
-        return TopKExamples(self.k_, rows, offsets, relevance)
+        return TopKExamples(self, rows, offsets, relevance)
 
     @staticmethod
     def _relevance(Y: Sequence[Any], offsets: IntArray) -> AnyArray:
@@ -99,10 +100,12 @@ class TopK(LatentCompiled):
         if not isinstance(y, TopDocuments):
             return super().joint_feature(x, y)
         examples = self.encode([x])
-        return _mean_row(examples.rows, self._documents(y, len(examples.relevance)))
+        examples.truths[:] = self._documents(y, len(examples.relevance))
+        return self._joint_features(examples)
 
     def _joint_features(self, examples: Any) -> FloatArray:
-        return _mean_row(examples.rows, examples.truths.tolist())
+        features: FloatArray = examples.joint_features()
+        return features
 
     def _documents(self, y: Any, n: int) -> list[int]:
         """The indices in `TopDocuments`, checked."""
@@ -152,15 +155,6 @@ class TopK(LatentCompiled):
         return [TopDocuments(documents[a:b].tolist()) for a, b in pairwise(ends)]
 
 
-def _mean_row(rows: Rows, documents: list[int]) -> FloatArray:
-    """(1/k) Σ x_j over these documents."""
-    total = np.zeros(rows.n_columns)
-    for j in documents:
-        span = slice(rows.indptr[j], rows.indptr[j + 1])
-        np.add.at(total, rows.indices[span], rows.data[span])
-    return total / max(len(documents), 1)
-
-
 def _relevant(y: Any, where: str) -> AnyArray:
     """Which of the labels are above 0."""
     try:
@@ -174,76 +168,67 @@ def _relevant(y: Any, where: str) -> AnyArray:
     return labels > 0
 
 
-class TopKExamples(Examples):
-    """Documents of all queries, one behind the other; the code of an output is its documents in ascending order."""
+class TopKExamples(PartExamples):
+    """Documents of all queries; the code of an output is its documents in ascending order.
 
-    latent = True
+    Each document on top counts 1/k. Losses count relevant documents, which kernels do exactly.
+    """
 
-    def __init__(self, k: int, rows: Any, offsets: IntArray, relevance: AnyArray) -> None:
-        self.rows, self.offsets, self.relevance = Rows(rows, False), offsets, relevance
-        self.n_examples, self.dim = len(offsets) - 1, self.rows.n_columns
-        shown = np.minimum(k, np.diff(offsets))
+    latent, whole_counts = True, False
+
+    def __init__(self, structure: TopK, matrix: Any, offsets: IntArray, relevance: AnyArray) -> None:
+        self.offsets, self.relevance, self.truths = offsets, relevance, np.zeros(0, np.int32)
+        shown = np.minimum(structure.k_, np.diff(offsets))
         self.code_offsets = np.concatenate([[0], np.cumsum(shown)]).astype(np.int64)
-        self.operations = 0.5 * len(self.rows.indices) + 8.0 * len(relevance)
-        self.plane_entries = np.minimum(self.dim, 2 * shown * self._fullest()).astype(np.int64)
-        self.truths = self._first_completions()
-
-    def _fullest(self) -> IntArray:
-        """The most entries of a document of each query."""
-        fullest, counts = np.zeros(self.n_examples, np.int64), self.rows.counts()
-        filled = np.diff(self.offsets) > 0
-        if filled.any():
-            fullest[filled] = np.maximum.reduceat(counts, self.offsets[:-1][filled])
-        return fullest
+        self.n_examples = len(shown)
+        block = Block(matrix, offsets)
+        super().__init__(structure, [block], self.code_offsets, self._first_completions(), [None])
+        self.operations = 0.5 * block.n_entries + 8.0 * len(relevance)
 
     def _first_completions(self) -> CodeArray:
         """The codes of the truths: with all scores equal, the lowest indices win."""
-        answers = Answers.empty(self.n_examples, int(self.code_offsets[-1]))
-        self.truths = np.zeros(0, np.int32)
-        everyone = np.arange(self.n_examples)
-        self._choose(everyone, np.zeros(len(self.relevance)), np.zeros(self.n_examples), kernels.COMPLETE, answers)
+        answers, everyone = self.empty_answers(), np.arange(self.n_examples)
+        self._choose(np.zeros(len(self.relevance)), everyone, np.zeros(self.n_examples), kernels.COMPLETE, answers)
         return answers.codes
 
-    def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        self._choose(ids, self._scores(w, ids), scales, kernels.SCALED, answers)
+    def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        self._choose(scores[0].values, ids, scales, kernels.SCALED, answers)
 
     def exact_for(self, bound: Bound) -> bool:
         """The loss counts relevant documents: the best documents with each number of them are enough."""
         return True
 
     def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
-        self._choose(ids, self._scores(w, ids), np.ones(len(ids)), bound.form, answers)
+        self._choose(self.scores(w, ids)[0].values, ids, np.ones(len(ids)), bound.form, answers)
 
     def complete(self, w: FloatArray, ids: IntArray, answers: Answers) -> None:
         """Relevant documents before others, better ones before worse."""
-        self._choose(ids, self._scores(w, ids), np.zeros(len(ids)), kernels.COMPLETE, answers)
+        self._choose(self.scores(w, ids)[0].values, ids, np.zeros(len(ids)), kernels.COMPLETE, answers)
 
     def initial_completion(self, rng: np.random.Generator, answers: Answers) -> None:
         """The truth itself. The paper's start is better: `complete` at the weights of a classifier."""
         super().initial_completion(rng, answers)
         answers.codes[:] = self.truths
 
-    def _scores(self, w: FloatArray, ids: IntArray) -> FloatArray:
-        """The scores of the documents of ids, one query behind the other."""
-        return self.rows.scores(w.reshape(-1, 1), spans(ids, self.offsets))[:, 0]
-
-    def _choose(self, ids: IntArray, scores: FloatArray, scales: FloatArray, form: int, answers: Answers) -> None:
+    def _choose(self, scores: FloatArray, ids: IntArray, scales: FloatArray, form: int, answers: Answers) -> None:
         kernels.choose_documents(
             ids, self.offsets, self.code_offsets, scores, self.relevance, self.truths, scales, form, answers.codes,
             answers.losses, answers.rises, answers.keys,
         )  # fmt: skip
 
-    def planes(self, ids: IntArray, answers: Answers) -> Planes:
-        room, rows = int(self.plane_entries[ids].sum()), self.rows
-        planes = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room, self.value_type))
-        used = kernels.document_planes(
-            ids, self.offsets, self.code_offsets, rows.indptr, rows.indices, rows.data, self.dim, self.truths,
-            answers.codes, planes.indptr, planes.indices, planes.values,
-        )  # fmt: skip
-        return Planes(planes.indptr, planes.indices[:used], planes.values[:used])
+    def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
+        shown = self.code_offsets[ids + 1] - self.code_offsets[ids]
+        rows = counted_once(np.concatenate([[0], np.cumsum(shown)]), codes[spans(ids, self.code_offsets)])
+        return [rows.scaled(1.0 / np.maximum(shown, 1))]
 
     def output(self, example: int, key: int, code: CodeArray) -> TopDocuments:
         return TopDocuments(code.tolist())
 
+    def take(self, ids: IntArray) -> TopKExamples:
+        part = super().take(ids)
+        sizes = self.offsets[ids + 1] - self.offsets[ids]
+        part.offsets, part.relevance = np.concatenate([[0], np.cumsum(sizes)]), self.relevance[spans(ids, self.offsets)]
+        return part
+
     def digest_arrays(self) -> tuple[AnyArray, ...]:
-        return *self.rows.arrays(), self.offsets, self.code_offsets, self.relevance
+        return *super().digest_arrays(), self.relevance

@@ -1,0 +1,1 @@
+"""Structures whose scores are sums over parts: arcs, spans, cells, pairs, rows."""

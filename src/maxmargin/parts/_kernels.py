@@ -1,0 +1,265 @@
+"""Kernels over parts: scores of rows, sums of rows, and differences of counts.
+
+Arguments that recur: `ids` are the examples of a batch; `offsets` where the rows of each example begin in the block;
+`starts` where the scores of each example of the batch begin; (`ptr`, `parts`, `counts`) are CSR rows over parts, one
+for each example of the batch. Part p of an example is its row p // K under output p % K, with K = `n_outputs`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin._compile import inlined, kernel
+from maxmargin.core._entries import add_entry, write_entries
+from maxmargin.core.codes import HASH_START, hash_step
+from maxmargin.core.planes import sparse_dot
+
+
+@kernel
+def score_dense_rows(first, stop, rows, w, constant, out, at):
+    """Write w·x + constant of the rows first … stop to `out`, from `at` on.
+
+    All rows are summed in one order, so that equal rows have equal scores, which BLAS does not promise.
+    """
+    width = rows.shape[1]
+    shift = at - first
+    for p in range(first, stop):
+        row, score = rows[p], constant
+        for f in range(width):
+            score += row[f] * w[f]
+        out[shift + p] = score
+
+
+@kernel
+def score_sparse_rows(first, stop, indptr, indices, data, w, constant, out, at):
+    """Write w·x + constant of the sparse rows first … stop to `out`, from `at` on."""
+    shift = at - first
+    for p in range(first, stop):
+        out[shift + p] = sparse_dot(indices, data, indptr[p], indptr[p + 1], w) + constant
+
+
+@kernel
+def score_dense(ids, offsets, rows, w, constant, starts, out):
+    """`score_dense_rows` for all rows of each of ids."""
+    for r in range(len(ids)):
+        score_dense_rows(offsets[ids[r]], offsets[ids[r] + 1], rows, w, constant, out, starts[r])
+
+
+@kernel
+def score_sparse(ids, offsets, indptr, indices, data, w, constant, starts, out):
+    """`score_sparse_rows` for all rows of each of ids."""
+    for r in range(len(ids)):
+        first, stop = offsets[ids[r]], offsets[ids[r] + 1]
+        score_sparse_rows(first, stop, indptr, indices, data, w, constant, out, starts[r])
+
+
+@kernel
+def forbid(ids, part_offsets, forbidden, starts, scores):
+    """Set the scores of forbidden parts to minus infinity."""
+    for r in range(len(ids)):
+        shift = starts[r] - part_offsets[ids[r]]
+        for p in range(part_offsets[ids[r]], part_offsets[ids[r] + 1]):
+            if forbidden[p]:
+                scores[shift + p] = -np.inf
+
+
+@kernel
+def add_costs(ids, part_offsets, costs, scales, starts, scores, out):
+    """out = scores + scale · cost of every part."""
+    for r in range(len(ids)):
+        shift, scale = starts[r] - part_offsets[ids[r]], scales[r]
+        for p in range(part_offsets[ids[r]], part_offsets[ids[r] + 1]):
+            out[shift + p] = scores[shift + p] + scale * costs[p]
+
+
+@kernel
+def add_even_costs(ids, cost, scales, ptr, parts, starts, scores, out):
+    """out = scores + scale · cost of every part but those of the truth, which (ptr, parts) list for all examples."""
+    for r in range(len(ids)):
+        price = scales[r] * cost
+        for p in range(starts[r], starts[r + 1]):
+            out[p] = scores[p] + price
+        for k in range(ptr[ids[r]], ptr[ids[r] + 1]):
+            p = starts[r] + np.int64(parts[k])
+            out[p] = scores[p]
+
+
+@kernel
+def count_dots(ptr, parts, counts, starts, scores, factor, out):
+    """out += factor · Σ count · score over the parts of each example."""
+    for r in range(len(ptr) - 1):
+        total = 0.0
+        for k in range(ptr[r], ptr[r + 1]):
+            total += counts[k] * scores[starts[r] + np.int64(parts[k])]
+        out[r] += factor * total
+
+
+@kernel
+def cost_dots(ids, ptr, parts, counts, part_offsets, costs, out):
+    """out −= Σ count · cost over the parts of each example."""
+    for r in range(len(ids)):
+        total = 0.0
+        for k in range(ptr[r], ptr[r + 1]):
+            total += counts[k] * costs[part_offsets[ids[r]] + np.int64(parts[k])]
+        out[r] -= total
+
+
+@kernel
+def even_cost_dots(ptr, counts, cost, out):
+    """out −= cost · Σ of the counts below 0: the parts that the truth lacks."""
+    for r in range(len(ptr) - 1):
+        total = 0.0
+        for k in range(ptr[r], ptr[r + 1]):
+            total += min(counts[k], 0.0)
+        out[r] -= cost * total
+
+
+@kernel
+def code_keys(ids, offsets, codes, truths, known, keys):
+    """The hash of each code; 0 for that of the truth."""
+    for r in range(len(ids)):
+        i = ids[r]
+        key, same = HASH_START, known
+        for p in range(offsets[i], offsets[i + 1]):
+            key = hash_step(key, codes[p])
+            same = same and codes[p] == truths[p]
+        keys[i] = 0 if same else key
+
+
+@kernel
+def first_outside(ids, n_parts, ptr, parts):
+    """The first row of the batch with a part that its example does not have; −1 if there is none."""
+    for r in range(len(ids)):
+        for k in range(ptr[r], ptr[r + 1]):
+            if np.int64(parts[k]) >= n_parts[ids[r]]:
+                return r
+    return -1
+
+
+@kernel
+def count_changes(ids, true_ptr, true_parts, true_counts, ptr, parts, counts, scratch, out_ptr, out_parts, out_counts):
+    """Row r: the counts of the truth of ids[r] less those of the r-th row; what cancels is left out.
+
+    `scratch` is zeros, one for each part of the largest example, and is left so.
+    """
+    used = 0
+    for r in range(len(ids)):
+        first, stop = true_ptr[ids[r]], true_ptr[ids[r] + 1]
+        for k in range(ptr[r], ptr[r + 1]):
+            scratch[parts[k]] -= counts[k]
+        for k in range(first, stop):
+            scratch[true_parts[k]] += true_counts[k]
+        for k in range(first, stop):
+            used = move_count(true_parts[k], scratch, out_parts, out_counts, used)
+        for k in range(ptr[r], ptr[r + 1]):
+            used = move_count(parts[k], scratch, out_parts, out_counts, used)
+        out_ptr[r + 1] = used
+
+
+@inlined
+def move_count(part, scratch, out_parts, out_counts, used):
+    """Move a count from `scratch` to the outputs; returns how many of them are in use."""
+    out_parts[used], out_counts[used], scratch[part] = part, scratch[part], 0.0
+    return used + (out_counts[used] != 0.0)
+
+
+@kernel
+def most_entries(ids, firsts, ptr, parts, indptr, n_outputs):
+    """Entries of the rows of all parts, in all and of the example that has most."""
+    total, most = 0, 0
+    for r in range(len(ids)):
+        before = total
+        for k in range(ptr[r], ptr[r + 1]):
+            row = firsts[ids[r]] + np.int64(parts[k]) // n_outputs
+            total += indptr[row + 1] - indptr[row]
+        most = max(most, total - before)
+    return total, most
+
+
+@kernel
+def sum_sparse(
+    ids, firsts, ptr, parts, counts, indptr, indices, data, n_outputs, constant, touched, total, out_ptr, out_index,
+    out_value,
+):  # fmt: skip
+    """Σ count · φ over the parts of each example, zeros left out; entry f K + k is feature f under output k.
+
+    `total` is zeros, one for each weight, and is left so; with `constant` ≥ 0 every row has a feature of value 1 there.
+    """
+    used = 0
+    for r in range(len(ids)):
+        first, count = firsts[ids[r]], 0
+        for k in range(ptr[r], ptr[r + 1]):
+            row, output = first + np.int64(parts[k]) // n_outputs, np.int64(parts[k]) % n_outputs
+            for p in range(indptr[row], indptr[row + 1]):
+                at = np.int64(indices[p]) * n_outputs + output
+                count = add_entry(at, counts[k] * data[p], total, touched, count)
+            if constant >= 0:
+                count = add_entry(constant * n_outputs + output, counts[k], total, touched, count)
+        used = write_entries(total, touched, count, 1.0, out_index, out_value, used)
+        out_ptr[r + 1] = used
+
+
+@kernel
+def sum_dense(
+    ids, firsts, ptr, parts, counts, rows, n_outputs, constant, touched, total, out_ptr, out_index, out_value
+):
+    """As `sum_sparse`, for dense rows; `touched` holds the outputs that the parts of an example have."""
+    used, width = 0, rows.shape[1]
+    for r in range(len(ids)):
+        first, n_touched = firsts[ids[r]], 0
+        for k in range(ptr[r], ptr[r + 1]):
+            row, output = first + np.int64(parts[k]) // n_outputs, np.int64(parts[k]) % n_outputs
+            for f in range(width):
+                total[f * n_outputs + output] += counts[k] * rows[row, f]
+            if constant >= 0:
+                total[constant * n_outputs + output] += counts[k]
+            new = True
+            for t in range(n_touched):
+                new = new and touched[t] != output
+            if new:
+                touched[n_touched] = output
+                n_touched += 1
+        for t in range(n_touched):
+            for f in range(width + (constant >= 0)):
+                at = f * n_outputs + touched[t]
+                out_index[used], out_value[used], value = at, total[at], total[at]
+                total[at] = 0.0
+                used += value != 0.0
+        out_ptr[r + 1] = used
+
+
+@kernel
+def add_dense(first, part_first, part_stop, parts, counts, rows, n_outputs, constant, out):
+    """out += Σ count · φ over the parts part_first … part_stop of the example whose rows begin at `first`."""
+    width = rows.shape[1]
+    for k in range(part_first, part_stop):
+        row, output = first + np.int64(parts[k]) // n_outputs, np.int64(parts[k]) % n_outputs
+        for f in range(width):
+            out[f * n_outputs + output] += counts[k] * rows[row, f]
+        if constant >= 0:
+            out[constant * n_outputs + output] += counts[k]
+
+
+@kernel
+def add_sparse(first, part_first, part_stop, parts, counts, indptr, indices, data, n_outputs, constant, out):
+    """As `add_dense`, for sparse rows."""
+    for k in range(part_first, part_stop):
+        row, output = first + np.int64(parts[k]) // n_outputs, np.int64(parts[k]) % n_outputs
+        for p in range(indptr[row], indptr[row + 1]):
+            out[np.int64(indices[p]) * n_outputs + output] += counts[k] * data[p]
+        if constant >= 0:
+            out[constant * n_outputs + output] += counts[k]
+
+
+@kernel
+def join(ptr, index, value, other_ptr, other_index, other_value, shift, out_ptr, out_index, out_value):
+    """Row r: that of the first, then that of the second with its indices shifted."""
+    used = 0
+    for r in range(len(ptr) - 1):
+        for p in range(ptr[r], ptr[r + 1]):
+            out_index[used], out_value[used] = index[p], value[p]
+            used += 1
+        for p in range(other_ptr[r], other_ptr[r + 1]):
+            out_index[used], out_value[used] = other_index[p] + shift, other_value[p]
+            used += 1
+        out_ptr[r + 1] = used

@@ -1,0 +1,272 @@
+"""Blocks of part features: one kind of parts each, dense or sparse as they came, stored once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.core.codes import spans
+from maxmargin.core.planes import Planes, gathered
+from maxmargin.core.scores import Scores
+from maxmargin.encoding.rows import sparse_scores
+from maxmargin.engines import Local
+from maxmargin.parts import _kernels as kernels
+
+#: Multiply-adds from which on the rows of one example are worth several threads.
+MANY = 1 << 20
+#: Numbers that partial sums of several threads may take together.
+MOST_PARTIAL = 1 << 23
+
+
+class Block:
+    """Features of one kind of parts.
+
+    Part p of an example is its row p // K under output p % K, so that its score is ``(row @ weights)[p % K]`` with
+    weights of shape (columns, K).
+
+    Parameters
+    ----------
+    matrix : array or sparse matrix
+        A row of features for every row of all examples, concatenated.
+    offsets : IntArray, optional
+        The rows of example i are ``offsets[i] … offsets[i + 1]``. None: all examples share all rows.
+    n_outputs : int, default 1
+        K.
+    constant : bool, default False
+        Whether every row has one more feature, the last one, of value 1.
+    forbidden : array of bool, optional
+        Parts that no output may have, in the order of the parts of all examples: their score is −∞.
+    """
+
+    def __init__(
+        self,
+        matrix: Any,
+        offsets: IntArray | None,
+        n_outputs: int = 1,
+        constant: bool = False,
+        forbidden: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.offsets, self.n_outputs, self.constant, self.forbidden = offsets, n_outputs, constant, forbidden
+        self.n_rows, self.width = (int(size) for size in matrix.shape)
+        self.dense: FloatArray | None = None
+        if sp.issparse(matrix):
+            matrix = matrix.tocsr()
+            self.indptr, self.indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32)
+            self.data = matrix.data if matrix.data.dtype == np.float32 else matrix.data.astype(float, copy=False)
+        else:
+            self.dense = np.ascontiguousarray(matrix, float)
+
+    @classmethod
+    def table(cls, size: int, forbidden: NDArray[np.bool_] | None = None) -> Block:
+        """Return a block with one weight for each of `size` parts that all examples share."""
+        return cls(np.ones((1, 1)), None, size, forbidden=forbidden)
+
+    # ------------------------------------------------------------------ sizes
+
+    @property
+    def dim(self) -> int:
+        """Number of weights."""
+        return (self.width + self.constant) * self.n_outputs
+
+    @property
+    def n_entries(self) -> int:
+        """Numbers that a sweep over all rows reads."""
+        return len(self.data) if self.dense is None else self.dense.size
+
+    @property
+    def operations(self) -> float:
+        """Multiply-adds of scoring all parts; rows stream, so they count half."""
+        return 0.5 * self.n_outputs * (self.n_entries + self.constant * self.n_rows)
+
+    def fullest(self, n_examples: int) -> IntArray:
+        """Return the most features that a row of each example has."""
+        if self.dense is not None:
+            return np.full(n_examples, self.width + self.constant)
+        counts = np.diff(self.indptr)
+        if self.offsets is None:
+            return np.full(n_examples, counts.max(initial=0) + self.constant)
+        most, filled = np.zeros(n_examples, np.int64), np.diff(self.offsets) > 0
+        if filled.any():
+            most[filled] = np.maximum.reduceat(counts, self.offsets[:-1][filled]) + self.constant
+        return most
+
+    def largest_whole(self) -> float:
+        """Return the greatest absolute value if all are whole numbers, else infinity."""
+        values = self.data if self.dense is None else self.dense.ravel()
+        for a in range(0, len(values), MANY):
+            if (np.rint(values[a : a + MANY]) != values[a : a + MANY]).any():
+                return np.inf
+        return max(float(max(values.max(), -values.min())) if len(values) else 0.0, float(self.constant))
+
+    def n_parts(self, n_examples: int) -> IntArray:
+        """Return the number of parts of each example."""
+        if self.offsets is None:
+            return np.full(n_examples, self.n_rows * self.n_outputs, np.int64)
+        return np.diff(self.offsets) * self.n_outputs
+
+    def firsts(self, n_examples: int) -> IntArray:
+        """Return the first row of each example."""
+        return np.zeros(n_examples, np.int64) if self.offsets is None else self.offsets[:-1]
+
+    def part_offsets(self, n_examples: int) -> IntArray:
+        """Return where the parts of each example begin, in the order of all parts."""
+        if self.offsets is None:
+            return np.zeros(n_examples + 1, np.int64)
+        return self.offsets * self.n_outputs
+
+    # ------------------------------------------------------------------ scores
+
+    def scores(self, w: FloatArray, ids: IntArray, engine: Local | None = None) -> Scores:
+        """Return the scores of all parts of each of ids."""
+        if self.offsets is None:
+            values = self._table_scores(w.reshape(-1, self.n_outputs))
+            starts = np.zeros(len(ids) + 1, np.int64)
+            if self.forbidden is not None:
+                values[self.forbidden] = -np.inf
+            return Scores(values, starts)
+        starts = np.zeros(len(ids) + 1, np.int64)
+        np.cumsum(self.offsets[ids + 1] - self.offsets[ids], out=starts[1:])
+        if self.n_outputs == 1:
+            values = self._row_scores(w, ids, starts, engine)
+        else:
+            values = self._output_scores(w.reshape(-1, self.n_outputs), ids, int(starts[-1]))
+            starts = starts * self.n_outputs
+        if self.forbidden is not None:
+            kernels.forbid(ids, self.offsets * self.n_outputs, self.forbidden, starts, values)
+        return Scores(values, starts)
+
+    def _table_scores(self, weights: FloatArray) -> FloatArray:
+        if self.n_rows == self.width == 1 and self.dense is not None and not self.constant:
+            return self.dense[0, 0] * weights[0]
+        everything = np.arange(self.n_rows)
+        return self._weighted(weights, everything).ravel()
+
+    def _row_scores(self, w: FloatArray, ids: IntArray, starts: IntArray, engine: Local | None) -> FloatArray:
+        """One score for each row: w·x, in threads where single examples are large."""
+        out, constant = np.empty(starts[-1]), float(w[-1]) if self.constant else 0.0
+        rows = (self.dense,) if self.dense is not None else self._csr()
+        kernel, one = (
+            (kernels.score_dense, kernels.score_dense_rows)
+            if self.dense is not None
+            else (kernels.score_sparse, kernels.score_sparse_rows)
+        )
+        if engine is None or not self._large(ids):
+            kernel(ids, self.offsets, *rows, w, constant, starts, out)
+            return out
+        assert self.offsets is not None
+        for i, at in zip(ids.tolist(), starts[:-1].tolist(), strict=True):
+            first, stop = int(self.offsets[i]), int(self.offsets[i + 1])
+            engine.map_range(lambda a, b, s=at - first: one(a, b, *rows, w, constant, out, a + s), first, stop)  # type: ignore[misc]
+        return out
+
+    def _large(self, ids: IntArray) -> bool:
+        """Whether a single example has enough rows for several threads."""
+        assert self.offsets is not None
+        per_row = self.n_entries / max(self.n_rows, 1)
+        return float((self.offsets[ids + 1] - self.offsets[ids]).max(initial=0)) * per_row >= MANY
+
+    def _output_scores(self, weights: FloatArray, ids: IntArray, total: int) -> FloatArray:
+        """K scores for each row: one product for a batch of neighbours, without a copy."""
+        assert self.offsets is not None
+        first, stop = (int(self.offsets[ids[0]]), int(self.offsets[ids[-1] + 1])) if len(ids) else (0, 0)
+        if stop - first == total and bool((ids[1:] > ids[:-1]).all()):
+            return self._weighted(weights, np.arange(first, stop), slice(first, stop)).ravel()
+        return self._weighted(weights, spans(ids, self.offsets)).ravel()
+
+    def _weighted(self, weights: FloatArray, rows: IntArray, span: slice | None = None) -> FloatArray:
+        """X[rows] @ weights; `span` is the same rows as a slice, where they are one."""
+        features = weights[:-1] if self.constant else weights
+        if self.dense is not None:
+            out = self.dense[rows if span is None else span] @ features
+        else:
+            out = np.empty((len(rows), self.n_outputs))
+            sparse_scores(rows, *self._csr(), np.ascontiguousarray(features), out)
+        if self.constant:
+            out += weights[-1]
+        return out
+
+    # ------------------------------------------------------------------ sums
+
+    def sums(self, ids: IntArray, counts: Planes, n_examples: int, scratch: FloatArray, kind: type) -> Planes:
+        """Return Φᵀ c for each row c of counts; `scratch` is zeros, one for each weight, and is left so."""
+        firsts, lengths = self.firsts(n_examples), np.diff(counts.indptr)
+        constant = self.width if self.constant else -1
+        given = ids, firsts, counts.indptr, counts.indices, counts.values
+        if self.dense is not None:
+            outputs = np.minimum(lengths, self.n_outputs)
+            room = int(outputs.sum()) * (self.width + self.constant) + 1
+            touched, rows = np.empty(int(outputs.max(initial=0)) + 1, np.int64), (self.dense,)
+        else:
+            entries, most = kernels.most_entries(
+                ids, firsts, counts.indptr, counts.indices, self.indptr, self.n_outputs
+            )
+            room = int(entries + self.constant * lengths.sum()) + 1
+            touched = np.empty(int(most + self.constant * lengths.max(initial=0)) + 1, np.int64)
+            rows = self._csr()  # type: ignore[assignment]
+        out = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room, kind))
+        into = self.n_outputs, constant, touched, scratch, out.indptr, out.indices, out.values
+        (kernels.sum_sparse if self.dense is None else kernels.sum_dense)(*given, *rows, *into)
+        used = out.indptr[-1]
+        return Planes(out.indptr, out.indices[:used], out.values[:used])
+
+    def add_sums(
+        self, ids: IntArray, counts: Planes, n_examples: int, out: FloatArray, engine: Local | None = None
+    ) -> None:
+        """Add Φᵀ Σ_r c_r to `out`, in threads where a single example has many parts."""
+        firsts, constant = self.firsts(n_examples), self.width if self.constant else -1
+        rows = self._csr() if self.dense is None else (self.dense,)
+        add = kernels.add_sparse if self.dense is None else kernels.add_dense
+        per_part = self.n_entries / max(self.n_rows, 1)
+        for r, i in enumerate(ids.tolist()):
+            begin, end = int(counts.indptr[r]), int(counts.indptr[r + 1])
+            given = counts.indices, counts.values, *rows, self.n_outputs, constant
+            if engine is None or (end - begin) * per_part < MANY or self.dim * engine.most_chunks > MOST_PARTIAL:
+                add(firsts[i], begin, end, *given, out)
+                continue
+            partial: dict[int, FloatArray] = {}
+
+            def some(a: int, b: int, first: int = int(firsts[i]), given: Any = given, partial: Any = partial) -> None:
+                partial[a] = np.zeros(self.dim)
+                add(first, a, b, *given, partial[a])
+
+            engine.map_range(some, begin, end)
+            for a in sorted(partial):  # always in this order, so that sums do not depend on threads
+                out += partial[a]
+
+    def matrix(self) -> Any:
+        """Return the features as an array or a CSR matrix, without the constant."""
+        if self.dense is not None:
+            return self.dense
+        return sp.csr_array((self.data, self.indices.view(np.int32), self.indptr), (self.n_rows, self.width))
+
+    def _csr(self) -> tuple[AnyArray, AnyArray, AnyArray]:
+        return self.indptr, self.indices, self.data
+
+    # ------------------------------------------------------------------ data
+
+    def take(self, ids: IntArray) -> Block:
+        """Return the block of some examples."""
+        if self.offsets is None:
+            return self
+        part = object.__new__(Block)
+        vars(part).update(vars(self))
+        rows, lengths = spans(ids, self.offsets), self.offsets[ids + 1] - self.offsets[ids]
+        part.offsets, part.n_rows = np.concatenate([[0], np.cumsum(lengths)]), len(rows)
+        if self.dense is not None:
+            part.dense = self.dense[rows]
+        else:
+            taken = gathered(self.indptr[rows], self.indptr[rows + 1], self.indices, self.data)
+            part.indptr, part.indices, part.data = taken.indptr, taken.indices, taken.values
+        if self.forbidden is not None:
+            part.forbidden = self.forbidden[spans(ids, self.offsets * self.n_outputs)]
+        return part
+
+    def arrays(self) -> tuple[AnyArray, ...]:
+        """Return what the block consists of, for fingerprints."""
+        rows = self._csr() if self.dense is None else (self.dense,)
+        rest = [array for array in (self.offsets, self.forbidden) if array is not None]
+        return (*rows, *rest, np.array([self.n_outputs, self.constant]))

@@ -1,0 +1,48 @@
+"""Costs of single parts, given beside an output."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin._types import FloatArray
+
+
+class PartCosts(NamedTuple):
+    """An output with costs of its own for single parts.
+
+    The loss of ŷ is Σ false_p over the parts that only ŷ has, plus Σ missed_p over those that only y has. Give it in
+    the place of y, to `fit` and to `loss`.
+
+    Parameters
+    ----------
+    output : Any
+        The true output y.
+    false : float or array, default 1.0
+        The cost of each part that ŷ has and y has not, in the shape in which the structure takes features of parts.
+    missed : float or array, default 0.0
+        The cost of each part that y has and ŷ has not, in the same shape.
+    """
+
+    output: Any
+    false: Any = 1.0
+    missed: Any = 0.0
+
+
+def costs_of(y: Any) -> PartCosts:
+    """Return y as `PartCosts`."""
+    return y if isinstance(y, PartCosts) else PartCosts(y)
+
+
+def cost_table(costs: Any, shape: tuple[int, ...], what: str, where: str) -> FloatArray:
+    """Return costs ≥ 0 as an array of that shape; a number counts for all parts."""
+    try:
+        table = np.asarray(costs, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{where}: {what} costs must be numbers, found {costs!r:.60}") from None
+    if table.ndim and table.shape != shape:
+        raise ValueError(f"{where}: {what} costs have shape {table.shape}, expected {shape} or a number")
+    if not (np.isfinite(table) & (table >= 0)).all():
+        raise ValueError(f"{where}: {what} costs must be finite numbers ≥ 0, found {float(table.min())}")
+    return np.broadcast_to(table, shape)

@@ -1,0 +1,300 @@
+"""Encoded examples of structures whose scores are sums over parts.
+
+    Ψ(x, y) = Σ_p c_p(y) φ_p(x)      s_p = w·φ_p(x)      w·Ψ(x, y) = Σ_p c_p(y) s_p
+    Δ(y, ŷ) = Σ_p (c_p(ŷ) − c_p(y)) l_p                  where the loss is a sum over parts too
+
+An argmax needs the scores s of the parts and no features, and a plane is Φᵀ(c(y) − c(ŷ)). So a fit is ``scores → argmax
+→ c(y) − c(ŷ) → planes``, of which a structure writes the argmax; the scores may come from anywhere: weights, a kernel
+expansion, a network.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import NO_OUTPUT, Answers, spans
+from maxmargin.core.examples import Examples
+from maxmargin.core.planes import Planes
+from maxmargin.core.scores import Scores
+from maxmargin.core.structure import StructureError
+from maxmargin.parts import _kernels as kernels
+from maxmargin.parts.blocks import Block
+
+#: Whole numbers up to this size are exact as float32.
+FLOAT32_WHOLE = 2.0**24
+#: Parts that are scored before an argmax looks at them: few enough to be in the cache still.
+PARTS_TOGETHER = 1 << 17
+
+
+class PartExamples(Examples):
+    """Examples of a structure whose scores, and here losses too, are sums over parts.
+
+    A subclass writes `argmax` and `parts`; everything else follows. One whose loss is not a sum over parts writes
+    `decode_scores` instead of `argmax`.
+
+    Parameters
+    ----------
+    structure : PartStructure
+        Has `output_of`.
+    blocks : sequence of Block
+        Features of the parts. The weights of a block follow those of the block before.
+    code_offsets : IntArray
+        As in `Examples`.
+    truths : CodeArray, optional
+        The codes of the true outputs, concatenated; None where they are not known.
+    costs : sequence
+        For each block the costs l: an array over the parts of all examples, or a number for all parts that the truth
+        lacks (parts of the truth cost 0; counts must be 0 or 1 then), or None.
+    settings : tuple of float
+        Numbers that change the argmax, for the fingerprint.
+    """
+
+    #: Whether counts c_p are whole numbers, so that sums of whole features are exact as float32.
+    whole_counts: bool = True
+    #: Whether an output may have all parts of another one and more.
+    nested: bool = False
+
+    def __init__(
+        self,
+        structure: Any,
+        blocks: Sequence[Block],
+        code_offsets: IntArray,
+        truths: CodeArray | None,
+        costs: Sequence[FloatArray | float | None] = (),
+        settings: tuple[float, ...] = (),
+    ) -> None:
+        self.structure, self.blocks, self.settings = structure, tuple(blocks), settings
+        self.code_offsets, self.n_examples = code_offsets, len(code_offsets) - 1
+        self.dim = sum(block.dim for block in blocks)
+        self.known = truths is not None
+        self.truths = np.full(int(code_offsets[-1]), -1, np.int32) if truths is None else truths
+        self.costs = tuple(costs) if self.known else (None,) * len(self.blocks)
+        self.n_parts = [block.n_parts(self.n_examples) for block in self.blocks]
+        self.operations = sum(block.operations for block in blocks) + 8.0 * float(code_offsets[-1])
+        self.plane_entries = np.zeros(self.n_examples, np.int64)
+        self._scratch, self.most_parts = np.zeros(0), self._most_parts()
+        if self.known:
+            self.true_parts = self._checked_parts(np.arange(self.n_examples), self.truths)
+            self._set_sizes()
+
+    def _set_sizes(self) -> None:
+        """Bound the entries of planes: those of the true parts and of as many as another output may have."""
+        largest = 0.0
+        for block, counts, most in zip(self.blocks, self.true_parts, self.most_parts, strict=True):
+            together = np.diff(counts.indptr) + most
+            self.plane_entries += np.minimum(together * block.fullest(self.n_examples), block.dim)
+            if together.max(initial=0) > 0:
+                largest = max(largest, block.largest_whole() * float(together.max()))
+        self.float32_exact = self.whole_counts and largest < FLOAT32_WHOLE
+
+    # ------------------------------------------------------------------ what a structure writes
+
+    def argmax(self, scores: list[Scores], ids: IntArray, codes: CodeArray) -> FloatArray | None:
+        """Write the code of the output with the greatest Σ c_p s_p, for each of ids.
+
+        Where scores of −∞ leave no output, the first symbol of the code is `NO_OUTPUT`. An argmax that is not exact
+        returns proven upper bounds of the greatest sums (the class says ``exact = False`` and ``bounded = True`` then).
+        """
+        raise TypeError(f"{type(self).__name__} has no argmax over scores of parts")
+
+    @abstractmethod
+    def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
+        """Return c(ŷ) of each of ids, block by block: rows of the parts it has, numbered from 0 in each example."""
+
+    def _most_parts(self) -> list[IntArray]:
+        """Return the most parts of any output of each example, block by block; by default one for each code symbol.
+
+        It is checked, since the sizes of planes and their precision rest on it.
+        """
+        return [np.diff(self.code_offsets)] * len(self.blocks)
+
+    # ------------------------------------------------------------------ what follows
+
+    def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
+        ends = np.cumsum([0, *(block.dim for block in self.blocks)])
+        spans_of_weights = zip(self.blocks, ends[:-1], ends[1:], strict=True)
+        return [block.scores(w[a:b], ids, self.engine) for block, a, b in spans_of_weights]
+
+    def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        for some in self._batches(ids):
+            self.decode_scores(self.scores(w, ids[some]), ids[some], scales[some], answers)
+
+    def _batches(self, ids: IntArray) -> list[slice]:
+        """Return runs of ids with few enough parts that their scores stay in the cache."""
+        ends = np.cumsum(sum(n_parts[ids] for n_parts in self.n_parts))
+        cuts = np.flatnonzero(np.diff(ends // PARTS_TOGETHER)) + 1
+        return [slice(a, b) for a, b in pairwise([0, *cuts.tolist(), len(ids)])]
+
+    def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        augmented = self.augmented(scores, ids, scales)
+        upper = self.argmax(augmented, ids, answers.codes)
+        self._check_found(ids, answers.codes)
+        self.judge(scores, ids, answers)
+        if upper is not None:
+            answers.upper[ids] = upper - self._true_totals(augmented, ids)
+
+    def _check_found(self, ids: IntArray, codes: CodeArray) -> None:
+        """Raise StructureError if an example has no output."""
+        filled = ids[self.code_offsets[ids + 1] > self.code_offsets[ids]]
+        without = filled[codes[self.code_offsets[filled]] == NO_OUTPUT]
+        if len(without):
+            raise StructureError(f"X[{without[0]}]: the parts that are not forbidden allow no output")
+
+    def augmented(self, scores: list[Scores], ids: IntArray, scales: FloatArray) -> list[Scores]:
+        """Return s_p + scale · l_p, with which an argmax maximises rise + scale · loss."""
+        if not self.known or not scales.any():
+            return scores
+        return [
+            block if costs is None else Scores(self._augmented(b, block, costs, ids, scales), block.starts)
+            for b, (block, costs) in enumerate(zip(scores, self.costs, strict=True))
+        ]
+
+    def _augmented(
+        self, b: int, scores: Scores, costs: FloatArray | float, ids: IntArray, scales: FloatArray
+    ) -> FloatArray:
+        out = np.empty_like(scores.values)
+        if isinstance(costs, np.ndarray):
+            offsets = self.blocks[b].part_offsets(self.n_examples)
+            kernels.add_costs(ids, offsets, costs, scales, scores.starts, scores.values, out)
+        else:
+            true = self.true_parts[b]
+            kernels.add_even_costs(ids, costs, scales, true.indptr, true.indices, scores.starts, scores.values, out)
+        return out
+
+    def judge(self, scores: list[Scores], ids: IntArray, answers: Answers) -> None:
+        """Write losses, rises and keys of the codes in `answers`."""
+        kernels.code_keys(ids, self.code_offsets, answers.codes, self.truths, self.known, answers.keys)
+        rises, losses = np.zeros(len(ids)), np.zeros(len(ids))
+        counts = self.changes(ids, answers) if self.known else self._checked_parts(ids, answers.codes)
+        for b, (some, block) in enumerate(zip(counts, scores, strict=True)):
+            factor = -1.0 if self.known else 1.0
+            kernels.count_dots(some.indptr, some.indices, some.values, block.starts, block.values, factor, rises)
+            costs = self.costs[b]
+            if isinstance(costs, np.ndarray):
+                offsets = self.blocks[b].part_offsets(self.n_examples)
+                kernels.cost_dots(ids, some.indptr, some.indices, some.values, offsets, costs, losses)
+            elif costs is not None:
+                kernels.even_cost_dots(some.indptr, some.values, costs, losses)
+        answers.rises[ids], answers.losses[ids] = rises, losses
+
+    def _true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
+        """Return Σ c_p(y) s_p of each of ids; 0 where the truth is not known."""
+        totals = np.zeros(len(ids))
+        for true, block in zip(self.true_parts, scores, strict=True) if self.known else ():
+            some = true.rows(ids)
+            kernels.count_dots(some.indptr, some.indices, some.values, block.starts, block.values, 1.0, totals)
+        return totals
+
+    def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
+        found = self._checked_parts(ids, answers.codes)
+        return [
+            count_changes(ids, true, counts, int(n_parts.max(initial=0)))
+            for true, counts, n_parts in zip(self.true_parts, found, self.n_parts, strict=True)
+        ]
+
+    def _checked_parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
+        """`parts`, none of them outside of its example and not too many: kernels and buffers rely on it."""
+        found = self.parts(ids, codes)
+        for b, (counts, n_parts, most) in enumerate(zip(found, self.n_parts, self.most_parts, strict=True)):
+            r = kernels.first_outside(ids, n_parts, counts.indptr, counts.indices)
+            if r >= 0:
+                raise StructureError(
+                    f"X[{ids[r]}]: an output has a part of block {b} beyond the {n_parts[ids[r]]} parts that there are"
+                )
+            lengths = np.diff(counts.indptr)
+            if (lengths > most[ids]).any():
+                r = int(np.flatnonzero(lengths > most[ids])[0])
+                raise StructureError(
+                    f"X[{ids[r]}]: an output has {lengths[r]} parts of block {b}, expected {most[ids[r]]} at most"
+                )
+        return found
+
+    def planes(self, ids: IntArray, answers: Answers) -> Planes:
+        return self._sums(ids, self.changes(ids, answers), self.value_type)
+
+    def _sums(self, ids: IntArray, counts: list[Planes], kind: type) -> Planes:
+        if len(self._scratch) == 0:
+            self._scratch = np.zeros(max(block.dim for block in self.blocks))
+        out, shift = None, 0
+        for block, some in zip(self.blocks, counts, strict=True):
+            rows = block.sums(ids, some, self.n_examples, self._scratch, kind)
+            out = rows if out is None else joined(out, rows, shift)
+            shift += block.dim
+        assert out is not None
+        return out
+
+    def aggregate(self, ids: IntArray, answers: Answers, coefficients: FloatArray, out: FloatArray) -> None:
+        shift = 0
+        for block, counts in zip(self.blocks, self.changes(ids, answers), strict=True):
+            block.add_sums(
+                ids, counts.scaled(coefficients), self.n_examples, out[shift : shift + block.dim], self.engine
+            )
+            shift += block.dim
+
+    def joint_features(self) -> FloatArray:
+        """Return Ψ(x, y) of a single example as a dense vector."""
+        only = np.zeros(1, np.int64)
+        rows = self._sums(only, self._checked_parts(only, self.truths), np.float64)
+        dense: FloatArray = rows.matrix(self.dim).toarray()[0]
+        return dense
+
+    def output(self, example: int, key: int, code: CodeArray) -> Any:
+        return self.structure.output_of(code)
+
+    def take(self, ids: IntArray) -> Self:
+        part = object.__new__(type(self))
+        vars(part).update(vars(self) | {"_digest": None})
+        offsets = np.concatenate([[0], np.cumsum(self.code_offsets[ids + 1] - self.code_offsets[ids])])
+        truths = self.truths[spans(ids, self.code_offsets)] if self.known else None
+        costs = [self._some_costs(b, ids) for b in range(len(self.costs))]
+        blocks = [block.take(ids) for block in self.blocks]
+        PartExamples.__init__(part, self.structure, blocks, offsets, truths, costs, self.settings)
+        return part
+
+    def _some_costs(self, b: int, ids: IntArray) -> FloatArray | float | None:
+        costs, block = self.costs[b], self.blocks[b]
+        if not isinstance(costs, np.ndarray) or block.offsets is None:
+            return costs
+        return costs[spans(ids, block.part_offsets(self.n_examples))]
+
+    def digest_arrays(self) -> tuple[AnyArray, ...]:
+        features = [array for block in self.blocks for array in block.arrays()]
+        costs = [np.asarray(costs, float) for costs in self.costs if costs is not None]
+        return *features, self.code_offsets, self.truths, *costs, np.array(self.settings, float)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return super().__getstate__() | {"_scratch": np.zeros(0)}
+
+
+def count_changes(ids: IntArray, true: Planes, found: Planes, n_parts: int) -> Planes:
+    """Return the counts of the truths of ids less those found, what cancels left out."""
+    room = int((true.indptr[ids + 1] - true.indptr[ids]).sum() + found.indptr[-1]) + 1
+    out = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room))
+    kernels.count_changes(
+        ids, true.indptr, true.indices, true.values, found.indptr, found.indices, found.values, np.zeros(n_parts),
+        out.indptr, out.indices, out.values,
+    )  # fmt: skip
+    used = out.indptr[-1]
+    return Planes(out.indptr, out.indices[:used], out.values[:used])
+
+
+def counted_once(indptr: IntArray, parts: AnyArray) -> Planes:
+    """Return rows of parts that an output has once each."""
+    return Planes(indptr, parts.astype(np.uint32), np.ones(len(parts)))
+
+
+def joined(rows: Planes, others: Planes, shift: int) -> Planes:
+    """Return the rows, each followed by that of the others with its indices shifted."""
+    size = len(rows.indices) + len(others.indices)
+    out = Planes(np.zeros(len(rows) + 1, np.int64), np.empty(size, np.uint32), np.empty(size, rows.values.dtype))
+    kernels.join(
+        rows.indptr, rows.indices, rows.values, others.indptr, others.indices, others.values, shift,
+        out.indptr, out.indices, out.values,
+    )  # fmt: skip
+    return out

@@ -1,0 +1,146 @@
+"""What structures on parts share beside their examples: learning sizes, names of weights, saving, k best outputs."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from maxmargin._checked import whole_number
+from maxmargin._types import AnyArray, CodeArray, FloatArray
+from maxmargin.core.structure import Compiled
+from maxmargin.parts.examples import PartExamples
+from maxmargin.parts.topk import best_outputs
+
+
+class WeightTable(NamedTuple):
+    """The weights of one block.
+
+    Attributes
+    ----------
+    columns : list of str
+        The name of each feature.
+    outputs : list of str, optional
+        The name of each of the K outputs; None where there is one weight per feature.
+    """
+
+    columns: list[str]
+    outputs: list[str] | None = None
+
+    def names(self) -> list[str]:
+        """Return the name of each weight."""
+        if self.outputs is None:
+            return list(self.columns)
+        return [f"{column} → {output}" for column in self.columns for output in self.outputs]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(columns,), or (columns, K)."""
+        return (len(self.columns),) if self.outputs is None else (len(self.columns), len(self.outputs))
+
+
+class PartStructure(Compiled):
+    """A compiled structure whose examples are `PartExamples`.
+
+    A subclass names its encoders in `learns` and writes `_encoded`, `code_of`, `output_of`, `loss` and `enumerate`, and
+    `_check` where it has parameters to check.
+    """
+
+    #: Encoders that `fit` fills: attribute → class with `get_state`, `set_state` and `column_names`.
+    learns: ClassVar[dict[str, type]]
+
+    # ------------------------------------------------------------------ what a structure writes
+
+    def _check(self) -> None:
+        """Raise ValueError if a parameter cannot be used."""
+        return None
+
+    @abstractmethod
+    def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> PartExamples:
+        """Return the examples; with `learn`, the encoders of `learns` are to learn from X."""
+
+    @abstractmethod
+    def code_of(self, y: Any, where: str) -> CodeArray:
+        """Return the code of an output; raise ValueError, with its place, if it is not an output."""
+
+    @abstractmethod
+    def output_of(self, code: CodeArray) -> Any:
+        """Return the output of a code."""
+
+    def tables(self) -> dict[str, WeightTable]:
+        """Return the weights of each block by name; by default one weight for each column of each encoder."""
+        return {name.rstrip("_"): WeightTable(getattr(self, name).column_names()) for name in self.learns}
+
+    # ------------------------------------------------------------------ what follows
+
+    def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
+        self.fit_encode(X, Y)
+        return self
+
+    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> PartExamples:
+        self._check()
+        for name, kind in self.learns.items():
+            setattr(self, name, kind())
+        examples = self._paired(X, Y, True)
+        self.size = examples.dim
+        return examples
+
+    def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> PartExamples:
+        return self._paired(X, Y, False)
+
+    def _paired(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> PartExamples:
+        if Y is not None and len(X) != len(Y):
+            raise ValueError(f"X has {len(X)} examples but Y has {len(Y)}")
+        return self._encoded(X, Y, learn)
+
+    def topk(self, w: FloatArray, x: Any, k: int) -> list[tuple[Any, float]]:
+        """Return the k best outputs with their scores, best first; fewer where there are fewer.
+
+        Each output takes one argmax for every part of the output before (`parts.topk`).
+        """
+        examples = self.encode([x])
+        found = best_outputs(examples, np.asarray(w, float), whole_number(k, "k"))
+        return [(examples.output(0, 0, code), score) for code, score in found]
+
+    def _joint_features(self, examples: Any) -> FloatArray:
+        dense: FloatArray = examples.joint_features()
+        return dense
+
+    def feature_names(self) -> AnyArray:
+        return np.array([name for table in self.tables().values() for name in table.names()], object)
+
+    def split_weights(self, w: FloatArray) -> dict[str, FloatArray]:
+        """Return the weights of each block, of shape (columns,) or (columns, K)."""
+        tables = self.tables()
+        ends = np.cumsum([0, *(int(np.prod(table.shape)) for table in tables.values())])
+        pairs = zip(tables.items(), ends[:-1], ends[1:], strict=True)
+        return {name: w[a:b].reshape(table.shape) for (name, table), a, b in pairs}
+
+    # ------------------------------------------------------------------ saving
+
+    def _learnt(self) -> dict[str, Any]:
+        return {name: getattr(self, name).get_state() for name in self.learns}
+
+    def _set_learnt(self, learnt: Any) -> None:
+        self._check()
+        for name, kind in self.learns.items():
+            setattr(self, name, kind().set_state(learnt[name]))
+        self.size = sum(int(np.prod(table.shape)) for table in self.tables().values())
+
+    def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:
+        codes = [self.code_of(output, "output") for output in outputs]
+        lengths = np.fromiter(map(len, codes), np.int64, len(codes))
+        return {"codes": np.concatenate(codes) if codes else np.zeros(0, np.int32), "lengths": lengths}
+
+    def unpack_outputs(self, packed: Any) -> list[Any]:
+        codes, lengths = np.asarray(packed["codes"]), np.asarray(packed["lengths"])
+        if codes.dtype != np.int32 or (lengths < 0).any() or lengths.sum() != len(codes):
+            raise ValueError(f"expected codes of {lengths.sum()} numbers in all, found {len(codes)}")
+        ends = [0, *np.cumsum(lengths).tolist()]
+        outputs = [self.output_of(codes[a:b]) for a, b in pairwise(ends)]
+        for output in outputs:
+            self.code_of(output, "output")
+        return outputs

@@ -1,0 +1,91 @@
+"""The k best outputs of any structure on parts, by forbidding and forcing parts (Lawler 1972)."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+
+from maxmargin._types import CodeArray, FloatArray
+from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.scores import Scores
+from maxmargin.parts import _kernels as kernels
+from maxmargin.parts.examples import PartExamples
+
+#: A part: its block and its number there.
+Part = tuple[int, int]
+Parts = frozenset[Part]
+_ONLY = np.zeros(1, np.int64)
+
+
+class Candidate(NamedTuple):
+    """The best output with all of some parts and none of others."""
+
+    score: float
+    code: CodeArray
+    parts: list[Part]
+    forced: Parts
+    forbidden: Parts
+
+
+def best_outputs(examples: PartExamples, w: FloatArray, k: int) -> list[tuple[CodeArray, float]]:
+    """Return the codes of the k best outputs of a single example with their scores, best first.
+
+    After an output is found, those that remain are split by its parts: outputs without its first part, those with the
+    first but without the second, and so on. The best of each is one argmax, in which forbidden parts have the score −∞
+    and forced ones a bonus that outweighs all other scores. Fewer are returned where there are fewer.
+    """
+    scores, found = examples.scores(w, _ONLY), list[tuple[CodeArray, float]]()
+    waiting: list[tuple[float, int, Candidate]] = []
+    number, classes = count(), iter([(Parts(), Parts())])
+    while len(found) < k:
+        for forced, forbidden in classes:
+            candidate = _best_within(examples, scores, forced, forbidden)
+            if candidate is not None:
+                heapq.heappush(waiting, (-candidate.score, next(number), candidate))
+        if not waiting:
+            break
+        best = heapq.heappop(waiting)[2]
+        found.append((best.code, best.score))
+        classes = _without(examples, best)
+    return found
+
+
+def _without(examples: PartExamples, best: Candidate) -> Iterator[tuple[Parts, Parts]]:
+    """Yield classes (forced, forbidden) that together hold all outputs of the class of `best` but itself."""
+    forced, forbidden = best.forced, best.forbidden
+    for part in best.parts:
+        if part not in forced:
+            yield forced, forbidden | {part}
+            forced = forced | {part}
+    if examples.nested:
+        every = ((b, p) for b, n_parts in enumerate(examples.n_parts) for p in range(int(n_parts[0])))
+        for part in every:
+            if part not in forced and part not in forbidden:
+                yield forced | {part}, forbidden
+                forbidden = forbidden | {part}
+
+
+def _best_within(examples: PartExamples, scores: list[Scores], forced: Parts, forbidden: Parts) -> Candidate | None:
+    """Return the best output with all parts of `forced` and none of `forbidden`; None where there is none."""
+    codes = np.zeros(int(examples.code_offsets[-1]), np.int32)
+    changed = [Scores(s.values.copy(), s.starts) for s in scores]
+    bonus = 1.0 + 2.0 * sum(float(np.abs(s.values[np.isfinite(s.values)]).sum()) for s in scores)
+    for b, p in forced:
+        changed[b].values[p] += bonus
+    for b, p in forbidden:
+        changed[b].values[p] = -np.inf
+    examples.argmax(changed, _ONLY, codes)
+    if len(codes) and codes[0] == NO_OUTPUT:
+        return None
+    rows = examples.parts(_ONLY, codes)
+    parts = list(dict.fromkeys((b, int(p)) for b, row in enumerate(rows) for p in row.indices))
+    if not forced.issubset(parts) or not forbidden.isdisjoint(parts):
+        return None
+    total = np.zeros(1)
+    for row, s in zip(rows, scores, strict=True):
+        kernels.count_dots(row.indptr, row.indices, row.values, s.starts, s.values, 1.0, total)
+    return Candidate(float(total[0]), codes, parts, forced, forbidden)

@@ -1,0 +1,139 @@
+"""Features of the arcs of graphs, in the forms people have them, as rows in the order of the kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from maxmargin._checked import is_list
+from maxmargin._types import AnyArray, IntArray
+from maxmargin.encoding.sequences import SequenceEncoder
+
+_EXPECTED = "an array (nodes, nodes, d), a sparse matrix (nodes², d), or lists x[i][j] of dicts or lists of strings"
+
+
+class ArcEncoder(SequenceEncoder):
+    """Encodes rows of arcs."""
+
+    row = "arc"
+
+
+@dataclass(frozen=True)
+class Arcs:
+    """The arcs of one graph: those into nodes 1 … n by node and then by head, or pairs i < j in reading order.
+
+    Attributes
+    ----------
+    rows : features of the arcs.
+    n_nodes : nodes, the root included.
+    directed : whether arcs have a direction.
+    forbidden : (nodes, nodes) which arcs are forbidden; None where none is.
+    """
+
+    rows: Any
+    n_nodes: int
+    directed: bool
+    forbidden: NDArray[np.bool_] | None
+
+    def numbers(self) -> IntArray:
+        """Return where each arc stands in a table (nodes, nodes) that is read row by row."""
+        n = self.n_nodes
+        if self.directed:
+            return np.arange(n * n).reshape(n, n).T[1:].ravel()
+        first, second = pairs_of(n).T
+        return first * n + second
+
+    def select(self, table: AnyArray) -> AnyArray:
+        """Return the entries of a table (nodes, nodes) in the order of the arcs."""
+        return table.reshape(-1)[self.numbers()]
+
+    def mask(self) -> NDArray[np.bool_]:
+        """Return which arcs are forbidden, among them those from a node to itself."""
+        n = self.n_nodes
+        blocked = np.eye(n, dtype=bool) if self.forbidden is None else self.forbidden | np.eye(n, dtype=bool)
+        mask: NDArray[np.bool_] = self.select(blocked)
+        return mask
+
+
+def pairs_of(n: int) -> IntArray:
+    """Return the pairs i < j of n nodes in reading order, (n(n − 1)/2, 2)."""
+    return np.stack(np.triu_indices(n, 1), axis=1)
+
+
+def read_arcs(x: Any, directed: bool, i: int) -> Arcs:
+    """Return the arcs of the i-th input; raise ValueError if it cannot be read or if no tree is allowed."""
+    allowed = None
+    if isinstance(x, tuple):
+        if len(x) != 2:
+            raise ValueError(f"X[{i}]: expected features, or a pair (features, allowed), found a tuple of {len(x)}")
+        x, allowed = x
+    x = x.to_numpy() if hasattr(x, "to_numpy") else x
+    if sp.issparse(x):
+        return _sparse_arcs(x, allowed, directed, i)
+    if isinstance(x, np.ndarray) and x.dtype != object:
+        return _dense_arcs(x, allowed, directed, i)
+    return _listed_arcs(x, allowed, directed, i)
+
+
+def _arcs(n: int, allowed: Any, directed: bool, i: int) -> Arcs:
+    """The arcs of a graph of n nodes, without features yet."""
+    if n == 0:
+        raise ValueError(f"X[{i}]: expected {'the root' if directed else 'a node'} at least, found no nodes")
+    if allowed is None:
+        return Arcs(None, n, directed, None)
+    mask = np.asarray(allowed)
+    if mask.shape != (n, n) or mask.dtype != bool:
+        raise ValueError(
+            f"X[{i}]: the allowed arcs must be an array of bool of shape {(n, n)}, found {mask.dtype} {mask.shape}"
+        )
+    arcs = Arcs(None, n, directed, ~mask)
+    if not _spannable(mask, directed):
+        raise ValueError(f"X[{i}]: the allowed arcs join no tree: some node cannot be reached")
+    return arcs
+
+
+def _spannable(allowed: NDArray[np.bool_], directed: bool) -> bool:
+    """Whether every node can be reached from node 0."""
+    links = allowed if directed else np.triu(allowed, 1) | np.triu(allowed, 1).T
+    reached, new = np.zeros(len(links), bool), np.arange(len(links)) == 0
+    while new.any():
+        reached |= new
+        new = links[new].any(axis=0) & ~reached
+    return bool(reached.all())
+
+
+def _with_rows(arcs: Arcs, rows: Any) -> Arcs:
+    return Arcs(rows, arcs.n_nodes, arcs.directed, arcs.forbidden)
+
+
+def _sparse_arcs(x: Any, allowed: Any, directed: bool, i: int) -> Arcs:
+    n = round(x.shape[0] ** 0.5)
+    if x.ndim != 2 or n * n != x.shape[0]:
+        raise ValueError(f"X[{i}]: {x.shape[0]} rows of features are not those of nodes² arcs; expected {_EXPECTED}")
+    arcs = _arcs(n, allowed, directed, i)
+    return _with_rows(arcs, sp.csr_array(x)[arcs.numbers()])
+
+
+def _dense_arcs(x: AnyArray, allowed: Any, directed: bool, i: int) -> Arcs:
+    if x.ndim != 3 or x.shape[0] != x.shape[1]:
+        raise ValueError(f"X[{i}]: expected {_EXPECTED}, found an array of shape {x.shape}")
+    arcs = _arcs(x.shape[0], allowed, directed, i)
+    rows = x.reshape(-1, x.shape[2])[arcs.numbers()]
+    rows[arcs.mask()] = 0.0  # they are not read, and may be anything
+    return _with_rows(arcs, rows)
+
+
+def _listed_arcs(x: Any, allowed: Any, directed: bool, i: int) -> Arcs:
+    if not is_list(x) or any(not is_list(row) or len(row) != len(x) for row in x):
+        raise ValueError(f"X[{i}]: expected {_EXPECTED}, found {type(x).__name__} {x!r:.60}")
+    n = len(x)
+    given = np.array([[cell is not None for cell in row] for row in x], bool).reshape(n, n)
+    if not given[~np.eye(n, dtype=bool)].all():
+        allowed = given if allowed is None else given & np.asarray(allowed)
+    arcs = _arcs(n, allowed, directed, i)
+    cells = [x[at // n][at % n] for at in arcs.numbers().tolist()]
+    return _with_rows(arcs, [[] if blocked else cell for cell, blocked in zip(cells, arcs.mask(), strict=True)])

@@ -1,0 +1,235 @@
+"""Spanning trees: dependency parses, or the best tree that joins some nodes (Taskar et al. 2005, section 5.1).
+
+Ψ(x, y) = Σ_{arcs of y} x[arc]        Δ(y, ŷ) = number of arcs that only ŷ has, or the costs of single arcs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+from typing import Any, ClassVar
+
+import numpy as np
+
+from maxmargin._checked import check_flag, is_list
+from maxmargin._types import CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import spans
+from maxmargin.core.planes import Planes
+from maxmargin.core.scores import Scores
+from maxmargin.parts.blocks import Block
+from maxmargin.parts.costs import PartCosts, cost_table, costs_of
+from maxmargin.parts.examples import PartExamples, counted_once
+from maxmargin.parts.structure import PartStructure
+from maxmargin.structures.tree import _kernels as kernels
+from maxmargin.structures.tree.arcs import ArcEncoder, Arcs, pairs_of, read_arcs
+
+
+class Tree(PartStructure):
+    """A spanning tree of each graph, by features of its arcs.
+
+    Directed trees hang on the root, node 0. Each x holds a row of features for the arc from head h = 0 … n to node
+    m = 1 … n: an array (n + 1, n + 1, d) with x[h, m], a sparse matrix with row h (n + 1) + m, or lists x[h][m] of
+    dicts or lists of strings. Each y lists the head of each of the nodes 1 … n. Arcs into the root and x[m, m] are not
+    read.
+
+    Undirected trees join nodes 0 … n − 1. Each x holds a row for each pair i < j: an array (n, n, d) with x[i, j], a
+    sparse matrix with row i n + j, or lists x[i][j]; only pairs with i < j are read. Each y lists n − 1 pairs (i, j).
+
+    Where some arcs are forbidden, x is a pair (features, allowed) with an array of bool of the shape of the arcs; in
+    lists, None stands for a forbidden arc. Their score is −∞. Where arcs have costs of their own, y is a `PartCosts`
+    with costs of the shape of the arcs.
+
+    Parameters
+    ----------
+    directed : bool, default True
+        Whether arcs have a direction and the tree a root.
+    single_root : bool, default False
+        Whether exactly one node hangs on the root (directed trees).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> x = np.zeros((4, 4, 1))  # three words and the root; one feature of each arc
+    >>> x[0, 2] = x[2, 1] = x[2, 3] = 1.0
+    >>> model = mm.StructuralSVM(mm.Tree(), C=10.0).fit([x], [[2, 0, 2]])
+    >>> model.predict([x])
+    [[2, 0, 2]]
+    """
+
+    output_name: ClassVar[str] = "tree"
+    learns: ClassVar[dict[str, type]] = {"arcs_": ArcEncoder}
+
+    def __init__(self, *, directed: bool = True, single_root: bool = False) -> None:
+        self.directed, self.single_root = directed, single_root
+
+    def _check(self) -> None:
+        check_flag(self.directed, "directed")
+        check_flag(self.single_root, "single_root")
+        if self.single_root and not self.directed:
+            raise ValueError("single_root=True needs directed=True: an undirected tree has no root")
+
+    # ------------------------------------------------------------------ data
+
+    def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> TreeExamples:
+        arcs = [read_arcs(x, bool(self.directed), i) for i, x in enumerate(X)]
+        rows = [arc.rows for arc in arcs]
+        matrix, offsets = self.arcs_.fit(rows) if learn else self.arcs_.encode(rows)
+        lengths = np.array([arc.n_nodes - 1 for arc in arcs], np.int64)
+        forbidden = None
+        if self.directed or any(arc.forbidden is not None for arc in arcs):
+            forbidden = np.concatenate([arc.mask() for arc in arcs] or [np.zeros(0, bool)])
+        truths: list[CodeArray] | None = None
+        costs: FloatArray | float = 1.0
+        if Y is not None:
+            truths = [self._truth(y, arc, f"Y[{i}]") for i, (y, arc) in enumerate(zip(Y, arcs, strict=True))]
+            costs = self._costs(Y, truths, arcs)
+        return TreeExamples(
+            self,
+            [Block(matrix, offsets, forbidden=forbidden)],
+            np.concatenate([[0], np.cumsum(lengths)]),
+            None if truths is None else np.concatenate([*truths, np.zeros(0, np.int32)]),
+            [costs],
+            (bool(self.directed), bool(self.single_root)),
+        )
+
+    def _truth(self, y: Any, arcs: Arcs, where: str) -> CodeArray:
+        """The code of a true tree, which fits its graph."""
+        code = self.code_of(y, where)
+        if len(code) != arcs.n_nodes - 1:
+            what = "heads" if self.directed else "edges"
+            raise ValueError(f"{where}: {len(code)} {what}, expected {arcs.n_nodes - 1} as X has {arcs.n_nodes} nodes")
+        blocked = np.flatnonzero(arcs.mask()[self._parts_of(code)])
+        if len(blocked):
+            raise ValueError(f"{where}: the arc {self._arc_name(code, int(blocked[0]))} is forbidden by X")
+        return code
+
+    def _parts_of(self, code: CodeArray) -> IntArray:
+        """The arcs of a tree, by their numbers."""
+        return np.arange(len(code)) * (len(code) + 1) + code if self.directed else code.astype(np.int64)
+
+    def _arc_name(self, code: CodeArray, at: int) -> str:
+        if self.directed:
+            return f"{code[at]} → {at + 1}"
+        return "{} – {}".format(*self.output_of(code)[at])
+
+    def _costs(self, Y: Sequence[Any], truths: list[CodeArray], arcs: list[Arcs]) -> FloatArray | float:
+        """1 for each wrong arc; where any y has costs of its own, those of all arcs."""
+        if not any(isinstance(y, PartCosts) for y in Y):
+            return 1.0
+        tables = [
+            self._cost_row(costs_of(y), code, arc, f"Y[{i}]")
+            for i, (y, code, arc) in enumerate(zip(Y, truths, arcs, strict=True))
+        ]
+        return np.concatenate(tables)
+
+    def _cost_row(self, y: PartCosts, code: CodeArray, arcs: Arcs, where: str) -> FloatArray:
+        """l of every arc of an example: false costs, minus missed costs on the truth."""
+        shape, true = (arcs.n_nodes, arcs.n_nodes), self._parts_of(code)
+        false, missed = (
+            arcs.select(cost_table(costs, shape, name, where))
+            for costs, name in ((y.false, "false"), (y.missed, "missed"))
+        )
+        costs = false.copy()
+        costs[true] = -missed[true]
+        return costs
+
+    # ------------------------------------------------------------------ outputs
+
+    def code_of(self, y: Any, where: str) -> CodeArray:
+        y = costs_of(y).output
+        if not self.directed:
+            return _edge_code(y, where)
+        heads = np.asarray(y)
+        if not is_list(y) or heads.ndim != 1 or (len(heads) and heads.dtype.kind not in "iu"):
+            raise ValueError(f"{where}: expected the head of each node, a whole number, found {y!r:.60}")
+        outside = np.flatnonzero((heads < 0) | (heads > len(heads)))
+        if len(outside):
+            m = int(outside[0])
+            raise ValueError(f"{where}, node {m + 1}: expected a head from 0 to {len(heads)}, found {heads[m]}")
+        if not _reaches_root(heads):
+            raise ValueError(f"{where}: not a tree, the heads form a cycle: {heads.tolist()!r:.60}")
+        roots = int((heads == 0).sum())
+        if self.single_root and roots > 1:
+            raise ValueError(f"{where}: {roots} nodes hang on the root, but single_root=True allows one")
+        return heads.astype(np.int32)
+
+    def output_of(self, code: CodeArray) -> list[Any]:
+        if self.directed:
+            heads: list[int] = code.tolist()
+            return heads
+        return [pair for pair in map(tuple, pairs_of(len(code) + 1)[code].tolist())]
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        """Return the number of arcs that only ŷ has, or their costs and those of missed arcs where y has costs."""
+        true, found = self.code_of(y, "y"), self.code_of(y_hat, "y_hat")
+        if len(true) != len(found):
+            raise ValueError(f"y has {len(true)} arcs but y_hat has {len(found)}")
+        arcs = Arcs(None, len(true) + 1, bool(self.directed), None)
+        costs = self._cost_row(costs_of(y), true, arcs, "y")
+        true_parts, found_parts = self._parts_of(true), self._parts_of(found)
+        return float(costs[found_parts].sum() - costs[true_parts].sum())
+
+    def enumerate(self, x: Any) -> Iterator[list[Any]]:
+        """Yield all trees that no forbidden arc excludes, for tests: there may be (n + 1)ⁿ⁻¹ of them."""
+        arcs = read_arcs(x, bool(self.directed), 0)
+        n, mask = arcs.n_nodes - 1, arcs.mask()
+        codes = product(range(n + 1), repeat=n) if self.directed else combinations(range(n * (n + 1) // 2), n)
+        for candidate in codes:
+            code = np.array(candidate, np.int32)
+            whole = _reaches_root(code) if self.directed else _joins_all(pairs_of(n + 1)[code], n + 1)
+            if whole and not mask[self._parts_of(code)].any() and not (self.single_root and (code == 0).sum() > 1):
+                yield self.output_of(code)
+
+
+def _edge_code(y: Any, where: str) -> CodeArray:
+    """The numbers of the edges of an undirected tree, in ascending order."""
+    edges = np.asarray(y)
+    if not is_list(y) or (edges.size and (edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu")):
+        raise ValueError(f"{where}: expected a list of edges (i, j), found {y!r:.60}")
+    n = len(edges) + 1
+    if edges.size and (edges.min() < 0 or edges.max() >= n):
+        raise ValueError(f"{where}: a tree of {n - 1} edges joins nodes 0 to {n - 1}, found node {edges.max()}")
+    if not _joins_all(edges.reshape(-1, 2), n):
+        raise ValueError(f"{where}: not a tree, the {n - 1} edges do not join {n} nodes: {edges.tolist()!r:.60}")
+    low, high = edges.reshape(-1, 2).min(axis=1), edges.reshape(-1, 2).max(axis=1)
+    return np.sort(low * (2 * n - low - 1) // 2 + high - low - 1).astype(np.int32)
+
+
+def _reaches_root(heads: IntArray | CodeArray) -> bool:
+    """Whether every node reaches the root, by doubling the steps."""
+    above = np.concatenate([[0], heads])
+    for _ in range(len(heads).bit_length()):
+        above = above[above]
+    return not above.any()
+
+
+def _joins_all(edges: IntArray, n: int) -> bool:
+    """Whether the edges join all of n nodes."""
+    part = list(range(n))
+    for i, j in edges.tolist():
+        a, b = part[i], part[j]
+        if a == b:
+            return False
+        part = [a if p == b else p for p in part]
+    return len(set(part)) <= 1
+
+
+class TreeExamples(PartExamples):
+    """Arcs of all graphs; the code of a tree is the heads of its nodes, or the sorted numbers of its edges."""
+
+    def argmax(self, scores: list[Scores], ids: IntArray, codes: CodeArray) -> None:
+        directed, single_root = self.settings
+        if directed:
+            kernels.best_rooted_trees(ids, *scores[0], self.code_offsets, bool(single_root), codes)
+        else:
+            kernels.best_free_trees(ids, *scores[0], self.code_offsets, codes)
+
+    def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
+        lengths = self.code_offsets[ids + 1] - self.code_offsets[ids]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        found = codes[spans(ids, self.code_offsets)].astype(np.int64)
+        if self.settings[0]:
+            node = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)
+            found += node * np.repeat(lengths + 1, lengths)
+        return [counted_once(indptr, found)]
