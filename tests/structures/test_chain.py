@@ -8,59 +8,58 @@ import math
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from conformance import BOUNDS, Instance, StructureConformance, every_case
 
-from maxmargin.bounds import Bound
 from maxmargin.core.codes import Answers
 from maxmargin.structures.chain.constraints import Constraints
 from maxmargin.structures.chain.structure import Chain
 
-CASES = settings(derandomize=True, deadline=None, max_examples=120)
-MANY_CASES = settings(CASES, max_examples=400)
-BOUNDS = [Bound(rescaling, slack) for rescaling in ("margin", "slack") for slack in ("linear", "quadratic")]
 NAMES = ["w", "x", "y", "z"]
 COSTS = ["hamming", "hamming-share", "zero-one", "dict", "matrix"]
 FORMS = ["dense", "csr", "mixed", "dicts", "strings"]
 
 
-class Instance:
-    """Random sequences of length 0 to 4, random truths within random constraints, random weights.
+class Sequences(Instance):
+    """Random sequences of length 0 to 4, random truths within random constraints."""
 
-    All that is expected of `Chain` is computed here from dense token rows in plain Python.
-    """
-
-    def __init__(self, seed, n_labels, width, n_edges, cost, form, constrained, intercept, whole):
-        rng = self.rng = np.random.default_rng(seed)
-        self.n_labels, self.cost, self.intercept = n_labels, cost, intercept
-        self.names = [NAMES[k] for k in rng.permutation(n_labels)]
+    def __init__(self, seed):
+        super().__init__(seed)
+        rng = self.rng
+        self.n_labels, self.cost, self.intercept = int(rng.integers(2, 5)), self.choose(*COSTS), bool(rng.integers(2))
+        constrained, n_edges = bool(rng.integers(2)), self.choose(0, 0, 1, 2)
+        self.names = [NAMES[k] for k in rng.permutation(self.n_labels)]
         self.allowed, self.start, self.end = self._constraints(constrained)
         self.lengths = [int(t) for t in rng.integers(0, 5, 3)] + [2]
         self.lengths = [t for t in self.lengths if self.sequences(t)] or [0]
         if not any(self.lengths):
             self.allowed[:], self.start[:], self.end[:] = True, True, True
             self.lengths.append(1)
-        self.n = len(self.lengths)
-        self.truths = [self.sequences(t)[rng.integers(len(self.sequences(t)))] for t in self.lengths]
+        self.truths = [self.choose(*self.sequences(t)) for t in self.lengths]
         self._losses()
-        self.draw = (lambda s: rng.integers(-2, 3, s).astype(float)) if whole else (lambda s: rng.normal(size=s))
-        self.edges = [self.draw((max(t - 1, 0), n_edges)) for t in self.lengths] if n_edges else None
+        self.edges = [self.draw(max(t - 1, 0), n_edges) for t in self.lengths] if n_edges else None
         if n_edges and max(self.lengths) < 2:
             self.edges = None
-        self._tokens(form, width)
+        self._tokens(self.choose(*FORMS), int(rng.integers(1, 4)))
         forbidden = Constraints(
             tuple((self.names[a], self.names[b]) for a, b in np.argwhere(~self.allowed)),
             tuple(self.names[a] for a in np.flatnonzero(~self.start)),
             tuple(self.names[a] for a in np.flatnonzero(~self.end)),
         )
         self.structure = Chain(
-            cost=self.parameter, constraints=forbidden if constrained else None, fit_intercept=intercept,
+            cost=self.parameter, constraints=forbidden if constrained else None, fit_intercept=self.intercept,
             transition_features=self.edges is not None, classes=self.names,
         )  # fmt: skip
-        self.Y = [[self.names[k] for k in y] for y in self.truths]
-        self.examples = self.structure.fit_encode(self.X, self.Y)
-        self.w = self.draw(self.examples.dim)
-        self.psis = [{y: self.psi(i, y) for y in self.sequences(t)} for i, t in enumerate(self.lengths)]
+        self.Y = [self.labels(y) for y in self.truths]
+        self.encode()
+
+    def labels(self, codes):
+        return [self.names[k] for k in codes]
+
+    def outputs(self, i):
+        return [self.labels(y) for y in self.sequences(self.lengths[i])]
+
+    def truth(self, i):
+        return self.Y[i]
 
     def _constraints(self, constrained):
         K = self.n_labels
@@ -86,7 +85,8 @@ class Instance:
             table = (1 - np.eye(K)) * np.array([[per_label.get(name, 1.0)] for name in self.names])
         self.table = table if self.cost in ("dict", "matrix") else 1 - np.eye(K)
 
-    def loss(self, y, y_hat):
+    def loss(self, i, output):
+        y, y_hat = self.truths[i], tuple(map(self.names.index, output))
         total = sum(float(self.table[a, b]) for a, b in zip(y, y_hat, strict=True))
         if self.cost == "zero-one":
             return float(y != y_hat)
@@ -96,7 +96,7 @@ class Instance:
         """X in the form asked for, and the dense rows (columns in order of first sight where they are named)."""
         rng = self.rng
         if form in ("dense", "csr", "mixed"):
-            self.rows = [self.draw((t, width)) for t in self.lengths]
+            self.rows = [self.draw(t, width) for t in self.lengths]
             sparse = [form == "csr" or (form == "mixed" and rng.random() < 0.5) for _ in self.lengths]
             X = [sp.csr_array(rows) if s else rows for rows, s in zip(self.rows, sparse, strict=True)]
         else:
@@ -119,9 +119,9 @@ class Instance:
         chosen = self.rng.permutation(len(pool))[: self.rng.integers(0, len(pool) + 1)]
         return {pool[j]: float(v) for j, v in zip(chosen, self.draw(len(chosen)), strict=True)}
 
-    def psi(self, i, y):
+    def psi(self, i, output):
         """Blocks: tokens (column by column, label by label), transitions, start, end, transition features."""
-        K = self.n_labels
+        K, y = self.n_labels, tuple(map(self.names.index, output))
         tokens = np.zeros((self.rows[i].shape[1] + self.intercept, K))
         pairs, start, end = np.zeros((K, K)), np.zeros(K), np.zeros(K)
         edges = np.zeros((self.edges[i].shape[1] if self.edges is not None else 0, K, K))
@@ -136,127 +136,15 @@ class Instance:
             end[y[-1]] += 1
         return np.concatenate([tokens.ravel(), pairs.ravel(), start, end, edges.ravel()])
 
-    def rise(self, i, y):
-        return float(self.w @ (self.psis[i][y] - self.psis[i][self.truths[i]]))
 
-    def code(self, answers, i):
-        first, stop = self.examples.code_offsets[i : i + 2]
-        return tuple(int(c) for c in answers.codes[first:stop])
+class TestChain(StructureConformance):
+    def instance(self, seed):
+        return Sequences(seed)
 
-    def check(self, answers, ids, value):
-        """Each answer is allowed, attains the greatest value(rise, loss, r) of all sequences, and is told truly."""
-        for r, i in enumerate(ids):
-            y, y_hat = self.truths[i], self.code(answers, i)
-            assert y_hat in self.psis[i]
-            rise, loss = self.rise(i, y_hat), self.loss(y, y_hat)
-            assert math.isclose(answers.rises[i], rise, abs_tol=1e-9)
-            assert math.isclose(answers.losses[i], loss, abs_tol=1e-12)
-            assert (answers.keys[i] == 0) == (y_hat == y)
-            best = max(value(self.rise(i, other), self.loss(y, other), r) for other in self.psis[i])
-            assert math.isclose(value(rise, loss, r), best, rel_tol=1e-9, abs_tol=1e-9)
-        planes = self.examples.planes(ids, answers)
-        expected = np.array([self.psis[i][self.truths[i]] - self.psis[i][self.code(answers, i)] for i in ids])
-        np.testing.assert_allclose(planes.matrix(self.examples.dim).toarray(), expected, atol=1e-9)
-        np.testing.assert_allclose(planes.dot(self.w), -answers.rises[ids], atol=1e-9)
-        assert (np.diff(planes.indptr) <= self.examples.plane_entries[ids]).all()
-
-    def answers(self):
-        return Answers.empty(self.n, int(self.examples.code_offsets[-1]))
-
-
-instances = st.builds(
-    Instance,
-    seed=st.integers(0, 2**32 - 1),
-    n_labels=st.integers(2, 4),
-    width=st.integers(1, 3),
-    n_edges=st.sampled_from([0, 0, 1, 2]),
-    cost=st.sampled_from(COSTS),
-    form=st.sampled_from(FORMS),
-    constrained=st.booleans(),
-    intercept=st.booleans(),
-    whole=st.booleans(),
-)
-
-
-@MANY_CASES
-@given(instances)
-def test_decode_is_the_best_of_all_sequences(case):
-    answers = case.answers()
-    for ids in (np.arange(case.n), case.rng.permutation(case.n), case.rng.permutation(case.n)[: case.n // 2 + 1]):
-        scales = case.rng.choice([0.0, 0.5, 1.0, 3.0, 10.0], len(ids))
-        case.examples.decode(case.w, ids, scales, answers)
-        case.check(answers, ids, lambda rise, loss, r: rise + scales[r] * loss)  # noqa: B023
-
-
-@MANY_CASES
-@given(instances)
-def test_exact_bounds_are_exact(case):
-    answers, ids = case.answers(), case.rng.permutation(case.n)
-    for bound in BOUNDS:
-        assert case.examples.exact_for(bound) == (case.cost in ("hamming", "hamming-share", "zero-one"))
-        if case.examples.exact_for(bound):
-            case.examples.decode_bound(case.w, ids, bound, answers)
-            case.check(answers, ids, lambda rise, loss, _: float(bound.violation(rise, loss)))  # noqa: B023
-
-
-@CASES
-@given(instances)
-def test_a_batch_answers_as_its_examples_do_one_by_one(case):
-    together, alone = case.answers(), case.answers()
-    scales = case.rng.choice([0.0, 1.0, 3.0], case.n)
-    case.examples.decode(case.w, np.arange(case.n), scales, together)
-    for i in case.rng.permutation(case.n):
-        case.examples.decode(case.w, np.array([i]), scales[i : i + 1], alone)
-        assert math.isclose(
-            together.rises[i] + scales[i] * together.losses[i],
-            alone.rises[i] + scales[i] * alone.losses[i],
-            abs_tol=1e-9,
-        )
-    case.check(alone, np.arange(case.n), lambda rise, loss, r: rise + scales[r] * loss)
-
-
-@CASES
-@given(instances)
-def test_the_four_methods_on_single_examples(case):
-    s, w = case.structure, case.w
-    for i, (x, y) in enumerate(zip(case.X, case.Y, strict=True)):
-        labelled = {tuple(case.names[k] for k in codes): codes for codes in case.psis[i]}
-        everything = s.enumerate(x)
-        assert sorted(map(tuple, everything)) == sorted(labelled)
-        for y_hat, codes in itertools.islice(labelled.items(), 12):
-            np.testing.assert_allclose(s.joint_feature(x, y_hat), case.psis[i][codes], atol=1e-12)
-            assert math.isclose(s.loss(y, y_hat), case.loss(case.truths[i], codes))
-        scores = {y_hat: float(w @ case.psis[i][codes]) for y_hat, codes in labelled.items()}
-        assert math.isclose(scores[tuple(s.argmax(w, x))], max(scores.values()), abs_tol=1e-9)
-        augmented = {y_hat: score + 0.7 * s.loss(y, y_hat) for y_hat, score in scores.items()}
-        found = tuple(s.loss_augmented_argmax(w, x, y, 0.7))
-        assert math.isclose(augmented[found], max(augmented.values()), abs_tol=1e-9)
-
-
-@CASES
-@given(instances, st.integers(1, 9))
-def test_topk_is_the_sorted_enumeration(case, k):
-    for i, x in enumerate(case.X):
-        scores = {y: float(case.w @ psi) for y, psi in case.psis[i].items()}
-        ranked = case.structure.topk(case.w, x, k)
-        codes = [tuple(case.names.index(label) for label in y) for y, _ in ranked]
-        assert len(set(codes)) == len(ranked) == min(k, len(scores))
-        np.testing.assert_allclose([score for _, score in ranked], sorted(scores.values())[::-1][:k], atol=1e-9)
-        np.testing.assert_allclose([scores[y] for y in codes], [score for _, score in ranked], atol=1e-9)
-
-
-@CASES
-@given(instances)
-def test_prediction_of_whole_lists(case):
-    """Without Y a batch is predicted; every output is allowed and of the best score."""
-    examples, answers = case.structure.encode(case.X), case.answers()
-    examples.decode(case.w, np.arange(case.n), np.zeros(case.n), answers)
-    for i, y_hat in enumerate(examples.outputs(answers)):
-        scores = {y: float(case.w @ psi) for y, psi in case.psis[i].items()}
-        assert math.isclose(
-            scores[tuple(case.names.index(label) for label in y_hat)], max(scores.values()), abs_tol=1e-9
-        )
-        assert examples.output(i, int(answers.keys[i]), np.array(case.code(answers, i), np.int32)) == y_hat
+    @every_case
+    def test_losses_that_count_errors_are_exact_for_every_bound(self, case):
+        counts = case.cost in ("hamming", "hamming-share", "zero-one")
+        assert all(case.examples.exact_for(bound) == counts for bound in BOUNDS)
 
 
 @pytest.mark.parametrize("n_labels", [5, 6, 7, 8, 9])

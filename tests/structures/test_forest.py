@@ -8,14 +8,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from conformance import Instance, StructureConformance, every_case
 from sklearn.base import clone
 
 from maxmargin.core.codes import Answers
 from maxmargin.structures.forest.structure import Forest
-
-CASES = settings(derandomize=True, deadline=None, max_examples=400)
 
 
 def trees(n, links):
@@ -46,28 +43,46 @@ def kruskal(n, worth, least):
     return tuple(sorted(taken))
 
 
-class Instance:
-    """Random documents, with scores, losses and joint features computed here by hand."""
+class Documents(Instance):
+    """Random items with features of pairs; outputs are forests, of which users see the partition."""
 
-    def __init__(self, seed, r, intercept, form, whole):
-        rng = self.rng = np.random.default_rng(seed)
-        self.width, self.r, self.intercept = int(rng.integers(1, 4)), r, intercept
+    def __init__(self, seed):
+        super().__init__(seed)
+        rng = self.rng
+        self.width, self.r, self.intercept = (
+            int(rng.integers(1, 4)), self.choose(0.01, 0.5, 1.0, 2.5), bool(rng.integers(2))
+        )  # fmt: skip
+        form = self.choose("square", "condensed", "csr", "mixed")
         self.sizes = [2, *rng.integers(0, 6, 3).tolist()]
-        draw = (lambda size: rng.integers(-2, 3, size).astype(float)) if whole else (lambda size: rng.normal(size=size))
-        self.square = [draw((n, n, self.width)) for n in self.sizes]
+        self.square = [self.draw(n, n, self.width) for n in self.sizes]
         self.square[0][0, 1, 0] = 1.0  # all zeros there would look like the wrong half
         self.Y = [[f"c{k}" for k in rng.integers(0, max(n, 1), n)] for n in self.sizes]
         self.X = [self.formed(x, form) for x in self.square]
-        self.structure = Forest(r=r, fit_intercept=intercept)
-        self.examples = self.structure.fit_encode(self.X, self.Y)
-        self.w = draw(self.examples.dim)
-        self.n = len(self.sizes)
-        self.answers = Answers.empty(self.n, int(self.examples.code_offsets[-1]))
+        self.structure = Forest(r=self.r, fit_intercept=self.intercept)
+        self.encode()
+
+    def inputs(self):
+        return self.square
+
+    def unlabelled(self):
+        """Without outputs, no rows of pairs may mean one item or none."""
+        return self.square
 
     def formed(self, x, form):
         condensed = x[np.triu_indices(len(x), 1)]
         kind = form if form != "mixed" else self.rng.choice(["square", "condensed", "csr"])
         return {"square": x, "condensed": condensed, "csr": sp.csr_array(condensed)}[str(kind)]
+
+    def outputs(self, i):
+        return [links for links, _ in all_forests(self.sizes[i])]
+
+    def shown(self, i, links):
+        return trees(self.sizes[i], links)
+
+    def truth(self, i):
+        """The chain through each true cluster."""
+        y = self.Y[i]
+        return tuple((a, b) for a, b in combinations(range(len(y)), 2) if y[a] == y[b] and y[a] not in y[a + 1 : b])
 
     def psi(self, i, links):
         total = sum((self.square[i][a, b] for a, b in links), np.zeros(self.width))
@@ -77,122 +92,55 @@ class Instance:
         y = self.Y[i]
         return len(y) - len(set(y)) - sum(1 if y[a] == y[b] else -self.r for a, b in links)
 
-    def chain(self, i):
-        y = self.Y[i]
-        return tuple((a, b) for a, b in combinations(range(len(y)), 2) if y[a] == y[b] and y[a] not in y[a + 1 : b])
+    def consistent(self, i, links):
+        return self.shown(i, links) == self.shown(i, self.truth(i))
 
-    def links(self, i):
-        """The forest of the present answer."""
-        a, b = self.examples.code_offsets[i : i + 2]
+    def found(self, answers, i, examples=None):
+        examples = self.examples if examples is None else examples
+        a, b = examples.code_offsets[i : i + 2]
         pairs = list(combinations(range(self.sizes[i]), 2))
-        code = [c for c in self.answers.codes[a:b].tolist() if c >= 0]
+        code = [c for c in answers.codes[a:b].tolist() if c >= 0]
         assert code == sorted(set(code))
-        assert self.answers.codes[a : a + len(code)].tolist() == code
+        assert answers.codes[a : a + len(code)].tolist() == code
         return tuple(pairs[c] for c in code)
 
-    def rise(self, i, links):
-        return float(self.w @ (self.psi(i, links) - self.psi(i, self.chain(i))))
-
-    def check_told_truly(self, ids):
-        """Rises, losses, keys, outputs and planes are those of the coded forests."""
-        answers = self.answers
-        for i in ids:
-            links = self.links(i)
-            assert answers.rises[i] == pytest.approx(self.rise(i, links), abs=1e-9)
-            assert answers.losses[i] == pytest.approx(self.loss(i, links), abs=1e-12)
-            assert answers.losses[i] >= 0
-            assert (answers.keys[i] == 0) == (links == self.chain(i))
-            code = answers.codes[slice(*self.examples.code_offsets[i : i + 2])]
-            assert self.examples.output(i, int(answers.keys[i]), code) == trees(self.sizes[i], links)
-        planes = self.examples.planes(np.asarray(ids), answers)
-        assert (np.diff(planes.indptr) <= self.examples.plane_entries[ids]).all()
-        expected = np.array([self.psi(i, self.chain(i)) - self.psi(i, self.links(i)) for i in ids])
-        found = planes.matrix(self.examples.dim).toarray()
-        np.testing.assert_allclose(found, expected.reshape(found.shape), atol=1e-9)
-        np.testing.assert_allclose(planes.dot(self.w), -answers.rises[ids], atol=1e-9)
-
     def worth(self, i, scale):
-        y, w = self.Y[i], self.w
-        pairs = combinations(range(self.sizes[i]), 2)
-        scores = {(a, b): float(w @ self.psi(i, [(a, b)])) for a, b in pairs}
+        y = self.Y[i]
+        scores = {(a, b): float(self.w @ self.psi(i, [(a, b)])) for a, b in combinations(range(self.sizes[i]), 2)}
         return {(a, b): s - scale * (1 if y[a] == y[b] else -self.r) for (a, b), s in scores.items()}
 
 
-instances = st.builds(
-    Instance,
-    seed=st.integers(0, 2**32 - 1),
-    r=st.sampled_from([0.0, 0.01, 0.5, 1.0, 2.5]),
-    intercept=st.booleans(),
-    form=st.sampled_from(["square", "condensed", "csr", "mixed"]),
-    whole=st.booleans(),
-)
+class TestForest(StructureConformance):
+    #: A partition does not tell its forest, so that its score cannot be checked from outside.
+    test_check_structure_finds_no_fault = None
 
+    def instance(self, seed):
+        return Documents(seed)
 
-@CASES
-@given(instances)
-def test_decode_is_the_best_of_all_forests(case):
-    for ids in (np.arange(case.n), case.rng.permutation(case.n), case.rng.permutation(case.n)[:2]):
-        scales = case.rng.choice([0.0, 0.5, 1.0, 3.0, 10.0], len(ids))
-        case.examples.decode(case.w, ids, scales, case.answers)
-        case.check_told_truly(ids)
-        for scale, i in zip(scales, ids, strict=True):
-            best = max(case.rise(i, h) + scale * case.loss(i, h) for h, _ in all_forests(case.sizes[i]))
-            assert case.answers.rises[i] + scale * case.answers.losses[i] == pytest.approx(best, abs=1e-9)
+    @every_case
+    def test_the_forest_is_that_of_kruskal_ties_and_all(self, case):
+        scale, ids = float(case.rng.choice([0.0, 0.5, 1.0])), np.arange(case.n)
+        if not (case.whole and case.r != 0.01):  # sums are exact then, and ties are ties
+            return
+        answers = case.decoded(ids, np.full(case.n, scale))
+        for i in ids.tolist():
+            assert case.found(answers, i) == kruskal(case.sizes[i], case.worth(i, scale), 0.0)
+        case.examples.complete(case.w, ids, answers)
+        for i in ids.tolist():
+            inside = {(a, b): v for (a, b), v in case.worth(i, 0.0).items() if case.Y[i][a] == case.Y[i][b]}
+            assert case.found(answers, i) == kruskal(case.sizes[i], inside, -np.inf)
 
-
-@CASES
-@given(instances)
-def test_completion_is_the_best_forest_of_the_true_clusters(case):
-    ids = case.rng.permutation(case.n)
-    case.examples.complete(case.w, ids, case.answers)
-    case.check_told_truly(ids)
-    assert (case.answers.losses == 0).all()
-    for i in ids:
-        true = trees(case.sizes[i], case.chain(i))
-        assert trees(case.sizes[i], case.links(i)) == true
-        best = max(case.rise(i, h) for h, parts in all_forests(case.sizes[i]) if parts == true)
-        assert case.answers.rises[i] == pytest.approx(best, abs=1e-9)
-
-
-@settings(CASES, max_examples=150)
-@given(instances)
-def test_the_forest_is_that_of_kruskal_ties_and_all(case):
-    scale, ids = float(case.rng.choice([0.0, 0.5, 1.0])), np.arange(case.n)
-    whole = all((x == np.rint(x)).all() for x in case.square)  # sums are exact then, and ties are ties
-    case.examples.decode(case.w, ids, np.full(case.n, scale), case.answers)
-    if not (whole and case.r in (0.0, 0.5, 1.0, 2.5)):
-        return
-    for i in ids:
-        assert case.links(i) == kruskal(case.sizes[i], case.worth(i, scale), 0.0)
-    case.examples.complete(case.w, ids, case.answers)
-    for i in ids:
-        inside = {(a, b): v for (a, b), v in case.worth(i, 0.0).items() if case.Y[i][a] == case.Y[i][b]}
-        assert case.links(i) == kruskal(case.sizes[i], inside, -np.inf)
-
-
-@settings(CASES, max_examples=100)
-@given(instances)
-def test_single_examples_and_predictions_agree_with_the_batch(case):
-    s, w, ids = case.structure, case.w, np.arange(case.n)
-    unknown = s.encode(case.square)
-    unknown.decode(w, ids, np.ones(case.n), case.answers)
-    predicted = unknown.outputs(case.answers)
-    assert (case.answers.losses == 0).all()
-    case.examples.decode(w, ids, np.full(case.n, 0.7), case.answers)
-    augmented = case.examples.outputs(case.answers)
-    for i, x in enumerate(case.square):
-        y = case.Y[i]
-        np.testing.assert_allclose(s.joint_feature(x, y), case.psi(i, case.chain(i)), atol=1e-12)
-        assert s.argmax(w, x) == predicted[i]
-        assert s.loss_augmented_argmax(w, x, y, 0.7) == augmented[i]
-        assert s.complete(w, x, y) == trees(case.sizes[i], case.chain(i))
-        for y_hat in s.enumerate(x):
-            least = min(case.loss(i, h) for h, parts in all_forests(case.sizes[i]) if parts == y_hat)
-            assert s.loss(y, y_hat) == pytest.approx(least, abs=1e-12)
-        links = s.links(w, x)
-        assert trees(case.sizes[i], [(a, b) for a, b, _ in links]) == predicted[i]
-        assert all(score > 0 for *_, score in links)
-        assert [score for *_, score in links] == sorted((score for *_, score in links), reverse=True)
+    @every_case
+    def test_losses_and_links_of_partitions(self, case):
+        s, w = case.structure, case.w
+        for i, x in enumerate(case.square):
+            for y_hat in s.enumerate(x):
+                least = min(case.loss(i, h) for h, parts in all_forests(case.sizes[i]) if parts == y_hat)
+                assert s.loss(case.Y[i], y_hat) == pytest.approx(least, abs=1e-12)
+            links = s.links(w, x)
+            assert trees(case.sizes[i], [(a, b) for a, b, _ in links]) == s.argmax(w, x)
+            assert all(score > 0 for *_, score in links)
+            assert [score for *_, score in links] == sorted((score for *_, score in links), reverse=True)
 
 
 def test_partitions_are_enumerated_once_each():

@@ -6,43 +6,45 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from conformance import BOUNDS, Instance, StructureConformance, every_case
 
 import maxmargin as mm
 from maxmargin import _memory as memory
-from maxmargin.bounds import Bound
-from maxmargin.core.codes import TRUTH, Answers
+from maxmargin.core.codes import Answers
 from maxmargin.encoding.alphabet import Alphabet
 from maxmargin.encoding.labels import Labels
 from maxmargin.structures.motif.structure import Motif, MotifSite
 
-CASES = settings(derandomize=True, deadline=None, max_examples=250)
-BOUNDS = [Bound(rescaling, slack) for rescaling in ("margin", "slack") for slack in ("linear", "quadratic")]
 COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A"}
 
 
-class Instance:
-    """Random strings, labels and weights, with joint features counted here by hand."""
+class Strings(Instance):
+    """Random strings and labels."""
 
-    def __init__(self, seed, length, order, alphabet, both, whole):
-        rng = np.random.default_rng(seed)
-        self.both, self.length, self.order = both and set(alphabet) == set(COMPLEMENT), length, order
-        self.alphabet, self.n = alphabet, int(rng.integers(2, 8))
-        sizes = length + rng.integers(0, 12, self.n)
-        self.X = ["".join(rng.choice(list(alphabet), size)) for size in sizes]
-        self.Y = [-1, 1, *rng.choice([-1, 1], self.n - 2).tolist()]
-        self.structure = Motif(length=length, background_order=order, alphabet=alphabet, both_strands=self.both)
-        self.examples = self.structure.fit_encode(self.X, self.Y)
-        self.truths = [MotifSite(1, 0, "+") if y == 1 else MotifSite(-1) for y in self.Y]
-        dim = self.examples.dim
-        self.w = rng.integers(-2, 3, dim).astype(float) if whole else rng.normal(size=dim)
-        self.rng = rng
+    def __init__(self, seed):
+        super().__init__(seed)
+        rng = self.rng
+        self.length, self.order = int(rng.integers(1, 14)), int(rng.integers(0, 4))
+        self.alphabet = self.choose("ACGT", "TGCA", "01", "ACDEFGHIKLMN")
+        self.both = bool(rng.integers(2)) and set(self.alphabet) == set(COMPLEMENT)
+        n = int(rng.integers(2, 8))
+        self.X = ["".join(rng.choice(list(self.alphabet), size)) for size in self.length + rng.integers(0, 12, n)]
+        self.Y = [-1, 1, *rng.choice([-1, 1], n - 2).tolist()]
+        self.structure = Motif(
+            length=self.length, background_order=self.order, alphabet=self.alphabet, both_strands=self.both
+        )
+        self.encode()
 
-    def sites(self, i):
+    def outputs(self, i):
         """All outputs, in the order of their codes."""
         windows = range(len(self.X[i]) - self.length + 1)
         return [MotifSite(-1), *(MotifSite(1, h, s) for h in windows for s in ("+-" if self.both else "+"))]
+
+    def truth(self, i):
+        return MotifSite(1, 0, "+") if self.Y[i] == 1 else MotifSite(-1)
+
+    def loss(self, i, output):
+        return float(output.label != self.Y[i])
 
     def psi(self, i, site):
         x, size = self.X[i], len(self.alphabet)
@@ -63,115 +65,14 @@ class Instance:
                 out[self.length * size + context] += 1
         return out
 
-    def rise(self, i, site):
-        return float(self.w @ (self.psi(i, site) - self.psi(i, self.truths[i])))
 
-    def answers(self):
-        return Answers.empty(self.n, self.n)
+class TestMotif(StructureConformance):
+    def instance(self, seed):
+        return Strings(seed)
 
-    def check(self, answers, ids, worth, allowed=lambda i, site: True):
-        """Each answer attains the greatest worth(rise, loss, r) of all allowed outputs, and is told truly."""
-        for r, i in enumerate(ids):
-            site, outputs = self.examples.output(i, 0, answers.codes[i : i + 1]), self.sites(i)
-            loss = float(site.label != self.Y[i])
-            assert answers.rises[i] == pytest.approx(self.rise(i, site), abs=1e-9)
-            assert answers.losses[i] == loss
-            assert (answers.keys[i] == TRUTH) == (site == self.truths[i])
-            values = [
-                worth(self.rise(i, other), float(other.label != self.Y[i]), r) for other in outputs if allowed(i, other)
-            ]
-            assert allowed(i, site)
-            assert worth(self.rise(i, site), loss, r) == pytest.approx(max(values), abs=1e-9)
-        self.check_planes(answers, ids)
-
-    def check_planes(self, answers, ids):
-        rows = self.examples.planes(ids, answers)
-        found = [self.examples.output(i, 0, answers.codes[i : i + 1]) for i in ids]
-        expected = np.array([self.psi(i, self.truths[i]) - self.psi(i, s) for i, s in zip(ids, found, strict=True)])
-        np.testing.assert_array_equal(rows.matrix(self.examples.dim).toarray(), expected)
-        np.testing.assert_array_equal(np.diff(rows.indptr), (expected != 0).sum(axis=1))
-        assert (np.diff(rows.indptr) <= self.examples.plane_entries[ids]).all()
-
-
-instances = st.builds(
-    Instance,
-    seed=st.integers(0, 2**32 - 1),
-    length=st.integers(1, 13),
-    order=st.integers(0, 3),
-    alphabet=st.sampled_from(["ACGT", "TGCA", "01", "ACDEFGHIKLMN"]),
-    both=st.booleans(),
-    whole=st.booleans(),
-)
-
-
-@CASES
-@given(instances)
-def test_decode_is_the_best_of_all_outputs(case):
-    answers = case.answers()
-    for ids in (np.arange(case.n), case.rng.permutation(case.n), case.rng.permutation(case.n)[: case.n // 2 + 1]):
-        scales = case.rng.choice([0.0, 0.5, 1.0, 3.0, 10.0], len(ids))
-        case.examples.decode(case.w, ids, scales, answers)
-        case.check(answers, ids, lambda rise, loss, r: rise + scales[r] * loss)  # noqa: B023
-
-
-@CASES
-@given(instances)
-def test_every_bound_is_exact(case):
-    answers, ids = case.answers(), case.rng.permutation(case.n)
-    for bound in BOUNDS:
-        assert case.examples.exact_for(bound)
-        case.examples.decode_bound(case.w, ids, bound, answers)
-        case.check(answers, ids, lambda rise, loss, _: float(bound.violation(rise, loss)))  # noqa: B023
-
-
-@CASES
-@given(instances)
-def test_complete_is_the_best_site_of_the_known_label(case):
-    answers, ids = case.answers(), case.rng.permutation(case.n)
-    assert case.examples.latent
-    case.examples.complete(case.w, ids, answers)
-    case.check(answers, ids, lambda rise, loss, _: rise, allowed=lambda i, site: site.label == case.Y[i])
-    for i in ids:
-        site = case.examples.output(i, 0, answers.codes[i : i + 1])
-        assert case.structure.complete(case.w, case.X[i], case.Y[i]) == site
-
-
-@CASES
-@given(instances)
-def test_initial_completions_are_sites_of_the_known_label(case):
-    answers = case.answers()
-    case.examples.initial_completion(np.random.default_rng(0), answers)
-    for i, site in enumerate(case.examples.outputs(answers)):
-        assert site in case.sites(i)
-        assert site.label == case.Y[i]
-        assert (answers.keys[i] == TRUTH) == (site == case.truths[i])
-    assert not answers.losses.any()
-    assert len(set(answers.keys[answers.codes >= 0])) <= len(set(answers.codes)) + 1
-    case.check_planes(answers, np.arange(case.n))
-
-
-@CASES
-@given(instances)
-def test_single_examples_agree_with_the_batch(case):
-    s, w = case.structure, case.w
-    answers = case.answers()
-    case.examples.decode(w, np.arange(case.n), np.full(case.n, 0.7), answers)
-    for i, (x, y) in enumerate(zip(case.X, case.Y, strict=True)):
-        outputs = s.enumerate(x)
-        assert outputs == case.sites(i)
-        for site in outputs:
-            np.testing.assert_array_equal(s.joint_feature(x, site), case.psi(i, site))
-            assert s.loss(y, site) == s.loss(case.truths[i], site) == float(site.label != y)
-        scores = {site: float(w @ case.psi(i, site)) for site in outputs}
-        best = max(scores.values())
-        assert scores[s.argmax(w, x)] == pytest.approx(best, abs=1e-9)
-        found = s.loss_augmented_argmax(w, x, y, 0.7)
-        value = scores[found] - scores[case.truths[i]] + 0.7 * s.loss(y, found)
-        assert value == pytest.approx(answers.rises[i] + 0.7 * answers.losses[i], abs=1e-9)
-        ranked = s.topk(w, x, 4)
-        np.testing.assert_allclose([v for _, v in ranked], sorted(scores.values(), reverse=True)[:4], atol=1e-9)
-        np.testing.assert_allclose([scores[site] for site, _ in ranked], [v for _, v in ranked], atol=1e-9)
-    assert s.unpack_outputs(s.pack_outputs(case.sites(0))) == case.sites(0)
+    @every_case
+    def test_every_bound_is_exact(self, case):
+        assert all(case.examples.exact_for(bound) for bound in BOUNDS)
 
 
 def test_of_equals_no_motif_and_then_the_first_site_wins():
@@ -317,9 +218,3 @@ def test_rna_pairs_with_u_and_a_motif_as_long_as_the_sequence_fits():
     other = structure.joint_feature("ACUU", MotifSite(1, 0, "+"))
     np.testing.assert_array_equal(site[:16], other[:16])
     assert len(structure.enumerate("ACGU")) == 3
-
-
-def test_check_structure_finds_no_fault():
-    structure = Motif(length=4, background_order=1, both_strands=True)
-    report = mm.check_structure(structure, ["ACGTACGTA", "TTTTTACGT", "GGGGCCAAA"], [1, MotifSite(1, 2), 0])
-    assert report.ok, str(report)

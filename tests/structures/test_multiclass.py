@@ -5,29 +5,30 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from conformance import BOUNDS, Instance, StructureConformance, every_case
 
-from maxmargin.bounds import Bound
 from maxmargin.core.codes import Answers
 from maxmargin.encoding.rows import Rows
 from maxmargin.structures.multiclass import Multiclass
 
-CASES = settings(derandomize=True, deadline=None, max_examples=120)
-BOUNDS = [Bound(rescaling, slack) for rescaling in ("margin", "slack") for slack in ("linear", "quadratic")]
 NAMES = ["a", "b", "c", "d"]
 
 
-class Instance:
-    """Random rows, labels and weights, with scores, losses and joint features computed here by hand."""
+class LabelledRows(Instance):
+    """Random rows and labels."""
 
-    def __init__(self, seed, n_labels, width, cost, intercept, form, whole):
-        rng = np.random.default_rng(seed)
-        self.n, self.n_labels, self.intercept = int(rng.integers(1, 9)), n_labels, intercept
-        draw = (lambda size: rng.integers(-2, 3, size).astype(float)) if whole else (lambda size: rng.normal(size=size))
-        self.dense = draw((self.n, width))
+    def __init__(self, seed):
+        super().__init__(seed)
+        rng = self.rng
+        n, n_labels, width = int(rng.integers(1, 9)), int(rng.integers(2, 5)), int(rng.integers(1, 4))
+        cost, form, self.intercept = (
+            self.choose("zero-one", "matrix", "dict"),
+            self.choose("dense", "csr", "lists"),
+            bool(rng.integers(2)),
+        )
+        self.dense = self.draw(n, width)
         self.names = [NAMES[k] for k in rng.permutation(n_labels)]
-        self.truth = rng.integers(0, n_labels, self.n)
+        self.Y = [self.names[k] for k in rng.integers(0, n_labels, n)]
         costs = rng.integers(0, 4, (n_labels, n_labels)) * 0.5
         np.fill_diagonal(costs, 0.0)
         per_label = {name: float(rng.integers(0, 4)) for name in self.names[1:]}
@@ -37,94 +38,39 @@ class Instance:
             "dict": (1.0 - np.eye(n_labels)) * np.array([[per_label.get(name, 1.0)] for name in self.names]),
         }[cost]
         parameter = {"zero-one": "zero-one", "matrix": costs, "dict": per_label}[cost]
-        self.structure = Multiclass(cost=parameter, fit_intercept=intercept, classes=self.names)
+        self.structure = Multiclass(cost=parameter, fit_intercept=self.intercept, classes=self.names)
         self.X = {"dense": self.dense, "csr": sp.csr_array(self.dense), "lists": self.dense.tolist()}[form]
-        self.Y = [self.names[k] for k in self.truth]
-        self.structure.fit(self.X, self.Y)
-        self.examples = self.structure.encode(self.X, self.Y)
-        self.w = draw(self.examples.dim)
-        self.rng = rng
+        self.encode()
 
-    def psi(self, i, k):
+    def encode(self):
+        self.structure.fit(self.X, self.Y)
+        super().encode()
+
+    def inputs(self):
+        return [self.X[[i]] if sp.issparse(self.X) else self.X[i] for i in range(self.n)]
+
+    def outputs(self, i):
+        return self.names
+
+    def truth(self, i):
+        return self.Y[i]
+
+    def psi(self, i, output):
         """Feature f of class k is entry f K + k; the intercept comes last."""
         row = [*self.dense[i], 1.0] if self.intercept else list(self.dense[i])
-        out = np.zeros(len(row) * self.n_labels)
-        for f, value in enumerate(row):
-            out[f * self.n_labels + k] = value
-        return out
+        return np.outer(row, [name == output for name in self.names]).ravel()
 
-    def rise(self, i, k):
-        return float(self.w @ (self.psi(i, k) - self.psi(i, self.truth[i])))
-
-    def check(self, answers, ids, value):
-        """Each answer attains the greatest value(rise, loss, r) of all labels, and is told truly."""
-        for r, i in enumerate(ids):
-            k, y = answers.codes[i], self.truth[i]
-            assert answers.rises[i] == pytest.approx(self.rise(i, k), abs=1e-9)
-            assert answers.losses[i] == self.costs[y, k]
-            assert (answers.keys[i] == 0) == (k == y)
-            best = max(value(self.rise(i, c), self.costs[y, c], r) for c in range(self.n_labels))
-            assert value(self.rise(i, k), self.costs[y, k], r) == pytest.approx(best, abs=1e-9)
-        rows = self.examples.planes(ids, answers)
-        expected = np.array([self.psi(i, self.truth[i]) - self.psi(i, answers.codes[i]) for i in ids])
-        np.testing.assert_allclose(rows.matrix(self.examples.dim).toarray(), expected, atol=1e-12)
-        np.testing.assert_allclose(rows.dot(self.w), -answers.rises[ids], atol=1e-9)
+    def loss(self, i, output):
+        return float(self.costs[self.names.index(self.Y[i]), self.names.index(output)])
 
 
-instances = st.builds(
-    Instance,
-    seed=st.integers(0, 2**32 - 1),
-    n_labels=st.integers(2, 4),
-    width=st.integers(1, 3),
-    cost=st.sampled_from(["zero-one", "matrix", "dict"]),
-    intercept=st.booleans(),
-    form=st.sampled_from(["dense", "csr", "lists"]),
-    whole=st.booleans(),
-)
+class TestMulticlass(StructureConformance):
+    def instance(self, seed):
+        return LabelledRows(seed)
 
-
-@CASES
-@given(instances)
-def test_decode_is_the_best_of_all_labels(case):
-    answers = Answers.empty(case.n, case.n)
-    for ids in (np.arange(case.n), case.rng.permutation(case.n), case.rng.permutation(case.n)[: case.n // 2 + 1]):
-        scales = case.rng.choice([0.0, 0.5, 1.0, 3.0, 10.0], len(ids))
-        case.examples.decode(case.w, ids, scales, answers)
-        case.check(answers, ids, lambda rise, loss, r: rise + scales[r] * loss)  # noqa: B023
-
-
-@CASES
-@given(instances)
-def test_every_bound_is_exact(case):
-    answers, ids = Answers.empty(case.n, case.n), case.rng.permutation(case.n)
-    for bound in BOUNDS:
-        assert case.examples.exact_for(bound)
-        case.examples.decode_bound(case.w, ids, bound, answers)
-        case.check(answers, ids, lambda rise, loss, _: float(bound.violation(rise, loss)))  # noqa: B023
-
-
-@CASES
-@given(instances)
-def test_single_examples_agree_with_the_batch(case):
-    s, w = case.structure, case.w
-    answers = Answers.empty(case.n, case.n)
-    case.examples.decode(w, np.arange(case.n), np.full(case.n, 0.7), answers)
-    for i, x in enumerate(case.X[[i]] if sp.issparse(case.X) else case.X[i] for i in range(case.n)):
-        y = case.Y[i]
-        for k, name in enumerate(case.names):
-            np.testing.assert_array_equal(s.joint_feature(x, name), case.psi(i, k))
-            assert s.loss(y, name) == case.costs[case.truth[i], k]
-        scores = {name: float(w @ case.psi(i, k)) for k, name in enumerate(case.names)}
-        assert scores[s.argmax(w, x)] == pytest.approx(max(scores.values()), abs=1e-9)
-        found = s.loss_augmented_argmax(w, x, y, 0.7)
-        value = scores[found] - scores[y] + 0.7 * s.loss(y, found)
-        assert value == pytest.approx(answers.rises[i] + 0.7 * answers.losses[i], abs=1e-9)
-        assert s.enumerate(x) == case.names
-        ranked = s.topk(w, x, 3)
-        assert len({name for name, _ in ranked}) == min(3, case.n_labels)
-        best = sorted(scores.values(), reverse=True)[: len(ranked)]
-        np.testing.assert_allclose([score for _, score in ranked], best, atol=1e-9)
-        np.testing.assert_allclose([scores[name] for name, _ in ranked], best, atol=1e-9)
+    @every_case
+    def test_every_bound_is_exact(self, case):
+        assert all(case.examples.exact_for(bound) for bound in BOUNDS)
 
 
 def test_prediction_without_truth_takes_the_first_of_equals():

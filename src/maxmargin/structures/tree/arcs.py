@@ -127,10 +127,17 @@ def _dense_arcs(x: AnyArray, allowed: Any, directed: bool, i: int) -> Arcs:
     return _with_rows(arcs, rows)
 
 
+def _is_numbers(cell: Any) -> bool:
+    """Whether the features of an arc are a list of numbers."""
+    return is_list(cell) and len(cell) > 0 and not any(isinstance(value, str | bytes) for value in cell)
+
+
 def _listed_arcs(x: Any, allowed: Any, directed: bool, i: int) -> Arcs:
     if not is_list(x) or any(not is_list(row) or len(row) != len(x) for row in x):
         raise ValueError(f"X[{i}]: expected {_EXPECTED}, found {type(x).__name__} {x!r:.60}")
     n = len(x)
+    if any(_is_numbers(cell) for row in x for cell in row):
+        return _dense_arcs(np.asarray(x, float), allowed, directed, i)
     given = np.array([[cell is not None for cell in row] for row in x], bool).reshape(n, n)
     if not given[~np.eye(n, dtype=bool)].all():
         allowed = given if allowed is None else given & np.asarray(allowed)

@@ -1,0 +1,404 @@
+"""One test class for all structures: everything a structure promises, against enumeration by hand.
+
+A structure's own test file has an `Instance`, random data with joint features and losses computed in plain Python, and
+a subclass of `StructureConformance` that makes instances. The number of instances is `MAXMARGIN_CASES`, few by default;
+`python -m benchmarks conformance` runs many.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import maxmargin as mm
+from maxmargin.bounds import Bound
+from maxmargin.core.codes import TRUTH
+from maxmargin.core.objective import Objective
+from maxmargin.core.problem import Problem
+from maxmargin.core.scores import Scores
+
+BOUNDS = [Bound(rescaling, slack) for rescaling in ("margin", "slack") for slack in ("linear", "quadratic")]
+SCALES = (0.0, 0.5, 1.0, 3.0, 10.0)
+
+
+class Instance:
+    """Random data for a structure, and what is expected of it.
+
+    A subclass sets `structure` (not fitted), `X`, `Y` and `whole`, whether features are whole numbers, so that sums are
+    exact and ties are ties; then it calls `encode`. It writes `outputs`, `psi`, `loss` and `truth`.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.whole = bool(self.rng.integers(2))
+
+    def draw(self, *size):
+        """Random numbers, whole ones in instances of whole numbers."""
+        return self.rng.integers(-2, 3, size).astype(float) if self.whole else self.rng.normal(size=size)
+
+    def choose(self, *values):
+        return values[self.rng.integers(len(values))]
+
+    def encode(self):
+        self.examples = self.structure.fit_encode(self.X, self.Y)
+        self.n, self.w = len(self.Y), self.draw(self.examples.dim)
+
+    # ------------------------------------------------------------------ what a subclass writes
+
+    def outputs(self, i):
+        """All outputs of example i."""
+        raise NotImplementedError
+
+    def psi(self, i, output):
+        raise NotImplementedError
+
+    def loss(self, i, output):
+        raise NotImplementedError
+
+    def truth(self, i):
+        """The output that example i was encoded with."""
+        raise NotImplementedError
+
+    def consistent(self, i, output):
+        """Latent structures: whether an output is a completion of the truth."""
+        return self.loss(i, output) == 0
+
+    def found(self, answers, i, examples=None):
+        """The output of example i in answers; `outputs` has it."""
+        examples = self.examples if examples is None else examples
+        a, b = examples.code_offsets[i : i + 2]
+        return examples.output(i, int(answers.keys[i]), answers.codes[a:b])
+
+    def shown(self, i, output):
+        """The output as users see it; only a structure whose outputs hide something writes it."""
+        return output
+
+    # ------------------------------------------------------------------ what follows
+
+    def inputs(self):
+        """The inputs one by one."""
+        return self.X
+
+    def unlabelled(self):
+        """All inputs, in a form that needs no outputs to be read."""
+        return self.X
+
+    def fresh(self):
+        """The structure, not fitted."""
+        return clone(self.structure)
+
+    @functools.cached_property
+    def psis(self):
+        return [{self.name(output): self.psi(i, output) for output in self.outputs(i)} for i in range(self.n)]
+
+    @staticmethod
+    def name(output):
+        """An output as a dictionary's key."""
+        return repr(output)
+
+    def rise(self, i, output):
+        return float(self.w @ (self.psis[i][self.name(output)] - self.psis[i][self.name(self.truth(i))]))
+
+    def best(self, i, worth, allowed=lambda output: True):
+        """The greatest worth(rise, loss) of all outputs."""
+        return max(worth(self.rise(i, y), self.loss(i, y)) for y in self.outputs(i) if allowed(y))
+
+    def batches(self):
+        """Batches of examples: all in order, shuffled, and some."""
+        return np.arange(self.n), self.rng.permutation(self.n), self.rng.permutation(self.n)[: self.n // 2 + 1]
+
+    def check(self, answers, ids, worth, allowed=lambda i, output: True):
+        """Each answer attains the greatest worth(rise, loss, r), and what is said of it is true."""
+        for r, i in enumerate(ids.tolist()):
+            found = self.found(answers, i)
+            assert self.name(found) in self.psis[i]
+            assert allowed(i, found)
+            rise, loss = self.rise(i, found), self.loss(i, found)
+            assert answers.rises[i] == pytest.approx(rise, abs=1e-9)
+            assert answers.losses[i] == pytest.approx(loss, abs=1e-12)
+            assert answers.losses[i] >= 0
+            assert (answers.keys[i] == TRUTH) == (self.name(found) == self.name(self.truth(i)))
+            best = self.best(i, lambda m, b, r=r: worth(m, b, r), lambda y, i=i: allowed(i, y))
+            assert worth(rise, loss, r) == pytest.approx(best, rel=1e-9, abs=1e-9)
+        self.check_planes(answers, ids)
+
+    def check_planes(self, answers, ids):
+        """Planes are differences of joint features, with as many entries as was said at most."""
+        planes = self.examples.planes(ids, answers)
+        expected = [
+            self.psis[i][self.name(self.truth(i))] - self.psis[i][self.name(self.found(answers, i))]
+            for i in ids.tolist()
+        ]
+        found = planes.matrix(self.examples.dim).toarray()
+        np.testing.assert_allclose(found, np.reshape(expected, found.shape), atol=1e-9)
+        assert (np.diff(planes.indptr) <= self.examples.plane_entries[ids]).all()
+
+    def decoded(self, ids, scales, examples=None):
+        examples = self.examples if examples is None else examples
+        answers = examples.empty_answers()
+        examples.decode(self.w, ids, scales, answers)
+        return answers
+
+
+def every_case(test):
+    """Run a test of one instance on many; a failure names the seed."""
+
+    @functools.wraps(test)
+    def run(self):
+        for seed in range(self.n_cases):
+            case = self.instance(seed)
+            try:
+                test(self, case)
+            except BaseException as error:
+                error.add_note(f"instance {seed} of {type(self).__name__}")
+                raise
+
+    del run.__wrapped__  # or pytest would ask for a fixture named case
+    return run
+
+
+class StructureConformance:
+    """What every structure must do. A subclass writes `instance` and may list `bad_input`."""
+
+    n_cases = int(os.environ.get("MAXMARGIN_CASES", "40"))
+    #: (structure, X, Y, what the message says) of input that must be refused.
+    bad_input: tuple = ()
+
+    def instance(self, seed: int) -> Instance:
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------ argmaxes
+
+    @every_case
+    def test_decode_is_the_best_of_all_outputs(self, case):
+        for ids in case.batches():
+            scales = case.rng.choice(SCALES, len(ids))
+            answers = case.decoded(ids, scales)
+            case.check(answers, ids, lambda rise, loss, r: rise + scales[r] * loss)  # noqa: B023
+
+    @every_case
+    def test_bounds_are_exact_or_bounded_from_above(self, case):
+        """Where no exact argmax is offered, the search proves an upper bound of what it may have missed."""
+        ids = case.rng.permutation(case.n)
+        for bound in BOUNDS:
+            if case.examples.exact_for(bound):
+                answers = case.examples.empty_answers()
+                case.examples.decode_bound(case.w, ids, bound, answers)
+                case.check(answers, ids, lambda rise, loss, _: float(bound.violation(rise, max(loss, 0.0))))  # noqa: B023
+            problem = Problem(case.examples, bound, Objective(1.0, np.ones(case.n), bound.slack))
+            problem.decode(case.w, ids)
+            for i in ids.tolist():
+                best = max(0.0, case.best(i, lambda m, b: float(bound.violation(m, max(b, 0.0)))))  # noqa: B023
+                assert problem.hinges[i] <= best + 1e-9 * (1 + best)
+                assert problem.upper_hinges[i] >= best - 1e-9 * (1 + best)
+                if not problem.searches:
+                    assert problem.hinges[i] == pytest.approx(best, rel=1e-9, abs=1e-9)
+
+    @every_case
+    def test_a_batch_answers_as_its_examples_do_one_by_one(self, case):
+        scales = case.rng.choice(SCALES, case.n)
+        together, again = (case.decoded(np.arange(case.n), scales) for _ in range(2))
+        for name in ("codes", "losses", "rises", "keys"):
+            np.testing.assert_array_equal(getattr(together, name), getattr(again, name))
+        alone = case.examples.empty_answers()
+        for i in case.rng.permutation(case.n).tolist():
+            case.examples.decode(case.w, np.array([i]), scales[i : i + 1], alone)
+        worth, other = (a.rises + scales * a.losses for a in (together, alone))
+        np.testing.assert_allclose(other, worth, atol=1e-9)
+        if case.whole:  # sums are exact, so that ties are ties, and broken the same way
+            np.testing.assert_array_equal(alone.codes, together.codes)
+            np.testing.assert_array_equal(alone.keys, together.keys)
+
+    @every_case
+    def test_the_four_methods_agree_with_the_batch(self, case):
+        s, w, scales = case.structure, case.w, np.full(case.n, 0.7)
+        answers = case.decoded(np.arange(case.n), scales)
+        for i, (x, y) in enumerate(zip(case.inputs(), case.Y, strict=True)):
+            outputs = case.outputs(i)
+            expected = {case.name(case.shown(i, output)) for output in outputs}
+            assert {case.name(output) for output in s.enumerate(x)} == expected
+            self._check_joint_features(case, i, x, y)
+            best = case.best(i, lambda m, b: m)
+            assert self._rise_of(case, i, s.argmax(w, x), best) == pytest.approx(best, abs=1e-9)
+            found = s.loss_augmented_argmax(w, x, y, 0.7)
+            if case.whole:
+                assert case.name(found) == case.name(case.shown(i, case.found(answers, i)))
+
+    def _check_joint_features(self, case, i, x, y):
+        s = case.structure
+        np.testing.assert_allclose(s.joint_feature(x, y), case.psis[i][case.name(case.truth(i))], atol=1e-9)
+        assert s.loss(y, y) == 0.0
+        for output in case.outputs(i)[:12]:
+            if case.shown(i, output) is output:
+                np.testing.assert_allclose(s.joint_feature(x, output), case.psis[i][case.name(output)], atol=1e-9)
+                assert s.loss(y, output) == pytest.approx(case.loss(i, output), abs=1e-12)
+
+    @staticmethod
+    def _rise_of(case, i, output, best):
+        """The best rise of all that users see as this output."""
+        same = [y for y in case.outputs(i) if case.name(case.shown(i, y)) == case.name(output)]
+        return max(case.rise(i, y) for y in same)
+
+    @every_case
+    def test_prediction_without_truths(self, case):
+        examples = case.structure.encode(case.unlabelled())
+        answers = case.decoded(np.arange(case.n), np.ones(case.n), examples)
+        assert not answers.losses.any()
+        for i, output in enumerate(examples.outputs(answers)):
+            best = case.best(i, lambda m, b: m)
+            assert self._rise_of(case, i, output, best) == pytest.approx(best, abs=1e-9)
+
+    @every_case
+    def test_topk_is_the_sorted_enumeration(self, case):
+        if not hasattr(case.structure, "topk"):
+            return
+        k = int(case.rng.integers(1, 8))
+        for i, x in enumerate(case.inputs()):
+            scores = {name: float(case.w @ psi) for name, psi in case.psis[i].items()}
+            ranked = case.structure.topk(case.w, x, k)
+            names = [case.name(output) for output, _ in ranked]
+            assert len(set(names)) == len(names) == min(k, len(scores))
+            np.testing.assert_allclose([v for _, v in ranked], sorted(scores.values())[::-1][:k], atol=1e-9)
+            np.testing.assert_allclose([scores[name] for name in names], [v for _, v in ranked], atol=1e-9)
+
+    # ------------------------------------------------------------------ latent variables
+
+    @every_case
+    def test_completions_are_the_best_that_are_consistent(self, case):
+        if not case.examples.latent:
+            return
+        answers, ids = case.examples.empty_answers(), case.rng.permutation(case.n)
+        case.examples.complete(case.w, ids, answers)
+        case.check(answers, ids, lambda rise, loss, _: rise, case.consistent)
+        assert not answers.losses[ids].any()
+        for i, (x, y) in enumerate(zip(case.inputs(), case.Y, strict=True)):
+            completed = case.structure.complete(case.w, x, y)
+            assert case.name(completed) == case.name(case.shown(i, case.found(answers, i)))
+
+    @every_case
+    def test_first_completions_are_consistent(self, case):
+        if not case.examples.latent:
+            return
+        answers = case.examples.empty_answers()
+        case.examples.initial_completion(np.random.default_rng(0), answers)
+        assert not answers.losses.any()
+        for i in range(case.n):
+            found = case.found(answers, i)
+            assert case.consistent(i, found)
+            assert (answers.keys[i] == TRUTH) == (case.name(found) == case.name(case.truth(i)))
+        case.check_planes(answers, np.arange(case.n))
+
+    # ------------------------------------------------------------------ scores of parts
+
+    @every_case
+    def test_scores_decode_as_weights_do(self, case):
+        for ids in case.batches():
+            scales = case.rng.choice(SCALES, len(ids))
+            answers, other = case.decoded(ids, scales), case.examples.empty_answers()
+            case.examples.decode_scores(case.examples.scores(case.w, ids), ids, scales, other)
+            worth = answers.rises[ids] + scales * answers.losses[ids]
+            np.testing.assert_allclose(other.rises[ids] + scales * other.losses[ids], worth, atol=1e-9)
+            if case.whole:
+                for name in ("codes", "losses", "rises", "keys"):
+                    np.testing.assert_array_equal(getattr(other, name), getattr(answers, name))
+
+    @every_case
+    def test_changes_are_the_gradient_of_the_hinges(self, case):
+        ids, examples = np.arange(case.n), case.examples
+        scales, factors = case.rng.choice(SCALES[1:], case.n), case.rng.random(case.n)
+        scores = examples.scores(case.w, ids)
+        answers, other = examples.empty_answers(), examples.empty_answers()
+        examples.decode_scores(scores, ids, scales, answers)
+        gradients = [s.gradient(c, factors) for s, c in zip(scores, examples.changes(ids, answers), strict=True)]
+
+        def hinges(step):
+            moved = [Scores(s.values + step * d, s.starts) for s, d in zip(scores, directions, strict=True)]
+            examples.decode_scores(moved, ids, scales, other)
+            return float(factors @ (other.rises + scales * other.losses)), other.keys.copy()
+
+        directions = [case.rng.normal(size=len(s.values)) for s in scores]
+        slope = sum(float(g @ d) for g, d in zip(gradients, directions, strict=True))
+        here = float(factors @ (answers.rises + scales * answers.losses))
+        step = 1e-6
+        (above, keys), (below, other_keys) = hinges(step), hinges(-step)
+        if (keys == answers.keys).all() and (other_keys == answers.keys).all():
+            assert (above - below) / (2 * step) == pytest.approx(slope, rel=1e-5, abs=1e-6)
+        for far in (0.3, 2.0):  # convex: no tangent lies above
+            assert hinges(far)[0] >= here + far * slope - 1e-7 * (1 + abs(here) + abs(slope))
+
+    @every_case
+    def test_sums_of_planes(self, case):
+        """Also those of answers that are older than the last decode."""
+        ids = case.rng.permutation(case.n)
+        old = case.decoded(ids, np.ones(case.n))
+        expected = case.examples.planes(ids, old).matrix(case.examples.dim).toarray()
+        case.examples.decode(-case.w, ids, np.zeros(case.n), case.examples.empty_answers())
+        again = case.examples.planes(ids, old).matrix(case.examples.dim).toarray()
+        np.testing.assert_array_equal(again, expected)
+        coefficients, total = case.rng.normal(size=case.n), np.ones(case.examples.dim)
+        case.examples.aggregate(ids, old, coefficients, total)
+        np.testing.assert_allclose(total, 1.0 + coefficients @ expected, atol=1e-9)
+
+    # ------------------------------------------------------------------ saving and splitting
+
+    @every_case
+    def test_parts_of_the_examples_answer_as_the_whole(self, case):
+        ids = case.rng.permutation(case.n)[: case.n // 2 + 1]
+        scales = case.rng.choice(SCALES, case.n)
+        whole = case.decoded(np.arange(case.n), scales)
+        for examples in (case.examples.take(ids), pickle.loads(pickle.dumps(case.examples.take(ids)))):
+            answers = case.decoded(np.arange(len(ids)), scales[ids], examples)
+            worth = (whole.rises + scales * whole.losses)[ids]
+            np.testing.assert_allclose(answers.rises + scales[ids] * answers.losses, worth, atol=1e-9)
+            planes = examples.planes(np.arange(len(ids)), answers)
+            np.testing.assert_allclose(planes.dot(case.w), -answers.rises, atol=1e-9)
+            if case.whole:
+                np.testing.assert_array_equal(answers.keys, whole.keys[ids])
+                expected = case.examples.planes(ids, whole).matrix(case.examples.dim).toarray()
+                np.testing.assert_array_equal(planes.matrix(examples.dim).toarray(), expected)
+
+    @every_case
+    def test_saved_and_loaded(self, case):
+        s = case.structure
+        answers = case.decoded(np.arange(case.n), np.zeros(case.n))
+        for again in (type(s).from_state(s.get_state()), pickle.loads(pickle.dumps(s))):
+            assert again.size == s.size == case.examples.dim == len(s.feature_names())
+            np.testing.assert_array_equal(again.feature_names(), s.feature_names())
+            other = case.decoded(np.arange(case.n), np.zeros(case.n), again.encode(case.X, case.Y))
+            np.testing.assert_allclose(other.rises, answers.rises, atol=1e-9)
+        assert case.fresh().fit_encode(case.X, case.Y).digest() == case.examples.digest()
+        outputs = case.examples.outputs(answers)
+        assert repr(s.unpack_outputs(s.pack_outputs(outputs))) == repr(outputs)
+        if hasattr(s, "split_weights"):
+            assert sum(table.size for table in s.split_weights(case.w).values()) >= s.size
+
+    @every_case
+    def test_keys_tell_outputs_apart(self, case):
+        seen = [{} for _ in range(case.n)]
+        for _ in range(6):
+            case.w = case.draw(case.examples.dim)
+            answers = case.decoded(np.arange(case.n), case.rng.choice(SCALES, case.n))
+            for i in range(case.n):
+                seen[i].setdefault(case.name(case.found(answers, i)), set()).add(int(answers.keys[i]))
+        for keys in seen:
+            assert all(len(same) == 1 for same in keys.values())
+            assert len(set.union(*keys.values())) == len(keys)
+
+    # ------------------------------------------------------------------ checks
+
+    def test_check_structure_finds_no_fault(self):
+        for seed in range(3):
+            case = self.instance(seed)
+            report = mm.check_structure(case.fresh(), list(case.inputs()), case.Y, n_trials=5)
+            assert report.ok, f"instance {seed}: {report}"
+
+    def test_bad_input_is_refused(self):
+        for structure, X, Y, message in self.bad_input:
+            with pytest.raises(ValueError) as error:
+                structure.fit_encode(X, Y)
+            assert message in str(error.value), f"expected {message!r} in {error.value}"

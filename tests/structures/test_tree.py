@@ -1,0 +1,317 @@
+"""Spanning trees against all trees."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conformance import Instance, StructureConformance
+from sklearn.base import clone
+
+import maxmargin as mm
+from maxmargin.structures.tree import _kernels as kernels
+
+
+def reaches_root(heads):
+    """Whether every node 1 … n reaches 0 by its heads."""
+    for node in range(1, len(heads) + 1):
+        steps = 0
+        while node != 0 and steps <= len(heads):
+            node, steps = heads[node - 1], steps + 1
+        if node != 0:
+            return False
+    return True
+
+
+def joins_all(edges, n):
+    """Whether n − 1 edges join n nodes."""
+    part = list(range(n))
+    for i, j in edges:
+        part = [part[i] if p == part[j] else p for p in part]
+    return len(set(part)) <= 1
+
+
+class Graphs(Instance):
+    """Random graphs with features of arcs, forbidden arcs and costs of single arcs."""
+
+    def __init__(self, seed, directed, single_root):
+        super().__init__(seed)
+        self.directed, self.single_root = directed, single_root
+        self.width, form = int(self.rng.integers(1, 4)), self.choose("dense", "csr", "dicts", "strings", "mixed")
+        sizes = [3, *self.rng.integers(1, 5 if directed else 6, 3).tolist()]
+        self.tables = [self.draw(n, n, self.width) for n in sizes]
+        if form == "strings":
+            self.tables = [np.abs(np.sign(table)) for table in self.tables]
+        masked = bool(self.rng.integers(2))
+        self.allowed = [self._allowed(n) if masked else np.ones((n, n), bool) for n in sizes]
+        self.structure = mm.Tree(directed=directed, single_root=single_root)
+        self.X = [self._formed(i, form, masked) for i in range(len(sizes))]
+        self._outputs = [self._trees(i) for i in range(len(sizes))]
+        self.truths = [self.choose(*outputs) for outputs in self._outputs]
+        self.costs = [None] * len(sizes)
+        if self.rng.integers(2):
+            self.costs = [self.rng.integers(0, 4, (2, n, n)) * 0.5 for n in sizes]
+        self.Y = [
+            y if costs is None else mm.PartCosts(y, costs[0], costs[1])
+            for y, costs in zip(self.truths, self.costs, strict=True)
+        ]
+        self.encode()
+
+    def _allowed(self, n):
+        """Random arcs, and those of a random tree, so that there is one at least."""
+        allowed = self.rng.random((n, n)) < 0.6
+        order = [0, *(1 + self.rng.permutation(n - 1)).tolist()]
+        for place in range(1, n):
+            i = order[self.rng.integers(1 if self.single_root and place > 1 else 0, place)]
+            allowed[i, order[place]] = allowed[order[place], i] = True
+        return allowed
+
+    def _formed(self, i, form, masked):
+        table, allowed = self.tables[i], self.allowed[i]
+        n = len(table)
+        kind = form if form != "mixed" else self.choose("dense", "csr")
+        if kind in ("dicts", "strings"):
+            cells = [[self._named(table[a, b], kind) for b in range(n)] for a in range(n)]
+            return [[cells[a][b] if allowed[a, b] or a == b else None for b in range(n)] for a in range(n)]
+        x = sp.csr_array(table.reshape(n * n, -1)) if kind == "csr" else table
+        return (x, allowed) if masked else x
+
+    @staticmethod
+    def _named(row, kind):
+        if kind == "strings":
+            return [f"f{j}" for j in np.flatnonzero(row)]
+        return {f"f{j}": float(v) for j, v in enumerate(row)}
+
+    def arcs(self, output):
+        return [(h, m + 1) for m, h in enumerate(output)] if self.directed else output
+
+    def _trees(self, i):
+        n, allowed = len(self.tables[i]), self.allowed[i]
+        if self.directed:
+            trees = [list(heads) for heads in product(range(n), repeat=n - 1) if reaches_root(heads)]
+            trees = [heads for heads in trees if not (self.single_root and heads.count(0) > 1)]
+        else:
+            edges = combinations(combinations(range(n), 2), n - 1)
+            trees = [list(chosen) for chosen in edges if joins_all(chosen, n)]
+        return [tree for tree in trees if all(allowed[arc] for arc in self.arcs(tree))]
+
+    def outputs(self, i):
+        return self._outputs[i]
+
+    def truth(self, i):
+        return self.truths[i]
+
+    @property
+    def columns(self):
+        """The feature behind each weight: columns of named features are in the order of first sight."""
+        names = self.structure.feature_names().tolist()
+        return [int(name[1:]) for name in names]
+
+    def psi(self, i, output):
+        total = sum((self.tables[i][arc] for arc in self.arcs(output)), np.zeros(self.width))
+        return total[self.columns]
+
+    def loss(self, i, output):
+        true, found = set(self.arcs(self.truths[i])), set(self.arcs(output))
+        if self.costs[i] is None:
+            return float(len(found - true))
+        false, missed = self.costs[i]
+        return sum(false[arc] for arc in found - true) + sum(missed[arc] for arc in true - found)
+
+
+SQUARE = np.ones((3, 3, 2))
+ONE_WAY = np.array([[1, 1, 0], [1, 1, 0], [1, 1, 1]], bool)
+
+
+class TestRootedTree(StructureConformance):
+    bad_input = (
+        (mm.Tree(), [np.ones((3, 2, 2))], [[0, 0]], "X[0]: expected an array (nodes, nodes, d), a sparse"),
+        (mm.Tree(), [np.ones((3, 3))], [[0, 0]], "found an array of shape (3, 3)"),
+        (mm.Tree(), [SQUARE, np.zeros((0, 0, 2))], [[0, 0], []], "X[1]: expected the root at least, found no nodes"),
+        (mm.Tree(), [sp.csr_array(np.ones((5, 2)))], [[0]], "X[0]: 5 rows of features are not those of nodes² arcs"),
+        (mm.Tree(), [[["a"]] * 2], [[0]], "X[0]: expected an array"),
+        (mm.Tree(), [SQUARE, np.ones((3, 3, 4))], [[0, 0]] * 2, "X[1]: 4 features per arc, expected 2"),
+        (mm.Tree(), [np.where(np.eye(3)[:, :, None], 1, np.nan)], [[0, 0]], "X[0], arc 0: features must be finite"),
+        (mm.Tree(), [SQUARE], [[0, 0], [0, 0]], "X has 1 examples but Y has 2"),
+        (mm.Tree(), [SQUARE], [[0, 0, 0]], "Y[0]: 3 heads, expected 2 as X has 3 nodes"),
+        (mm.Tree(), [SQUARE], [[0, 3]], "Y[0], node 2: expected a head from 0 to 2, found 3"),
+        (mm.Tree(), [SQUARE], [[0.0, 1.0]], "Y[0]: expected the head of each node, a whole number"),
+        (mm.Tree(), [SQUARE], [5], "Y[0]: expected the head of each node, a whole number, found 5"),
+        (mm.Tree(), [SQUARE], [[2, 1]], "Y[0]: not a tree, the heads form a cycle: [2, 1]"),
+        (mm.Tree(), [SQUARE], [[1, 0]], "Y[0]: not a tree, the heads form a cycle: [1, 0]"),
+        (mm.Tree(single_root=True), [SQUARE], [[0, 0]], "Y[0]: 2 nodes hang on the root, but single_root=True"),
+        (mm.Tree(directed=False, single_root=True), [SQUARE], [[0, 0]], "single_root=True needs directed=True"),
+        (mm.Tree(directed=1), [SQUARE], [[0, 0]], "directed must be True or False, found 1"),
+        (mm.Tree(), [(SQUARE, ONE_WAY)], [[0, 1]], "X[0]: the allowed arcs join no tree: some node cannot be reached"),
+        (mm.Tree(), [(SQUARE, ~np.eye(3, k=1, dtype=bool))], [[0, 0]], "Y[0]: the arc 0 → 1 is forbidden by X"),
+        (mm.Tree(), [(SQUARE, np.ones((3, 3)))], [[0, 0]], "X[0]: the allowed arcs must be an array of bool of shape"),
+        (mm.Tree(), [(SQUARE, SQUARE, SQUARE)], [[0, 0]], "expected features, or a pair (features, allowed)"),
+        (mm.Tree(), [SQUARE], [mm.PartCosts([0, 0], np.ones(3))], "Y[0]: false costs have shape (3,), expected (3, 3)"),
+        (mm.Tree(), [SQUARE], [mm.PartCosts([0, 0], 1.0, -1.0)], "Y[0]: missed costs must be finite numbers ≥ 0"),
+        (mm.Tree(), [SQUARE], [mm.PartCosts([0, 0], "all")], "Y[0]: false costs must be numbers, found 'all'"),
+    )
+
+    def instance(self, seed):
+        return Graphs(seed, True, False)
+
+
+class TestSingleRootedTree(StructureConformance):
+    def instance(self, seed):
+        return Graphs(seed, True, True)
+
+
+class TestUndirectedTree(StructureConformance):
+    bad_input = (
+        (mm.Tree(directed=False), [SQUARE], [[(0, 1)]], "Y[0]: 1 edges, expected 2 as X has 3 nodes"),
+        (mm.Tree(directed=False), [SQUARE], [[(0, 1), (1, 0)]], "Y[0]: not a tree, the 2 edges do not join 3 nodes"),
+        (mm.Tree(directed=False), [SQUARE], [[(0, 1), (1, 5)]], "joins nodes 0 to 2, found node 5"),
+        (mm.Tree(directed=False), [SQUARE], [[0, 1]], "Y[0]: expected a list of edges (i, j), found [0, 1]"),
+        (mm.Tree(directed=False), [np.zeros((0, 0, 1))], [[]], "X[0]: expected a node at least, found no nodes"),
+        (
+            mm.Tree(directed=False),
+            [(SQUARE, np.eye(3, k=1, dtype=bool))],
+            [[(0, 2), (1, 2)]],
+            "Y[0]: the arc 0 – 2 is forbidden by X",
+        ),
+    )
+
+    def instance(self, seed):
+        return Graphs(seed, False, False)
+
+
+def chu_liu_edmonds(scores):
+    """The best tree of a table scores[h, m] by recursion, as in textbooks: contract a cycle, solve, expand."""
+    n = len(scores)
+    heads = {m: max((h for h in range(n) if h != m), key=lambda h: scores[h, m]) for m in range(1, n)}
+    cycle = next((found for m in heads if (found := cycle_through(heads, m))), None)
+    if cycle is None:
+        return heads
+    rest = [v for v in range(n) if v not in cycle]
+    inner = np.full((len(rest) + 1, len(rest) + 1), -np.inf)
+    enter, leave = {}, {}
+    total = sum(scores[heads[c], c] for c in cycle)
+    for a, h in enumerate(rest):
+        for b, m in enumerate(rest):
+            inner[a, b] = scores[h, m]
+        enter[a] = max(cycle, key=lambda c: scores[h, c] - scores[heads[c], c])
+        inner[a, -1] = scores[h, enter[a]] - scores[heads[enter[a]], enter[a]] + total
+        leave[a] = max(cycle, key=lambda c: scores[c, h])
+        inner[-1, a] = scores[leave[a], h]
+    found = chu_liu_edmonds(inner)
+    tree = {c: heads[c] for c in cycle}
+    for b, a in found.items():
+        if b == len(rest):
+            tree[enter[a]] = rest[a]
+        else:
+            tree[rest[b]] = leave[b] if a == len(rest) else rest[a]
+    return tree
+
+
+def cycle_through(heads, start):
+    seen, node = [], start
+    while node in heads and node not in seen:
+        seen.append(node)
+        node = heads[node]
+    return seen[seen.index(node) :] if node in seen else None
+
+
+@pytest.mark.parametrize("n", [5, 12, 30])
+def test_larger_trees_are_those_of_the_textbook(n):
+    rng = np.random.default_rng(n)
+    for _ in range(60):
+        table = rng.normal(size=(n + 1, n + 1))
+        heads = np.empty(n, np.int32)
+        assert kernels.best_arborescence(np.ascontiguousarray(table.T[1:]), True, heads)
+        expected = chu_liu_edmonds(table)
+        assert heads.tolist() == [expected[m] for m in range(1, n + 1)]
+
+
+@pytest.mark.parametrize("n", [8, 20])
+def test_a_single_root_is_the_best_of_all_roots(n):
+    """Every root in turn, by forbidding all others, against the one that counts root arcs."""
+    rng = np.random.default_rng(n)
+    for _ in range(20):
+        table = rng.normal(size=(n + 1, n + 1)) + 3.0 * (np.arange(n + 1) == 0)[:, None]
+        x, structure = table[:, :, None], mm.Tree(single_root=True)
+        structure.fit([x], [[0] + [1] * (n - 1)])
+        best = -np.inf
+        for root in range(1, n + 1):
+            allowed = np.ones((n + 1, n + 1), bool)
+            allowed[0] = np.arange(n + 1) == root
+            heads = mm.Tree().fit([x], [[0] * n]).argmax(np.ones(1), (x, allowed))
+            best = max(best, sum(table[h, m] for m, h in enumerate(heads, 1)))
+        heads = structure.argmax(np.ones(1), x)
+        assert heads.count(0) == 1
+        assert sum(table[h, m] for m, h in enumerate(heads, 1)) == pytest.approx(best, rel=1e-12)
+
+
+def test_huge_scores_do_not_drown_in_the_price_of_a_root():
+    """Scores of very different sizes: a price on root arcs would round the small ones away."""
+    table = np.zeros((4, 4))
+    table[0, 1:] = 1e16
+    table[1, 2], table[1, 3], table[2, 3], table[2, 1] = 1.0, 0.25, 0.5, 1.0
+    structure = mm.Tree(single_root=True).fit([table[:, :, None]], [[0, 1, 1]])
+    heads = structure.argmax(np.ones(1), table[:, :, None])
+    scores = {
+        tuple(y): sum(table[h, m] for m, h in enumerate(y, 1) if h) for y in structure.enumerate(table[:, :, None])
+    }
+    assert scores[tuple(heads)] == max(scores.values())
+
+
+def test_costs_of_all_parts_are_those_of_the_plain_loss():
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(6, 6, 4)) for _ in range(20)]
+    Y = [mm.Tree().fit([x], [[0] * 5]).argmax(rng.normal(size=4), x) for x in X]
+    plain = mm.StructuralSVM(mm.Tree(), tol=1e-5).fit(X, Y)
+    costed = mm.StructuralSVM(mm.Tree(), tol=1e-5).fit(X, [mm.PartCosts(y) for y in Y])
+    assert costed.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=1e-4)
+    dear = mm.StructuralSVM(mm.Tree(), tol=1e-5).fit(X, [mm.PartCosts(y, 2.0, 1.0) for y in Y])
+    assert dear.score(X, [mm.PartCosts(y, 2.0, 1.0) for y in Y]) == pytest.approx(3.0 * dear.score(X, Y))
+
+
+def test_a_parser_learns_from_arcs(tmp_path):
+    rng = np.random.default_rng(1)
+    w = rng.normal(size=6)
+    X = [rng.normal(size=(n + 1, n + 1, 6)) for n in rng.integers(2, 9, 60)]
+    maker = mm.Tree(single_root=True)
+    maker.fit(X[:1], [[0] + [1] * (len(X[0]) - 2)])
+    Y = [maker.argmax(w, x) for x in X]
+    model = mm.StructuralSVM(mm.Tree(single_root=True), C=10.0).fit(X[:40], Y[:40])
+    assert model.certificate_.gap <= 1e-3 and model.certificate_.exact
+    right = np.mean(
+        [a == b for y, p in zip(Y[40:], model.predict(X[40:]), strict=True) for a, b in zip(y, p, strict=True)]
+    )
+    assert right > 0.9
+    decision = model.explain(X[0])
+    assert decision.margin > 0 and decision.runner_up != decision.prediction
+    model.save(tmp_path / "tree.mm", support=True)
+    again = mm.load(tmp_path / "tree.mm")
+    assert again.predict(X) == model.predict(X)
+    assert again.support_.outputs == model.support_.outputs
+    assert again.topk(X[0], 3) == model.topk(X[0], 3)
+
+
+def test_weights_have_the_names_of_features():
+    x = [[["root"], ["a", "b"], ["c"]], [["x"], [], ["b"]], [["x"], ["c"], []]]
+    tree = mm.Tree().fit([x], [[0, 1]])
+    assert tree.feature_names().tolist() == ["a", "b", "c"], "arcs into the root are not read"
+    np.testing.assert_array_equal(tree.joint_feature(x, [0, 1]), [1, 2, 0])
+    assert list(tree.split_weights(np.arange(3.0))) == ["arcs"]
+    assert clone(tree).get_params() == {"directed": True, "single_root": False}
+
+
+def test_graphs_of_one_node():
+    x = np.zeros((1, 1, 2))
+    for tree in (mm.Tree(), mm.Tree(directed=False)):
+        tree.fit([np.ones((2, 2, 2)), x], [[0] if tree.directed else [(0, 1)], []])
+        assert tree.argmax(np.ones(2), x) == []
+        assert tree.topk(np.ones(2), x, 3) == [([], 0.0)]
+        assert tree.loss([], []) == 0.0
+
+
+def test_nested_lists_of_numbers_are_arrays():
+    x = np.arange(18.0).reshape(3, 3, 2)
+    tree = mm.Tree().fit([x], [[0, 0]])
+    np.testing.assert_array_equal(tree.joint_feature(x.tolist(), [0, 1]), tree.joint_feature(x, [0, 1]))
