@@ -7,7 +7,7 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin as mm
-from maxmargin.estimators.structural import MaxMarginEstimator
+from maxmargin.estimators.base import MaxMarginEstimator
 
 
 @parametrize_with_checks([mm.MulticlassSVM()])

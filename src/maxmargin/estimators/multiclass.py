@@ -15,7 +15,7 @@ from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.structure import Structure
 from maxmargin.encoding.costs import check_costs
 from maxmargin.encoding.labels import Labels, named_classes
-from maxmargin.estimators.structural import MaxMarginEstimator
+from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.structures.multiclass import Multiclass
 
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from maxmargin.engines import Local
 from maxmargin.estimators._parameters import check_files
 from maxmargin.estimators._refit import learning_anew, take_over
-from maxmargin.estimators.structural import MaxMarginEstimator
+from maxmargin.estimators.base import MaxMarginEstimator
 
 Model = TypeVar("Model", bound=MaxMarginEstimator)
 

@@ -17,7 +17,7 @@ from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Structure
-from maxmargin.estimators._training_data import TrainingData
+from maxmargin.estimators.base import TrainingData
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.metrics.ranking import precision_at_k, rows_by_query

@@ -13,7 +13,7 @@ from maxmargin._types import FloatArray
 from maxmargin.core.structure import Structure
 from maxmargin.encoding.costs import check_costs
 from maxmargin.encoding.labels import Labels
-from maxmargin.estimators.structural import MaxMarginEstimator
+from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.structures.chain.structure import Chain, label_sequence
 
 
