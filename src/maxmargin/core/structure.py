@@ -11,11 +11,12 @@ from sklearn.base import BaseEstimator
 
 from maxmargin._types import AnyArray, FloatArray
 from maxmargin.core.codes import Answers
+from maxmargin.core.errors import ExampleError
 from maxmargin.core.examples import Examples
 
 
-class StructureError(ValueError):
-    """A structure failed or answered what it must not, for the example named in the message."""
+class StructureError(ExampleError):
+    """A method of a structure raised an error, or returned an invalid value, for the example in the message."""
 
 
 class Structure(ABC):

@@ -17,18 +17,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._checked import is_list, whole_number
 from maxmargin._input import (
+    by_position,
     example_weights,
     indexable,
     kept_examples,
     n_examples,
     paired_examples,
-    told_by_position,
 )
 from maxmargin._memory import check_memory
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds import BOUNDS, Bound
 from maxmargin.bounds.references import References
 from maxmargin.core.codes import Answers
+from maxmargin.core.errors import Place
 from maxmargin.core.examples import Examples
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
@@ -128,7 +129,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
 
     def _training_data(self, X: Any, Y: Any, sample_weight: Any) -> TrainingData:
         X, Y, weights, positions = self._prepare(X, Y, sample_weight)
-        with told_by_position(positions):
+        with by_position(positions):
             structure, examples = self._encode(X, Y)
         return TrainingData(X, Y, structure, *self._merged(examples, weights, positions))
 
@@ -144,7 +145,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         """Train and set the fitted attributes: from given weights, from a checkpoint, or from where the state of
         another C ended. The state at the end comes back."""
         callbacks = FitCallbacks(self, data.X, data.Y, data.structure)
-        with told_by_position(data.positions):
+        with by_position(data.positions):
             problem = self._problem(data.examples, data.weights, engine)
             problem.positions = data.positions
             run = self._run(callbacks)
@@ -163,8 +164,10 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         start = start if state is None else state.best_w
         return ConcaveConvex(run, latent=False).go(problem, References.truths(problem.n_examples), start)
 
-    def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
-        """Checked inputs and outputs, the sample weights, and where each example stood."""
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
+        """Return checked inputs and outputs, the sample weights, and the position of each example."""
+        if groups is not None:
+            raise TypeError(f"{type(self).__name__} takes no groups")
         return kept_examples(X, Y, sample_weight)
 
     def _merged(self, examples: Any, weights: FloatArray, positions: IntArray) -> tuple[Any, FloatArray, IntArray]:
@@ -261,7 +264,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
 
         def ask(ids: IntArray, _: slice) -> None:
             for i in ids.tolist():
-                found = _called(f"X[{i}]", "argmax", self.structure_.argmax, w, X[i])
+                found = _called(Place("X", i), "argmax", self.structure_.argmax, w, X[i])
                 outputs[i] = own_copy(found)  # at once: the next call may fill the same object anew
 
         with Local(self.n_jobs or 1) as engine, one_blas_thread():
@@ -289,7 +292,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         X, Y = paired_examples(X, Y)
         weights = example_weights(sample_weight, len(Y))
         pairs = enumerate(zip(Y, self.predict(X), strict=True))
-        losses = [_called(f"Y[{i}]", "loss", self._loss, y, y_hat) for i, (y, y_hat) in pairs]
+        losses = [_called(Place("Y", i), "loss", self._loss, y, y_hat) for i, (y, y_hat) in pairs]
         return -float(np.average(losses, weights=weights))
 
     def _loss(self, y: Any, y_hat: Any) -> float:
@@ -354,12 +357,12 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         return tags
 
 
-def _called(place: str, name: str, method: Callable[..., Any], *arguments: Any) -> Any:
+def _called(place: Place, name: str, method: Callable[..., Any], *arguments: Any) -> Any:
     """What a method of a structure says of the example that stands at this place."""
     try:
         return method(*arguments)
     except Exception as error:
-        raise StructureError(f"{place}: {name} raised {type(error).__name__}: {error}") from error
+        raise StructureError.at(place, f"{name} raised {type(error).__name__}: {error}") from error
 
 
 @contextmanager

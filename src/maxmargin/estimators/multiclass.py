@@ -12,6 +12,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from maxmargin._input import check_labels_of_one_kind, told_by_row
 from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.core.errors import Place
 from maxmargin.core.structure import Structure
 from maxmargin.encoding.costs import check_costs
 from maxmargin.encoding.labels import Labels, named_classes
@@ -84,7 +85,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         """Go on from a checkpoint, bit for bit (see `StructuralSVM.resume`)."""
         return self._fit(X, y, sample_weight, path)
 
-    def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
         named = None if self.classes is None else named_classes(self.classes).array()
         check_labels_of_one_kind(Y)
         with told_by_row(X, OverflowError):  # scikit-learn has its own words for what is no number
@@ -137,7 +138,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         """
         check_is_fitted(self, "coef_")
         labels: Labels = self.structure_.labels_  # type: ignore[attr-defined]
-        labels.encode(column_or_1d(y).tolist(), lambda i: f"Y[{i}]")
+        labels.encode(column_or_1d(y).tolist(), lambda i: Place("Y", i))
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Any:

@@ -16,6 +16,7 @@ from maxmargin._memory import check_rows
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.rescaling import violation
 from maxmargin.core.codes import HASH_PRIME, HASH_START, Answers, hash_step
+from maxmargin.core.errors import ExampleError, Place
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
 from maxmargin.core.structure import Compiled
@@ -66,7 +67,7 @@ class Multiclass(Compiled):
         if isinstance(X, list) and X and all(sp.issparse(row) for row in X):
             for i, row in enumerate(X):
                 if row.ndim == 2 and row.shape[0] != 1:
-                    raise ValueError(f"X[{i}]: expected one row, found {row.shape[0]}")
+                    raise ExampleError.at(Place("X", i), f"expected one row, found {row.shape[0]}")
             X = sp.vstack(X)
         with told_by_row(X):
             return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
@@ -119,8 +120,8 @@ class Multiclass(Compiled):
         return table.ravel()
 
 
-def _place(i: int) -> str:
-    return f"Y[{i}]"
+def _place(i: int) -> Place:
+    return Place("Y", i)
 
 
 def _labels(Y: Any) -> list[Any]:
