@@ -405,6 +405,8 @@ def test_groups_of_a_path_are_named(data):
         mm.regularization_path(mm.SequenceTagger(), *data, [1.0], groups=QUERIES)
     with pytest.raises(TypeError, match="PrecisionAtK takes groups, and no sample_weight beside them"):
         mm.regularization_path(mm.PrecisionAtK(), X, y, [1.0], np.ones(60), groups=QUERIES)
+    with pytest.raises(TypeError, match="PrecisionAtK takes groups, and no sample_weight beside them"):
+        mm.regularization_path(mm.PrecisionAtK(), X, y, [1.0], sample_weight=QUERIES)  # not read as groups
 
 
 def test_ctrl_c_ends_a_path(data):

@@ -117,18 +117,19 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, BaseEstim
         """
         return self._fit(X, Y, sample_weight, resume=path)
 
-    def _fit(self, X: Any, Y: Any, sample_weight: Any, resume: Any = None) -> Self:
+    def _fit(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None, resume: Any = None) -> Self:
         self._check_parameters()
         check_files(self.checkpoint, resume)
         if resume is not None and not self._convex:
             raise ValueError(f"bound={self.bound!r} has no checkpoints to resume from: they are for convex bounds")
         with learning_anew(self) as before, Local(self.n_jobs) as engine:
-            data = self._training_data(X, Y, sample_weight)
+            data = self._training_data(X, Y, sample_weight, groups=groups)
             self._learn(data, engine, start=before._warm_weights(data.examples.dim), resume=resume)
         return self
 
-    def _training_data(self, X: Any, Y: Any, sample_weight: Any) -> TrainingData:
-        X, Y, weights, positions = self._prepare(X, Y, sample_weight)
+    def _training_data(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None) -> TrainingData:
+        """Return the data checked, encoded and merged."""
+        X, Y, weights, positions = self._prepare(X, Y, sample_weight, groups)
         with by_position(positions):
             structure, examples = self._encode(X, Y)
         return TrainingData(X, Y, structure, *self._merged(examples, weights, positions))

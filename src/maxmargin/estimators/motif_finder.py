@@ -148,7 +148,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         y = column_or_1d(Y)
         check_classification_targets(y)
         self.positions_ = np.full(len(y), _LEFT_OUT)
-        X, y, weights, positions = super()._prepare(X, y, sample_weight)
+        X, y, weights, positions = super()._prepare(X, y, sample_weight, groups)
         found = np.unique(y)
         if len(found) == 1:
             only = found.tolist()[0]

@@ -83,7 +83,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
 
     def resume(self, path: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on from a checkpoint, bit for bit (see `StructuralSVM.resume`)."""
-        return self._fit(X, y, sample_weight, path)
+        return self._fit(X, y, sample_weight, resume=path)
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
         named = None if self.classes is None else named_classes(self.classes).array()
@@ -93,7 +93,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         check_classification_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
-        X, y, weights, positions = super()._prepare(X, y, sample_weight)
+        X, y, weights, positions = super()._prepare(X, y, sample_weight, groups)
         self.classes_ = np.unique(y) if named is None else named
         return X, y, weights, positions
 
