@@ -109,16 +109,20 @@ class Compiled(Structure, BaseEstimator):
     #: What a single output is called in messages.
     output_name: ClassVar[str] = "output"
 
+    def check_parameters(self) -> None:
+        """Raise ValueError if a parameter is invalid, before data are looked at; by default all are valid."""
+        return None
+
     @abstractmethod
     def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Compiled:
-        """Learn classes and sizes; checks every example."""
+        """Learn classes and sizes; checks the parameters and every example."""
 
     @abstractmethod
     def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> Examples:
         """Flat arrays for these examples. Without Y they can only be predicted."""
 
     def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> Examples:
-        """`fit` and `encode` in one."""
+        """`fit` and `encode` in one reading of the data, for callers that have checked the parameters."""
         return self.fit(X, Y).encode(X, Y)
 
     @abstractmethod

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from sklearn.base import clone
 
 from maxmargin.engines import Local
-from maxmargin.estimators._parameters import check_files
+from maxmargin.estimators._parameters import check_files, check_trade_off
 from maxmargin.estimators._refit import learning_anew, take_over
 from maxmargin.estimators.base import MaxMarginEstimator
 
@@ -44,11 +44,12 @@ def regularization_path(
     first = clone(estimator)
     first._check_parameters()
     check_files(first.checkpoint)
+    unfitted = [clone(first).set_params(C=C) for C in Cs]
+    for model in unfitted:
+        check_trade_off(model)
     data = first._training_data(X, Y, sample_weight, groups=groups)
     with Local(first.n_jobs) as engine:
-        for C in Cs:
-            model = clone(first).set_params(C=C)
-            model._check_parameters()
+        for model in unfitted:
             with learning_anew(model):
                 take_over(model, first)
                 state = model._learn(data, engine, before=state)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any, Self
 
-from maxmargin.core.structure import Structure
+from maxmargin.core.structure import Compiled, Structure
 from maxmargin.estimators._warnings import callers_level
 from maxmargin.estimators.base import MaxMarginEstimator
 
@@ -16,6 +16,11 @@ class GivenStructure:
     """Mixin in front of `MaxMarginEstimator`: the structure is a parameter, and has parameters of its own."""
 
     structure: Structure
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()  # type: ignore[misc]
+        if isinstance(self.structure, Compiled):
+            self.structure.check_parameters()
 
     def _make_structure(self) -> Structure:
         if isinstance(self.structure, type):

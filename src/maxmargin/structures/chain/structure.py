@@ -67,14 +67,17 @@ class Chain(Compiled):
     # ------------------------------------------------------------------ sizes
 
     def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Chain:
+        self.check_parameters()
         self.fit_encode(X, Y)
         return self
 
-    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ChainExamples:
-        """`fit` and `encode` in one reading of the data."""
+    def check_parameters(self) -> None:
         for name in ("fit_intercept", "start_end", "transition_features"):
             check_flag(getattr(self, name), name)
         check_costs(self.cost, self.cost_names, "cost")
+
+    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ChainExamples:
+        """`fit` and `encode` in one reading of the data."""
         self._set_labels(Labels(_distinct(Y)) if self.classes is None else named_classes(self.classes))
         tokens, edges = self._split(X)
         matrix, offsets = self.tokens_.fit(tokens)
