@@ -67,6 +67,16 @@ def test_blocks_are_found():
         assert found[name] >= 2, found
 
 
+def test_the_page_of_names_is_up_to_date():
+    spec = importlib.util.spec_from_file_location("make_names", ROOT / "docs" / "make_names.py")
+    make_names = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(make_names)
+    page = make_names.PAGE.read_text(encoding="utf-8")
+    assert page == make_names.page(), "docs/names.md is stale: run `python docs/make_names.py`"
+    missing = [name for name in maxmargin.__all__ if f"| `{name}` |" not in page]
+    assert not missing, f"docs/names.md lists no {missing}"
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_doctests(name):
     outcome = doctest.testmod(importlib.import_module(name))

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
+from benchmarks.data import load_coref_gum, load_ohsumed, load_yeast_ars, ohsumed_fold
 from benchmarks.papers import publish
 from benchmarks.report import FOLDER, table
 
@@ -27,7 +28,7 @@ SECONDS_AT_MOST = 300.0
 
 
 def motif() -> Iterator[tuple[Any, Any]]:
-    data = mm.datasets.load_yeast_ars()
+    data = load_yeast_ars()
     for fold in range(3):
         kept = np.flatnonzero(data.folds != fold)
         sequences, labels = [data.sequences[i] for i in kept], data.labels[kept]
@@ -38,7 +39,7 @@ def motif() -> Iterator[tuple[Any, Any]]:
 
 
 def coreference() -> Iterator[tuple[Any, Any]]:
-    X, Y, *_ = mm.datasets.load_coref_gum("train")
+    X, Y, *_ = load_coref_gum("train")
     for part in range(3):
         yield (
             lambda C: mm.ForestClustering(C=C, tol=1e-2, **common()),
@@ -48,7 +49,7 @@ def coreference() -> Iterator[tuple[Any, Any]]:
 
 def precision() -> Iterator[tuple[Any, Any]]:
     for fold in range(1, 6):
-        X, relevance, groups = mm.datasets.load_ohsumed(*mm.datasets.ohsumed_fold(fold)["train"])
+        X, relevance, groups = load_ohsumed(*ohsumed_fold(fold)["train"])
         data = X, (relevance > 0).astype(int), groups
         yield (
             lambda C: mm.PrecisionAtK(k=5, C=C, tol=1e-3, drop_empty=True, **common()),

@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 import maxmargin as mm
+from benchmarks.data import load_yeast_ars
 from benchmarks.papers import publish
 from benchmarks.papers.motif_baselines import (
     Windows,
@@ -60,7 +61,7 @@ class Data:
     """Sequences, labels and a background that holds none of the negatives."""
 
     def __init__(self) -> None:
-        self.ars = mm.datasets.load_yeast_ars()
+        self.ars = load_yeast_ars()
         self.X, self.y = np.array(self.ars.sequences, object), self.ars.labels
         self.background = self.ars.background_without(self.X[self.y == -1].tolist())
 

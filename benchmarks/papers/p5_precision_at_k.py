@@ -23,6 +23,7 @@ import numpy as np
 from sklearn.svm import LinearSVC
 
 import maxmargin as mm
+from benchmarks.data import load_ohsumed, ohsumed_fold
 from benchmarks.papers import publish
 from benchmarks.report import table
 from maxmargin.metrics.ranking import precision_at_k, rows_by_query
@@ -103,8 +104,8 @@ def latent(train: Subset, validation: Subset, test: Subset, start: np.ndarray) -
 
 
 def fold_rows(fold: int) -> dict[str, Any]:
-    parts = mm.datasets.ohsumed_fold(fold)
-    train, validation, test = (mm.datasets.load_ohsumed(*parts[part]) for part in ("train", "validation", "test"))
+    parts = ohsumed_fold(fold)
+    train, validation, test = (load_ohsumed(*parts[part]) for part in ("train", "validation", "test"))
     chosen = {
         "initial weights": best(initial_weights(train), validation),
         "ranking SVM": best(ranking_svm(train, 3), validation),

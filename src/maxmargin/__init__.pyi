@@ -7,6 +7,7 @@ from .bounds import Bound as Bound
 from .checking.check import Report as Report
 from .checking.check import check_structure as check_structure
 from .core.certificate import Certificate as Certificate
+from .core.errors import ExampleError as ExampleError
 from .core.structure import Bounded as Bounded
 from .core.structure import Structure as Structure
 from .core.structure import StructureError as StructureError

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core.errors import Where, error_at
+
 
 def is_list(values: Any) -> bool:
     """Whether it has members in order, as a list or an array does; text, sets and dicts are none."""
@@ -54,6 +56,7 @@ def _float(value: Any, name: str) -> float:
         raise beyond_floats(f"{name} must be a number") from None
 
 
-def beyond_floats(expected: str) -> ValueError:
-    """For a whole number that no float can hold."""
-    return ValueError(f"{expected} between ±1.8e308, found one beyond")
+def beyond_floats(expected: str, where: Where | None = None) -> ValueError:
+    """Return the error for a whole number that no float can hold."""
+    message = f"{expected} between ±1.8e308, found one beyond"
+    return ValueError(message) if where is None else error_at(where, message)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numbers
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,9 +12,7 @@ import scipy.sparse as sp
 
 from maxmargin._checked import beyond_floats, is_list
 from maxmargin._types import FloatArray, IntArray
-
-#: How a sentence about an example begins.
-_PLACE = re.compile(r"([XY])\[(\d+)\]")
+from maxmargin.core.errors import ExampleError, Place
 
 
 def indexable(values: Any, name: str) -> Any:
@@ -59,7 +56,7 @@ def check_labels_of_one_kind(y: Any) -> None:
     for i, label in enumerate(labels):
         if label is None or kinds[type(label)] != first:
             expected = f"{first} as Y[0] is" if i else "text or a number"
-            raise ValueError(f"Y[{i}]: expected {expected}, found {type(label).__name__} {label!r:.60}")
+            raise ExampleError.at(Place("Y", i), f"expected {expected}, found {type(label).__name__} {label!r:.60}")
 
 
 def _kind_of_label(kind: type) -> str:
@@ -100,19 +97,16 @@ def kept_examples(X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatAr
 
 
 @contextmanager
-def told_by_position(positions: IntArray) -> Iterator[None]:
-    """Errors that begin with the place of an example, as ``X[3]: …``, name the place where the user has it.
+def by_position(positions: IntArray) -> Iterator[None]:
+    """Errors about an encoded example name the position of the example in the user's data.
 
-    Examples of weight 0 are left out and equal ones made one before they are encoded, so that an encoder and a solver
-    count otherwise than the user does.
+    Examples of weight 0 are left out and equal ones merged before they are encoded.
     """
     try:
         yield
-    except ValueError as error:
-        place = _PLACE.match(error.args[0]) if error.args and isinstance(error.args[0], str) else None
-        if place is not None and int(place[2]) < len(positions):
-            told = f"{place[1]}[{positions[int(place[2])]}]{error.args[0][place.end() :]}"
-            error.args = (told, *error.args[1:])
+    except ExampleError as error:
+        if error.example is not None and error.example < len(positions):
+            error.move_to(int(positions[error.example]))
         raise
 
 
@@ -124,15 +118,15 @@ def told_by_row(X: Any, faults: Any = (TypeError, OverflowError)) -> Iterator[No
     except faults:
         rows = X.to_numpy() if hasattr(X, "to_numpy") else X
         for i, row in enumerate(rows if is_list(rows) and not sp.issparse(rows) else ()):
-            _check_readable(row, f"X[{i}]")
+            _check_readable(row, Place("X", i))
         raise
 
 
-def _check_readable(row: Any, where: str) -> None:
+def _check_readable(row: Any, where: Place) -> None:
     """A sentence unless numpy makes floats of a row."""
     try:
         np.asarray(row, float)
     except OverflowError:
-        raise beyond_floats(f"{where}: features must be numbers") from None
+        raise beyond_floats("features must be numbers", where) from None
     except TypeError:
-        raise ValueError(f"{where}: features must be real numbers, found {row!r:.60}") from None
+        raise ExampleError.at(where, f"features must be real numbers, found {row!r:.60}") from None

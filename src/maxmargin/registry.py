@@ -24,7 +24,7 @@ def public_structures() -> list[type]:
 
 def public_estimators() -> list[type]:
     """Return the estimators of the library, by name."""
-    from maxmargin.estimators.structural import MaxMarginEstimator
+    from maxmargin.estimators.base import MaxMarginEstimator
 
     return _public_subclasses(MaxMarginEstimator)
 

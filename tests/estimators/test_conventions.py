@@ -7,12 +7,8 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin as mm
-from maxmargin.estimators.structural import MaxMarginEstimator
-
-
-@parametrize_with_checks([mm.MulticlassSVM()])
-def test_sklearn_checks(estimator, check):
-    check(estimator)
+from maxmargin.estimators.base import MaxMarginEstimator
+from maxmargin.registry import public_estimators
 
 
 class Rows(mm.Structure):
@@ -55,24 +51,92 @@ def rows():
     return list(X), y.tolist()
 
 
+def words():
+    known = {"Ana": "PER", "Tom": "PER", "Rio": "LOC", "sings": "O", "in": "O"}
+    rng = np.random.default_rng(0)
+    X = [rng.choice(list(known), rng.integers(1, 5)).tolist() for _ in range(20)]
+    return X, [[known[word] for word in x] for x in X]
+
+
+def places():
+    """Distances on a line, which clusters divide at gaps."""
+    rng = np.random.default_rng(0)
+    Y = [rng.integers(0, 3, 5).tolist() for _ in range(12)]
+    spots = [5.0 * np.array(y) + rng.random(5) for y in Y]
+    return [np.abs(np.subtract.outer(p, p))[:, :, None] for p in spots], Y
+
+
+def strings():
+    """Every other string holds TTGA."""
+    rng = np.random.default_rng(0)
+    X = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(24)]
+    return [x[:3] + "TTGA" + x[7:] if i % 2 else x for i, x in enumerate(X)], [i % 2 for i in range(24)]
+
+
+def queries():
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(40, 3)), np.repeat(np.arange(8), 5)
+    y = (X[:, 0] + 0.3 * rng.normal(size=40) > 0.5).astype(int)
+    y[::5] = 1  # every query has a relevant document
+    return X, y, groups
+
+
+#: Estimators of rows and labels, which pass scikit-learn's own checks.
+PLAIN = [mm.MulticlassSVM]
+#: For every other estimator, by its class: a name, the estimator and data (X, Y) or (X, Y, groups) to check it on.
 CASES = {
-    "tagger": (mm.SequenceTagger(), chains),
-    "tagger of named tokens": (mm.SequenceTagger(), tokens),
-    "chain": (mm.StructuralSVM(mm.Chain()), chains),
-    "slack": (mm.StructuralSVM(mm.Chain(), bound="slack", slack="quadratic"), chains),
-    "multiclass": (mm.StructuralSVM(mm.Multiclass()), rows),
-    "own": (mm.StructuralSVM(Rows()), rows),
+    mm.ColumnTagger: [("words", mm.ColumnTagger(), words)],
+    mm.ForestClustering: [("clusters", mm.ForestClustering(), places)],
+    mm.LatentStructuralSVM: [("forest", mm.LatentStructuralSVM(mm.Forest()), places)],
+    mm.MotifFinder: [("motif", mm.MotifFinder(length=4, background_order=0, n_restarts=2), strings)],
+    mm.PrecisionAtK: [("queries", mm.PrecisionAtK(k=2), queries)],
+    mm.SequenceTagger: [
+        ("tagger", mm.SequenceTagger(), chains),
+        ("tagger of named tokens", mm.SequenceTagger(), tokens),
+    ],
+    mm.StructuralSVM: [
+        ("chain", mm.StructuralSVM(mm.Chain()), chains),
+        ("slack", mm.StructuralSVM(mm.Chain(), bound="slack", slack="quadratic"), chains),
+        ("multiclass", mm.StructuralSVM(mm.Multiclass()), rows),
+        ("own", mm.StructuralSVM(Rows()), rows),
+    ],
 }
+
+
+def checks(estimator, X, Y, groups=None):
+    return mm.structured_estimator_checks(estimator, X, Y, groups=groups)
+
+
 CHECKS = [
     pytest.param(check, id=f"{case}: {name}")
-    for case, (estimator, data) in CASES.items()
-    for name, check in mm.structured_estimator_checks(estimator, *data())
+    for cases in CASES.values()
+    for case, estimator, data in cases
+    for name, check in checks(estimator, *data())
 ]
+
+
+@parametrize_with_checks([kind() for kind in PLAIN])
+def test_sklearn_checks(estimator, check):
+    check(estimator)
 
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_structured_checks(check):
     check()
+
+
+@pytest.mark.parametrize("kind", public_estimators())
+def test_every_estimator_is_checked(kind):
+    assert kind in PLAIN or kind in CASES, (
+        f"{kind.__name__} is not checked: add it to CASES in {__name__}, with data that it can learn from, or to PLAIN "
+        f"if it passes scikit-learn's own checks"
+    )
+    assert all(type(estimator) is kind for _, estimator, _ in CASES.get(kind, ()))
+
+
+def test_sample_weight_is_checked_where_there_is_one():
+    assert "sample_weight" in dict(checks(mm.SequenceTagger(), *chains()))
+    assert "sample_weight" not in dict(checks(mm.PrecisionAtK(), *queries()))
 
 
 class ForgetsNothing(mm.SequenceTagger):
@@ -99,9 +163,8 @@ class Moody(mm.SequenceTagger):
     [(ForgetsNothing(), "parameters_are_kept"), (Moody(), "repeats_bit_for_bit")],
 )
 def test_checks_can_fail(estimator, name):
-    checks = dict(mm.structured_estimator_checks(estimator, *chains()))
     with pytest.raises(AssertionError):
-        checks[name]()
+        dict(checks(estimator, *chains()))[name]()
 
 
 def test_structured_checks_end_in_assertion_errors():
@@ -110,9 +173,8 @@ def test_structured_checks_end_in_assertion_errors():
             return [self.coef_ for _ in X]  # AttributeError where it is not fitted
 
     X, Y = mm.datasets.make_chains(12, random_state=0)
-    checks = dict(mm.structured_estimator_checks(RaisesSomethingElse(), X, Y))
     with pytest.raises(AssertionError, match="AttributeError"):
-        checks["unfitted"]()
+        dict(checks(RaisesSomethingElse(), X, Y))["unfitted"]()
 
 
 def test_structured_checks_suit_any_trade_off():

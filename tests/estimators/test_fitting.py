@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
-from maxmargin.estimators import structural
+from maxmargin.estimators import base
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_limits(data):
 
 
 def test_a_ramp_that_ends_early_advises_only_what_there_is(data, monkeypatch):
-    monkeypatch.setattr(structural, "ConcaveConvex", partial(structural.ConcaveConvex, most_steps=1))
+    monkeypatch.setattr(base, "ConcaveConvex", partial(base.ConcaveConvex, most_steps=1))
     with pytest.warns(ConvergenceWarning) as told:
         model = mm.SequenceTagger(bound="ramp", tol=1e-9, max_iter=2).fit(*data)
     assert model.stop_reason_ == "max_outer"
@@ -405,6 +405,8 @@ def test_groups_of_a_path_are_named(data):
         mm.regularization_path(mm.SequenceTagger(), *data, [1.0], groups=QUERIES)
     with pytest.raises(TypeError, match="PrecisionAtK takes groups, and no sample_weight beside them"):
         mm.regularization_path(mm.PrecisionAtK(), X, y, [1.0], np.ones(60), groups=QUERIES)
+    with pytest.raises(TypeError, match="PrecisionAtK takes groups, and no sample_weight beside them"):
+        mm.regularization_path(mm.PrecisionAtK(), X, y, [1.0], sample_weight=QUERIES)  # not read as groups
 
 
 def test_ctrl_c_ends_a_path(data):

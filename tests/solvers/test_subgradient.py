@@ -127,7 +127,7 @@ def test_more_epochs_close_the_gap():
 
 def test_an_unknown_step_rule():
     with pytest.raises(ValueError, match="step_rule must be 'pegasos' or 'polyak', found 'adam'"):
-        Subgradient(step_rule="adam").check(Case("dense").problem())
+        Subgradient(step_rule="adam").check_parameters()
 
 
 def test_features_that_are_all_zero_are_proven_to_be_of_no_use():

@@ -7,9 +7,10 @@ from typing import Annotated
 import typer
 
 import maxmargin
-from maxmargin.cli.fitting import multiclass, tagger
-from maxmargin.cli.inspecting import inspect
-from maxmargin.cli.using import evaluate, predict
+from maxmargin.cli.evaluate import evaluate
+from maxmargin.cli.fit import multiclass, tagger
+from maxmargin.cli.inspect import inspect
+from maxmargin.cli.predict import predict
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -11,6 +11,7 @@ from maxmargin.bounds import Bound, search_over_scale
 from maxmargin.bounds.references import References
 from maxmargin.bounds.rescaling import MARGIN, RISE
 from maxmargin.core.codes import TRUTH, Answers
+from maxmargin.core.errors import Place
 from maxmargin.core.examples import TOGETHER, Examples
 from maxmargin.core.objective import Objective
 from maxmargin.core.planes import Planes
@@ -129,9 +130,9 @@ class Problem:
         bad = ~(np.isfinite(rises) & (losses >= 0) & (losses < np.inf))
         if bad.any():
             r = int(np.flatnonzero(bad)[0])
-            raise StructureError(
-                f"X[{ids[r]}]: expected a finite score and a loss ≥ 0, found score difference {rises[r]} "
-                f"and loss {losses[r]}"
+            raise StructureError.at(
+                Place("X", ids[r]),
+                f"expected a finite score and a loss ≥ 0, found score difference {rises[r]} and loss {losses[r]}",
             )
 
     def _apply_bound(self, ids: IntArray) -> None:
@@ -213,9 +214,10 @@ class Problem:
     def _check_completions(answers: Answers) -> None:
         bad = np.flatnonzero(answers.losses != 0.0)
         if len(bad):
-            raise StructureError(
-                f"X[{bad[0]}]: complete must keep y, but the loss between y and its completion is "
-                f"{answers.losses[bad[0]]}, expected 0"
+            raise StructureError.at(
+                Place("X", bad[0]),
+                f"complete must keep y, but the loss between y and its completion is "
+                f"{answers.losses[bad[0]]}, expected 0",
             )
 
     def hold(self, ids: IntArray) -> None:

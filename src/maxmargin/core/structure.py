@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from maxmargin._types import AnyArray, FloatArray
+from maxmargin.core.errors import ExampleError
 from maxmargin.core.examples import Examples
 
 
-class StructureError(ValueError):
-    """A structure failed or answered what it must not, for the example named in the message."""
+class StructureError(ExampleError):
+    """A method of a structure raised an error, or returned an invalid value, for the example in the message."""
 
 
 class Bounded(NamedTuple):
@@ -132,16 +133,20 @@ class Compiled(Structure, BaseEstimator):
     #: What a single output is called in messages.
     output_name: ClassVar[str] = "output"
 
+    def check_parameters(self) -> None:
+        """Raise ValueError if a parameter is invalid, before data are looked at; by default all are valid."""
+        return None
+
     @abstractmethod
     def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Compiled:
-        """Learn classes and sizes; checks every example."""
+        """Learn classes and sizes; checks the parameters and every example."""
 
     @abstractmethod
     def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> Examples:
         """Flat arrays for these examples. Without Y they can only be predicted."""
 
     def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> Examples:
-        """`fit` and `encode` in one."""
+        """`fit` and `encode` in one reading of the data, for callers that have checked the parameters."""
         return self.fit(X, Y).encode(X, Y)
 
     @abstractmethod

@@ -14,6 +14,7 @@ from maxmargin._checked import finite_number, whole_number
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import HASH_PRIME, HASH_START, TRUTH, Answers, mix_step
+from maxmargin.core.errors import Place
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes, float32_exact, gathered, sparse_dot, subtract_row
 from maxmargin.core.structure import Bounded, Structure, StructureError
@@ -222,7 +223,7 @@ class OwnExamples(Examples):
             r = len(losses)
             culprit = name if len(outputs) == before + r else "joint_feature" if len(psis) == r else "loss"
             if culprit != name and outputs[-1] is None:
-                raise StructureError(f"X[{ids[r]}]: {name} returned None, expected an output") from error
+                raise StructureError.at(Place("X", ids[r]), f"{name} returned None, expected an output") from error
             raise _named(error, int(ids[r]), culprit) from error
         if self._unchecked > 0:
             self._flat = self._flat and all(map(is_flat, outputs[before:]))
@@ -260,17 +261,23 @@ class OwnExamples(Examples):
                 try:
                     indices, values, length = sparse_vector(psi)
                 except (TypeError, ValueError, OverflowError) as error:
-                    raise StructureError(f"X[{ids[r]}]: joint_feature returned {type(psi).__name__}: {error}") from None
+                    raise StructureError.at(
+                        Place("X", ids[r]), f"joint_feature returned {type(psi).__name__}: {error}"
+                    ) from None
             if length is not None and length != self.size:
                 if self.size is not None:
-                    raise StructureError(f"X[{ids[r]}]: joint_feature has {length} entries, expected {self.size}")
+                    raise StructureError.at(
+                        Place("X", ids[r]), f"joint_feature has {length} entries, expected {self.size}"
+                    )
                 self.size = length
             try:
                 n_indices, n_values = len(indices), len(values)
             except TypeError as error:
-                raise StructureError(f"X[{ids[r]}]: joint_feature returned {psi!r}: {error}") from None
+                raise StructureError.at(Place("X", ids[r]), f"joint_feature returned {psi!r}: {error}") from None
             if n_indices != n_values:
-                raise StructureError(f"X[{ids[r]}]: joint_feature has {n_indices} indices but {n_values} values")
+                raise StructureError.at(
+                    Place("X", ids[r]), f"joint_feature has {n_indices} indices but {n_values} values"
+                )
             pairs.append((indices, values))
         columns = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
         return stack(ids, *columns, list(map(len, columns[0])))
@@ -298,7 +305,7 @@ class OwnExamples(Examples):
         q = int(np.flatnonzero(bad)[0])
         r = int(np.searchsorted(found.indptr, q, "right")) - 1
         index = f"has index {found.indices[q]}, expected 0 to {(self.size or 0) - 1}"
-        raise StructureError(f"X[{ids[r]}]: joint_feature {value_fault(found.values[q : q + 1]) or index}")
+        raise StructureError.at(Place("X", ids[r]), f"joint_feature {value_fault(found.values[q : q + 1]) or index}")
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
         if len(ids) == 0:
@@ -426,7 +433,7 @@ def _read_only(w: FloatArray) -> FloatArray:
 
 
 def _named(error: Exception, example: int, method: str) -> StructureError:
-    return StructureError(f"X[{example}]: {method} raised {type(error).__name__}: {error}")
+    return StructureError.at(Place("X", example), f"{method} raised {type(error).__name__}: {error}")
 
 
 def _numbers(losses: list[Any], ids: IntArray) -> FloatArray:
@@ -442,7 +449,7 @@ def _numbers(losses: list[Any], ids: IntArray) -> FloatArray:
         except (TypeError, ValueError):
             fine = False
         if not fine:
-            raise StructureError(f"X[{ids[r]}]: loss returned {loss!r}, expected a number")
+            raise StructureError.at(Place("X", ids[r]), f"loss returned {loss!r}, expected a number")
     return np.array([float(loss) for loss in losses]) + 0.0
 
 

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin.core.errors import Place
+
 try:
     from numpy.lib.array_utils import byte_bounds
 except ImportError:  # before numpy 2
@@ -76,7 +78,7 @@ def stack(ids: IntArray, indices: Sequence[Any], values: Sequence[Any], lengths:
             try:
                 _entries([pair[0]], [pair[1]], length)
             except (TypeError, ValueError, OverflowError) as error:
-                raise StructureError(f"X[{i}]: joint_feature cannot be read: {error}") from None
+                raise StructureError.at(Place("X", i), f"joint_feature cannot be read: {error}") from None
         raise
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._types import AnyArray, IntArray
+from maxmargin.core.errors import ExampleError, Place
 
 _UNKNOWN = 255
 _PAIRS = {"A": "T", "C": "G", "G": "C", "T": "A"}
@@ -40,9 +41,10 @@ class Alphabet:
         if (symbols == _UNKNOWN).any():
             at = int(np.flatnonzero(symbols == _UNKNOWN)[0])
             i = int(np.searchsorted(offsets, at, "right")) - 1
-            raise ValueError(
-                f"X[{i}], position {at - offsets[i]}: character {chr(points[at])!r} is not in the alphabet "
-                f"{self.characters!r}; leave such strings out, split them there, or name all characters with alphabet="
+            raise ExampleError.at(
+                Place("X", i, f", position {at - offsets[i]}"),
+                f"character {chr(points[at])!r} is not in the alphabet "
+                f"{self.characters!r}; leave such strings out, split them there, or name all characters with alphabet=",
             )
         return symbols, offsets
 
@@ -67,7 +69,7 @@ def check_strings(X: Any) -> None:
         raise ValueError(f"X must be a sequence of strings, found {type(X).__name__}")
     for i, x in enumerate(X):
         if not isinstance(x, str):
-            raise ValueError(f"X[{i}]: expected a string, found {type(x).__name__}")
+            raise ExampleError.at(Place("X", i), f"expected a string, found {type(x).__name__}")
 
 
 def word_indices(symbols: AnyArray, n_symbols: int, length: int) -> AnyArray:

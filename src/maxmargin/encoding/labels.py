@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin._checked import is_list
 from maxmargin._types import AnyArray, CodeArray
+from maxmargin.core.errors import Where, error_at, inside
 
 
 class Labels:
@@ -30,7 +31,7 @@ class Labels:
     def __len__(self) -> int:
         return len(self.values)
 
-    def encode(self, labels: Iterable[Any], where: str | Callable[[int], str]) -> CodeArray:
+    def encode(self, labels: Iterable[Any], where: Where | Callable[[int], Where]) -> CodeArray:
         """Codes of labels; an unknown one is named together with its place: `where` they all stand, or each of them."""
         flat = labels.tolist() if isinstance(labels, np.ndarray) else labels
         try:
@@ -43,10 +44,11 @@ class Labels:
                 codes.append(self.codes[_plain(label)])
             except (KeyError, TypeError):
                 shown = ", ".join(map(repr, self.values[:10])) + (", …" if len(self) > 10 else "")
-                place = f"{where}, position {position}" if isinstance(where, str) else where(position)
-                raise ValueError(
-                    f"{place}: unknown label {label!r}; the classes are {shown}. "
-                    f"Give classes= to name labels that the training data lack"
+                place = where(position) if callable(where) else inside(where, f"position {position}")
+                raise error_at(
+                    place,
+                    f"unknown label {label!r}; the classes are {shown}. "
+                    f"Give classes= to name labels that the training data lack",
                 ) from None
         return np.array(codes, np.int32)
 
@@ -95,7 +97,7 @@ def named_classes(classes: Any) -> Labels:
     return Labels(found, given=True)
 
 
-def distinct_labels(labels: Iterable[Any], where: Callable[[int], str]) -> list[Any]:
+def distinct_labels(labels: Iterable[Any], where: Callable[[int], Where]) -> list[Any]:
     """Each label once, in the order in which they come; the place of the first that can be none is named."""
     labels = list(labels)
     try:
@@ -108,9 +110,9 @@ def distinct_labels(labels: Iterable[Any], where: Callable[[int], str]) -> list[
         try:
             _hashable(label)
         except ValueError as error:
-            raise ValueError(f"{where(position)}: {error}") from None
+            raise error_at(where(position), str(error)) from None
         if _missing(label):
-            raise ValueError(f"{where(position)}: expected a label, found {label!r}")
+            raise error_at(where(position), f"expected a label, found {label!r}")
     raise AssertionError("one of the labels is none")
 
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from maxmargin._checked import beyond_floats
 from maxmargin._types import IntArray
+from maxmargin.core.errors import ExampleError, Place
 from maxmargin.encoding.rows import check_finite
 
 _EXPECTED = "an array (n, n, d), or the pairs i < j as an array or sparse matrix (n(n − 1)/2, d)"
@@ -68,12 +69,12 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.sizes)
 
-    def row_name(self, row: int) -> str:
+    def row_name(self, row: int) -> Place:
         """Example and items of a row."""
         i = int(np.searchsorted(self.offsets, row, "right")) - 1
         first, second = np.triu_indices(int(self.sizes[i]), 1)
         at = row - int(self.offsets[i])
-        return f"X[{i}], pair ({first[at]}, {second[at]})"
+        return Place("X", i, f", pair ({first[at]}, {second[at]})")
 
 
 def pair_numbers(n: int, first: IntArray, second: IntArray) -> IntArray:
@@ -86,18 +87,18 @@ def _rows(i: int, x: Any) -> tuple[Any, int | None]:
     x = x.to_numpy() if hasattr(x, "to_numpy") else x
     kind = getattr(x, "dtype", None)
     if kind is not None and kind.kind in _NOT_REAL:
-        raise ValueError(f"X[{i}]: features must be real numbers, found {kind}")
+        raise ExampleError.at(Place("X", i), f"features must be real numbers, found {kind}")
     if sp.issparse(x):
         if x.ndim != 2:
-            raise ValueError(f"X[{i}]: expected {_EXPECTED}, found a sparse array of shape {x.shape}")
+            raise ExampleError.at(Place("X", i), f"expected {_EXPECTED}, found a sparse array of shape {x.shape}")
         return x.tocsr(), None
     try:
         array = np.asarray(x, float)
     except OverflowError:
-        raise beyond_floats(f"X[{i}]: features must be numbers") from None
+        raise beyond_floats("features must be numbers", Place("X", i)) from None
     except (TypeError, ValueError):
-        raise ValueError(
-            f"X[{i}]: expected {_EXPECTED}, found {type(x).__name__} that is no array of numbers"
+        raise ExampleError.at(
+            Place("X", i), f"expected {_EXPECTED}, found {type(x).__name__} that is no array of numbers"
         ) from None
     if array.ndim == 2:
         return array, None
@@ -105,7 +106,7 @@ def _rows(i: int, x: Any) -> tuple[Any, int | None]:
         return array[np.triu_indices(len(array), 1)], array.shape[0]
     if array.shape == (0,):
         return np.zeros((0, 0)), None
-    raise ValueError(f"X[{i}]: expected {_EXPECTED}, found an array of shape {array.shape}")
+    raise ExampleError.at(Place("X", i), f"expected {_EXPECTED}, found an array of shape {array.shape}")
 
 
 def _check_half(X: Sequence[Any], parts: Sequence[tuple[Any, int | None]]) -> None:
@@ -115,9 +116,10 @@ def _check_half(X: Sequence[Any], parts: Sequence[tuple[Any, int | None]]) -> No
         return
     for i in square:
         if np.tril(np.asarray(X[i], float).any(axis=2), -1).any():
-            raise ValueError(
-                f"X[{i}]: the features of all pairs i < j are 0 and those of the pairs i > j are not; only x[i, j] "
-                f"with i < j is read, so give x.transpose(1, 0, 2)"
+            raise ExampleError.at(
+                Place("X", i),
+                "the features of all pairs i < j are 0 and those of the pairs i > j are not; only x[i, j] "
+                "with i < j is read, so give x.transpose(1, 0, 2)",
             )
 
 
@@ -125,9 +127,10 @@ def _items(i: int, n_pairs: int) -> int:
     """n from n(n − 1)/2."""
     n = (1 + isqrt(1 + 8 * n_pairs)) // 2
     if n * (n - 1) // 2 != n_pairs:
-        raise ValueError(
-            f"X[{i}]: {n_pairs} rows of features, but {n} items have {n * (n - 1) // 2} pairs and {n + 1} items "
-            f"{n * (n + 1) // 2}; expected {_EXPECTED}"
+        raise ExampleError.at(
+            Place("X", i),
+            f"{n_pairs} rows of features, but {n} items have {n * (n - 1) // 2} pairs and {n + 1} items "
+            f"{n * (n + 1) // 2}; expected {_EXPECTED}",
         )
     return n
 
@@ -137,7 +140,9 @@ def _agreed(i: int, n: int, condensed: bool, expected: int) -> int:
     if condensed and n == 1 and expected == 0:
         return 0
     if n != expected:
-        raise ValueError(f"X[{i}]: features for the pairs of {n} items, but Y[{i}] gives the clusters of {expected}")
+        raise ExampleError.at(
+            Place("X", i), f"features for the pairs of {n} items, but Y[{i}] gives the clusters of {expected}"
+        )
     return n
 
 
@@ -147,7 +152,7 @@ def _common_width(parts: Sequence[Any], width: int | None) -> int:
             continue
         width = rows.shape[1] if width is None else width
         if rows.shape[1] != width:
-            raise ValueError(f"X[{i}]: {rows.shape[1]} features per pair, expected {width}")
+            raise ExampleError.at(Place("X", i), f"{rows.shape[1]} features per pair, expected {width}")
     if width is None:
         raise ValueError("no example has two items: there is nothing to learn from")
     return width

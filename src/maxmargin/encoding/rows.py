@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.codes import HASH_START, mix_step
+from maxmargin.core.errors import error_at
 from maxmargin.core.planes import float32_exact, gathered
 
 #: All bits of a float but its sign, which a zero may have.
@@ -156,4 +157,4 @@ def check_finite(values: AnyArray, row_of: Any) -> None:
     finite = np.isfinite(values)
     if not finite.all():
         q = int(np.flatnonzero(~finite)[0])
-        raise ValueError(f"{row_of(q)}: features must be finite, found {values[q]}")
+        raise error_at(row_of(q), f"features must be finite, found {values[q]}")

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from maxmargin._checked import is_list
 from maxmargin._memory import check_rows
 from maxmargin._types import FloatArray, IntArray
+from maxmargin.core.errors import Place, error_at
 from maxmargin.encoding.rows import check_finite
 from maxmargin.encoding.vocabulary import Vocabulary, is_named
 
@@ -30,7 +31,7 @@ class SequenceEncoder:
 
     Parameters
     ----------
-    what : the name of the i-th sequence in messages.
+    part : which part of an example the sequences are, for error messages: ``"[1]"`` for ``X[3][1]``.
     may_be_empty : whether all sequences may be empty when it learns, as transitions are where no sequence has two
         tokens.
     """
@@ -38,8 +39,8 @@ class SequenceEncoder:
     #: What a row of a sequence is called in messages.
     row: ClassVar[str] = "token"
 
-    def __init__(self, what: str = "X[{i}]", may_be_empty: bool = False) -> None:
-        self.what, self.may_be_empty = what, may_be_empty
+    def __init__(self, part: str = "", may_be_empty: bool = False) -> None:
+        self.part, self.may_be_empty = part, may_be_empty
         self.vocabulary: Vocabulary | None = None
         self.width = 0
 
@@ -84,8 +85,8 @@ class SequenceEncoder:
         offsets = np.zeros(len(X) + 1, np.int64)
         for i, x in enumerate(X):
             if sp.issparse(x) or (isinstance(x, np.ndarray) and x.dtype != object and x.size):
-                raise ValueError(
-                    f"{self._name(i)}: expected a list of {self.row}s as in the other sequences, found numbers"
+                raise error_at(
+                    self._name(i), f"expected a list of {self.row}s as in the other sequences, found numbers"
                 )
             tokens.extend(self._tokens(i, x))
             offsets[i + 1] = len(tokens)
@@ -108,7 +109,7 @@ class SequenceEncoder:
                 try:
                     Vocabulary().encode([token], learn=True)
                 except _UNREADABLE as reason:
-                    raise ValueError(f"{self._name(i)}, {self.row} {t}: {reason}") from error
+                    raise error_at(self._name(i, f", {self.row} {t}"), str(reason)) from error
 
     def _numeric(self, X: Sequence[Any], learn: bool) -> tuple[Any, IntArray]:
         parts = [self._part(i, x) for i, x in enumerate(X)]
@@ -119,7 +120,7 @@ class SequenceEncoder:
             self.width = filled[0].shape[1] if filled else max((part.shape[1] for part in parts), default=0)
         for i, part in enumerate(parts):
             if part.shape[0] > 0 and part.shape[1] != self.width:
-                raise ValueError(f"{self._name(i)}: {part.shape[1]} features per {self.row}, expected {self.width}")
+                raise error_at(self._name(i), f"{part.shape[1]} features per {self.row}, expected {self.width}")
         offsets = np.concatenate([[0], np.cumsum([part.shape[0] for part in parts])]).astype(np.int64)
         if not filled:
             return np.zeros((0, self.width)), offsets
@@ -137,34 +138,34 @@ class SequenceEncoder:
     def _part(self, i: int, x: Any) -> Any:
         kind = getattr(x, "dtype", None)
         if kind is not None and kind.kind == "c":
-            raise ValueError(f"{self._name(i)}: features must be real numbers, found {kind}")
+            raise error_at(self._name(i), f"features must be real numbers, found {kind}")
         if sp.issparse(x):
             return x
         if not isinstance(x, np.ndarray):
             tokens = self._tokens(i, x)
             if len(tokens) and is_named(tokens[0]) and len(tokens[0]):
-                raise ValueError(f"{self._name(i)}: expected rows of numbers as in the other sequences, found names")
+                raise error_at(self._name(i), "expected rows of numbers as in the other sequences, found names")
         try:
             array = np.asarray(x, float)
         except _UNREADABLE:
-            raise ValueError(f"{self._name(i)}: expected {_EXPECTED}, found {_shown(x)}") from None
+            raise error_at(self._name(i), f"expected {_EXPECTED}, found {_shown(x)}") from None
         if array.size == 0 and array.ndim < 2:
             return np.zeros((0, self.width))
         if array.ndim != 2:
-            raise ValueError(f"{self._name(i)}: expected {_EXPECTED}, found an array of shape {array.shape}")
+            raise error_at(self._name(i), f"expected {_EXPECTED}, found an array of shape {array.shape}")
         return array
 
     def _tokens(self, i: int, x: Any) -> Any:
         if not is_list(x):
-            raise ValueError(f"{self._name(i)}: expected {_EXPECTED}, found {_shown(x)}")
+            raise error_at(self._name(i), f"expected {_EXPECTED}, found {_shown(x)}")
         return x
 
-    def _name(self, i: int) -> str:
-        return self.what.format(i=i)
+    def _name(self, i: int, part: str = "") -> Place:
+        return Place("X", i, self.part + part)
 
-    def _row_name(self, row: int, offsets: IntArray) -> str:
+    def _row_name(self, row: int, offsets: IntArray) -> Place:
         i = int(np.searchsorted(offsets, row, "right")) - 1
-        return f"{self._name(i)}, {self.row} {row - int(offsets[i])}"
+        return self._name(i, f", {self.row} {row - int(offsets[i])}")
 
 
 def _plain(x: Any) -> Any:

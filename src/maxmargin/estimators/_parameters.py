@@ -19,13 +19,12 @@ _FLAGS = ("fit_intercept", "start_end", "transition_features", "both_strands", "
 
 
 def check_parameters(estimator: Any) -> None:
-    """One sentence for the first parameter that cannot be used."""
+    """Raise ValueError for the first parameter of a fit that is invalid."""
     for name, choices in (("bound", estimator._bounds), ("slack", ("linear", "quadratic"))):
         value = getattr(estimator, name)
         if not (isinstance(value, str) and value in choices):
             raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, found {value!r}")
-    for name in ("C", "tol"):
-        positive_number(getattr(estimator, name), name)
+    positive_number(estimator.tol, "tol")
     for name in _FLAGS:
         if hasattr(estimator, name):
             check_flag(getattr(estimator, name), name)
@@ -33,9 +32,7 @@ def check_parameters(estimator: Any) -> None:
         positive_number(estimator.max_seconds, "max_seconds")
     if estimator.max_iter is not None:
         positive_number(whole_number(estimator.max_iter, "max_iter"), "max_iter")  # that floats can hold
-    solver = resolve(estimator.solver)
-    solver.check_parameters()
-    solver.check_trade_off(float(estimator.C))
+    resolve(estimator.solver).check_parameters()
     _check_n_jobs(estimator.n_jobs)
     _check_seed(estimator.random_state)
     if estimator.checkpoint_every != float("inf"):
@@ -43,17 +40,29 @@ def check_parameters(estimator: Any) -> None:
     callback_list(estimator.callbacks)
     if not estimator._convex:
         _check_not_convex(estimator)
+    check_trade_off(estimator)
+
+
+def check_trade_off(estimator: Any) -> None:
+    """Raise ValueError if C is invalid, or if the solver or the bound needs a finite C."""
+    C = positive_number(estimator.C, "C")
+    resolve(estimator.solver).check_trade_off(C)
+    if not estimator._convex and float("inf") == C:
+        raise ValueError(f"{_with_bound(estimator)} needs a finite C, found {estimator.C!r}")
 
 
 def _check_not_convex(estimator: Any) -> None:
-    """What the concave-convex procedure cannot do."""
-    what = f"{type(estimator).__name__}(bound={estimator.bound!r})"
+    """Raise ValueError for what the concave-convex procedure cannot do."""
     if estimator.slack != "linear":
-        raise ValueError(f"{what} needs slack='linear', found {estimator.slack!r}")
-    if float(estimator.C) == float("inf"):
-        raise ValueError(f"{what} needs a finite C, found {estimator.C!r}")
+        raise ValueError(f"{_with_bound(estimator)} needs slack='linear', found {estimator.slack!r}")
     if estimator.checkpoint is not None:
-        raise ValueError(f"{what} writes no checkpoints: they are for convex bounds; set checkpoint=None")
+        raise ValueError(
+            f"{_with_bound(estimator)} writes no checkpoints: they are for convex bounds; set checkpoint=None"
+        )
+
+
+def _with_bound(estimator: Any) -> str:
+    return f"{type(estimator).__name__}(bound={estimator.bound!r})"
 
 
 def seed_of(random_state: Any) -> int:

@@ -1,4 +1,4 @@
-"""Checks of scikit-learn's conventions for estimators of ragged inputs, where scikit-learn's own become empty."""
+"""Checks of scikit-learn's conventions for estimators of structured data, which scikit-learn's own checks skip."""
 
 from __future__ import annotations
 
@@ -6,25 +6,59 @@ import copy
 import pickle
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import make_pipeline
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
+from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-Check = Callable[[Any, Any, Any], None]
+
+@dataclass(frozen=True)
+class _Data:
+    """Examples, and the group of each where the estimator needs groups."""
+
+    X: Any
+    Y: Any
+    groups: Any = None
+
+    @property
+    def more(self) -> dict[str, Any]:
+        """Arguments of `fit` and `score` beside X and Y."""
+        return {} if self.groups is None else {"groups": self.groups}
+
+    def fit(self, estimator: Any) -> Any:
+        return estimator.fit(self.X, self.Y, **self.more)
 
 
-def structured_estimator_checks(estimator: Any, X: Any, Y: Any) -> Iterator[tuple[str, Callable[[], None]]]:
-    """Yield (name, check): each check raises AssertionError when the estimator breaks a convention.
+Check = Callable[[Any, _Data], None]
+
+
+def structured_estimator_checks(
+    estimator: Any, X: Any, Y: Any, *, groups: Any = None
+) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield (name, check) pairs; a check raises AssertionError if the estimator breaks a convention of scikit-learn.
 
     Parameters
     ----------
-    estimator : unfitted; fits must take a moment only.
-    X, Y : at least ten examples it can learn from.
+    estimator : estimator
+        The unfitted estimator; its fits should be fast.
+    X, Y : sequence
+        At least ten examples that the estimator can learn from.
+    groups : sequence, default=None
+        The group of each example, for estimators whose `fit` and `score` take ``groups``, such as `PrecisionAtK`.
+
+    Yields
+    ------
+    name : str
+        Name of the check.
+    check : callable
+        The check, without parameters.
 
     Examples
     --------
@@ -33,14 +67,16 @@ def structured_estimator_checks(estimator: Any, X: Any, Y: Any) -> Iterator[tupl
     >>> for name, check in mm.structured_estimator_checks(mm.SequenceTagger(), X, Y):
     ...     check()
     """
+    weighted = "sample_weight" in signature(estimator.fit).parameters
     for check in _CHECKS:
-        yield check.__name__.removeprefix("check_"), _bind(check, estimator, X, Y)
+        if weighted or check is not check_sample_weight:
+            yield check.__name__.removeprefix("check_"), _bind(check, estimator, _Data(X, Y, groups))
 
 
-def _bind(check: Check, estimator: Any, X: Any, Y: Any) -> Callable[[], None]:
+def _bind(check: Check, estimator: Any, data: _Data) -> Callable[[], None]:
     def bound() -> None:
         try:
-            check(clone(estimator), copy.deepcopy(X), copy.deepcopy(Y))
+            check(clone(estimator), copy.deepcopy(data))
         except AssertionError:
             raise
         except Exception as error:
@@ -50,15 +86,19 @@ def _bind(check: Check, estimator: Any, X: Any, Y: Any) -> Callable[[], None]:
 
 
 def _same(first: Any, second: Any) -> bool:
-    """Whether two lists of predictions agree, whatever they are made of."""
-    if len(first) != len(second):
-        return False
-    return all(np.array_equal(np.asarray(a, object), np.asarray(b, object)) for a, b in zip(first, second, strict=True))
+    """Return whether two lists of predictions are equal, of any type."""
+    return len(first) == len(second) and all(map(_equal, first, second))
 
 
-def check_parameters_are_kept(estimator: Any, X: Any, Y: Any) -> None:
+def _equal(first: Any, second: Any) -> bool:
+    if isinstance(first, float):  # a score, whose terms may be summed in another order in a batch
+        return bool(np.isclose(first, second, rtol=1e-12, atol=1e-12))
+    return np.array_equal(np.asarray(first, object), np.asarray(second, object))
+
+
+def check_parameters_are_kept(estimator: Any, data: _Data) -> None:
     before = copy.deepcopy(estimator.get_params(deep=False))
-    estimator.fit(X, Y)
+    data.fit(estimator)
     after = estimator.get_params(deep=False)
     assert before.keys() == after.keys()
     for name, value in before.items():
@@ -68,7 +108,7 @@ def check_parameters_are_kept(estimator: Any, X: Any, Y: Any) -> None:
         )
 
 
-def check_clone_and_set_params(estimator: Any, X: Any, Y: Any) -> None:
+def check_clone_and_set_params(estimator: Any, data: _Data) -> None:
     other = 0.123 if estimator.C != 0.123 else 0.321
     copied = clone(estimator).set_params(C=other)
     assert copied.get_params()["C"] == other
@@ -76,34 +116,34 @@ def check_clone_and_set_params(estimator: Any, X: Any, Y: Any) -> None:
     assert not [name for name in vars(estimator) if name.endswith("_")], "unfitted estimators have no fitted attributes"
 
 
-def check_fit_returns_self(estimator: Any, X: Any, Y: Any) -> None:
-    assert estimator.fit(X, Y) is estimator
+def check_fit_returns_self(estimator: Any, data: _Data) -> None:
+    assert data.fit(estimator) is estimator
 
 
-def check_inputs_are_not_changed(estimator: Any, X: Any, Y: Any) -> None:
-    kept = copy.deepcopy((X, Y))
-    estimator.fit(X, Y)
-    estimator.predict(X)
-    assert pickle.dumps(kept) == pickle.dumps((X, Y)), "fit or predict changed their arguments"
+def check_inputs_are_not_changed(estimator: Any, data: _Data) -> None:
+    kept = copy.deepcopy(data)
+    data.fit(estimator)
+    estimator.predict(data.X)
+    assert pickle.dumps(kept) == pickle.dumps(data), "fit or predict changed their arguments"
 
 
-def check_unfitted(estimator: Any, X: Any, Y: Any) -> None:
+def check_unfitted(estimator: Any, data: _Data) -> None:
     try:
-        estimator.predict(X)
+        estimator.predict(data.X)
     except NotFittedError:
         return
     raise AssertionError("predict before fit must raise NotFittedError")
 
 
-def check_repeats_bit_for_bit(estimator: Any, X: Any, Y: Any) -> None:
-    first, second = clone(estimator).fit(X, Y), clone(estimator).fit(X, Y)
+def check_repeats_bit_for_bit(estimator: Any, data: _Data) -> None:
+    first, second = data.fit(clone(estimator)), data.fit(clone(estimator))
     assert np.array_equal(first.coef_, second.coef_), "two fits with the same random_state differ"
-    threads = clone(estimator).set_params(n_jobs=2).fit(X, Y)
+    threads = data.fit(clone(estimator).set_params(n_jobs=2))
     assert np.array_equal(first.coef_, threads.coef_), "the result depends on n_jobs"
 
 
-def check_certificate(estimator: Any, X: Any, Y: Any) -> None:
-    estimator.fit(X, Y)
+def check_certificate(estimator: Any, data: _Data) -> None:
+    data.fit(estimator)
     certificate = estimator.certificate_
     assert certificate.dual <= certificate.primal * (1 + 1e-9)
     assert certificate.gap <= estimator.tol or estimator.stop_reason_ != "tol"
@@ -115,8 +155,9 @@ def check_certificate(estimator: Any, X: Any, Y: Any) -> None:
         assert last["primal"] == certificate.primal
 
 
-def check_sample_weight(estimator: Any, X: Any, Y: Any) -> None:
-    """Weight 2 is the same as standing there twice; weight 0 the same as not standing there."""
+def check_sample_weight(estimator: Any, data: _Data) -> None:
+    """Weight 2 equals an example given twice, weight 0 an example left out."""
+    X, Y = data.X, data.Y
     tight = clone(estimator).set_params(tol=1e-6, max_iter=5000)
     half = len(X) // 2
     weights = np.r_[np.full(half, 2.0), np.zeros(len(X) - half)]
@@ -125,44 +166,53 @@ def check_sample_weight(estimator: Any, X: Any, Y: Any) -> None:
     assert np.isclose(weighted.primal, repeated.primal, rtol=1e-5), "sample_weight is not the number of repetitions"
 
 
-def check_predictions_do_not_depend_on_the_batch(estimator: Any, X: Any, Y: Any) -> None:
-    estimator.fit(X, Y)
-    together = estimator.predict(X)
-    alone = [estimator.predict([x])[0] for x in X]
+def check_predictions_do_not_depend_on_the_batch(estimator: Any, data: _Data) -> None:
+    data.fit(estimator)
+    together = estimator.predict(data.X)
+    alone = [estimator.predict([x])[0] for x in data.X]
     assert _same(together, alone)
 
 
-def check_pickle(estimator: Any, X: Any, Y: Any) -> None:
-    estimator.fit(X, Y)
+def check_pickle(estimator: Any, data: _Data) -> None:
+    data.fit(estimator)
     again = pickle.loads(pickle.dumps(estimator))
     assert np.array_equal(again.coef_, estimator.coef_)
-    assert _same(again.predict(X), estimator.predict(X))
+    assert _same(again.predict(data.X), estimator.predict(data.X))
 
 
-def check_model_selection(estimator: Any, X: Any, Y: Any) -> None:
-    scores = cross_val_score(estimator, X, Y, cv=2)
+def check_model_selection(estimator: Any, data: _Data) -> None:
+    if data.groups is None:
+        scores = cross_val_score(estimator, data.X, data.Y, cv=2)
+        search = GridSearchCV(estimator, {"C": [0.1, 1.0]}, cv=2).fit(data.X, data.Y)
+    else:
+        with config_context(enable_metadata_routing=True):
+            estimator = estimator.set_fit_request(groups=True).set_score_request(groups=True)
+            scores = cross_val_score(estimator, data.X, data.Y, cv=GroupKFold(2), params=data.more)
+            search = GridSearchCV(estimator, {"C": [0.1, 1.0]}, cv=GroupKFold(2)).fit(data.X, data.Y, **data.more)
     assert np.isfinite(scores).all()
-    search = GridSearchCV(estimator, {"C": [0.1, 1.0]}, cv=2).fit(X, Y)
     assert np.isfinite(search.best_score_)
 
 
-def check_pipeline(estimator: Any, X: Any, Y: Any) -> None:
-    pipeline = make_pipeline(FunctionTransformer(), estimator).fit(X, Y)
-    assert _same(pipeline.predict(X), clone(estimator).fit(X, Y).predict(X))
+def check_pipeline(estimator: Any, data: _Data) -> None:
+    pipeline = Pipeline([("same", FunctionTransformer()), ("last", clone(estimator))])
+    pipeline.fit(data.X, data.Y, **{f"last__{name}": value for name, value in data.more.items()})
+    assert _same(pipeline.predict(data.X), data.fit(estimator).predict(data.X))
 
 
-def check_repr(estimator: Any, X: Any, Y: Any) -> None:
+def check_repr(estimator: Any, data: _Data) -> None:
     name = type(estimator).__name__
     assert name in repr(estimator)
     assert name in estimator._repr_html_()
 
 
-def check_bad_input(estimator: Any, X: Any, Y: Any) -> None:
-    for bad_X, bad_Y, what in ((X, Y[:-1], "lengths that differ"), (X[:0], Y[:0], "no examples")):
+def check_bad_input(estimator: Any, data: _Data) -> None:
+    X, Y, groups = data.X, data.Y, data.groups
+    nothing = _Data(X[:0], Y[:0], None if groups is None else groups[:0])
+    for bad, what in ((_Data(X, Y[:-1], groups), "lengths that differ"), (nothing, "no examples")):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                clone(estimator).fit(bad_X, bad_Y)
+                bad.fit(clone(estimator))
         except ValueError:
             continue
         raise AssertionError(f"{what}: fit must raise ValueError")

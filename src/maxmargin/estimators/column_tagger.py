@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.core.errors import ExampleError, Place
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Structure
 from maxmargin.encoding.templates import TokenTemplates
@@ -86,7 +87,7 @@ class ColumnTagger(SequenceTagger):
             try:
                 rows.append(self.templates(sentence))
             except (TypeError, ValueError) as error:
-                raise ValueError(f"X[{i}]: {error}") from error
+                raise ExampleError.at(Place("X", i), str(error)) from error
         return rows
 
     def _check_parameters(self) -> None:
@@ -141,16 +142,20 @@ def _n_columns(X: Any, expected: int | None = None) -> int:
     """Columns of every token of every sentence; a sentence where they differ."""
     for i, sentence in enumerate(X):
         if isinstance(sentence, str) or not hasattr(sentence, "__len__"):
-            raise ValueError(f"X[{i}]: expected a list of words or of tuples of columns, found {sentence!r:.60}")
+            raise ExampleError.at(
+                Place("X", i), f"expected a list of words or of tuples of columns, found {sentence!r:.60}"
+            )
         for t, token in enumerate(sentence):
             if isinstance(token, str):
                 found = 1
             elif isinstance(token, list | tuple | np.ndarray):
                 found = len(token)
             else:
-                raise ValueError(f"X[{i}], token {t}: expected a word or a tuple of columns, found {token!r:.60}")
+                raise ExampleError.at(
+                    Place("X", i, f", token {t}"), f"expected a word or a tuple of columns, found {token!r:.60}"
+                )
             if expected is None:
                 expected = found
             if found != expected:
-                raise ValueError(f"X[{i}], token {t}: {found} columns, expected {expected}")
+                raise ExampleError.at(Place("X", i, f", token {t}"), f"{found} columns, expected {expected}")
     return 1 if expected is None else expected

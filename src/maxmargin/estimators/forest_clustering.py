@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._input import example_weights, paired_examples
 from maxmargin._types import AnyArray, FloatArray
+from maxmargin.core.errors import ExampleError, Place
 from maxmargin.core.structure import Structure
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.metrics.clusters import ClusterScores, muc
@@ -126,11 +127,11 @@ class ForestClustering(LatentEstimator):
         weights = example_weights(sample_weight, len(Y))
         total = ClusterScores(0, 0, 0, 0)
         for i, (y, y_hat) in enumerate(zip(Y, self.predict(X), strict=True)):
-            true = numbered_clusters(y, f"Y[{i}]")
+            true = numbered_clusters(y, Place("Y", i))
             if len(true) != len(y_hat):
-                raise ValueError(
-                    f"X[{i}]: features for the pairs of {len(y_hat)} items, but Y[{i}] gives the clusters of "
-                    f"{len(true)}"
+                raise ExampleError.at(
+                    Place("X", i),
+                    f"features for the pairs of {len(y_hat)} items, but Y[{i}] gives the clusters of {len(true)}",
                 )
             total += _weighted(muc([true], [y_hat]), float(weights[i]))
         return total.f1

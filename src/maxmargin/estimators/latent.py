@@ -16,8 +16,8 @@ from maxmargin.core.examples import Examples
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Structure
 from maxmargin.custom.examples import OwnExamples
-from maxmargin.estimators._given_structure import GivenStructure
-from maxmargin.estimators.structural import MaxMarginEstimator
+from maxmargin.estimators.base import MaxMarginEstimator
+from maxmargin.estimators.structural import GivenStructure
 from maxmargin.solvers.base import Limits, State
 from maxmargin.training.cccp import ConcaveConvex
 from maxmargin.training.run import Run

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin._input import check_labels_of_one_kind, indexable
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.errors import Place
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Structure
 from maxmargin.encoding.labels import named_classes
@@ -141,13 +142,13 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         """
         return self._fit(X, y, sample_weight)
 
-    def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
         named = None if self.classes is None else named_classes(self.classes).array()
         check_labels_of_one_kind(Y)
         y = column_or_1d(Y)
         check_classification_targets(y)
         self.positions_ = np.full(len(y), _LEFT_OUT)
-        X, y, weights, positions = super()._prepare(X, y, sample_weight)
+        X, y, weights, positions = super()._prepare(X, y, sample_weight, groups)
         found = np.unique(y)
         if len(found) == 1:
             only = found.tolist()[0]
@@ -209,7 +210,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of right labels; a label that is no class is an error."""
         check_is_fitted(self, "coef_")
-        self._motif.labels_.encode(column_or_1d(y).tolist(), lambda i: f"Y[{i}]")
+        self._motif.labels_.encode(column_or_1d(y).tolist(), lambda i: Place("Y", i))
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Any:

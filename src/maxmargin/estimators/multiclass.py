@@ -12,10 +12,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, colu
 
 from maxmargin._input import check_labels_of_one_kind, told_by_row
 from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.core.errors import Place
 from maxmargin.core.structure import Structure
 from maxmargin.encoding.costs import check_costs
 from maxmargin.encoding.labels import Labels, named_classes
-from maxmargin.estimators.structural import MaxMarginEstimator
+from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.structures.multiclass import Multiclass
 
 
@@ -82,9 +83,9 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
 
     def resume(self, path: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on from a checkpoint, bit for bit (see `StructuralSVM.resume`)."""
-        return self._fit(X, y, sample_weight, path)
+        return self._fit(X, y, sample_weight, resume=path)
 
-    def _prepare(self, X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
         named = None if self.classes is None else named_classes(self.classes).array()
         check_labels_of_one_kind(Y)
         with told_by_row(X, OverflowError):  # scikit-learn has its own words for what is no number
@@ -92,7 +93,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         check_classification_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
-        X, y, weights, positions = super()._prepare(X, y, sample_weight)
+        X, y, weights, positions = super()._prepare(X, y, sample_weight, groups)
         self.classes_ = np.unique(y) if named is None else named
         return X, y, weights, positions
 
@@ -137,7 +138,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         """
         check_is_fitted(self, "coef_")
         labels: Labels = self.structure_.labels_  # type: ignore[attr-defined]
-        labels.encode(column_or_1d(y).tolist(), lambda i: f"Y[{i}]")
+        labels.encode(column_or_1d(y).tolist(), lambda i: Place("Y", i))
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Any:

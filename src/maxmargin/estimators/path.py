@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from inspect import signature
 from typing import Any, TypeVar
 
 from sklearn.base import clone
 
 from maxmargin.engines import Local
-from maxmargin.estimators._parameters import check_files
+from maxmargin.estimators._parameters import check_files, check_trade_off
 from maxmargin.estimators._refit import learning_anew, take_over
-from maxmargin.estimators.structural import MaxMarginEstimator
+from maxmargin.estimators.base import MaxMarginEstimator
 
 Model = TypeVar("Model", bound=MaxMarginEstimator)
 
@@ -45,11 +44,12 @@ def regularization_path(
     first = clone(estimator)
     first._check_parameters()
     check_files(first.checkpoint)
-    data = first._training_data(X, Y, _third_of_fit(first, sample_weight, groups))
+    unfitted = [clone(first).set_params(C=C) for C in Cs]
+    for model in unfitted:
+        check_trade_off(model)
+    data = first._training_data(X, Y, sample_weight, groups=groups)
     with Local(first.n_jobs) as engine:
-        for C in Cs:
-            model = clone(first).set_params(C=C)
-            model._check_parameters()
+        for model in unfitted:
             with learning_anew(model):
                 take_over(model, first)
                 state = model._learn(data, engine, before=state)
@@ -57,15 +57,3 @@ def regularization_path(
             if model.stop_reason_ == "interrupted":
                 break
     return models
-
-
-def _third_of_fit(estimator: MaxMarginEstimator, sample_weight: Any, groups: Any) -> Any:
-    """What `fit` takes after X and Y: weights of examples, or groups where the estimator knows them."""
-    if groups is None:
-        return sample_weight
-    name = type(estimator).__name__
-    if "groups" not in signature(estimator.fit).parameters:
-        raise TypeError(f"{name} takes no groups")
-    if sample_weight is not None:
-        raise TypeError(f"{name} takes groups, and no sample_weight beside them")
-    return groups

@@ -16,7 +16,7 @@ from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Structure
-from maxmargin.estimators._training_data import TrainingData
+from maxmargin.estimators.base import TrainingData
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.metrics.ranking import precision_at_k, rows_by_query
@@ -119,17 +119,19 @@ class PrecisionAtK(LatentEstimator):
         y : relevance of each row; above 0 means relevant.
         groups : the query of each row, by any hashable names; rows of a query need not stand together.
         """
-        return self._fit(X, y, groups)
+        return self._fit(X, y, groups=groups)
 
-    def _prepare(self, X: Any, Y: Any, groups: Any) -> tuple[Any, Any, FloatArray, IntArray]:
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
+        if sample_weight is not None:
+            raise TypeError("PrecisionAtK takes groups, and no sample_weight beside them")
         y = Y if Y is None else _checked_relevance(Y)
         with told_by_row(X):
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
         queries = self._kept_queries(y, groups)
         return super()._prepare([X[rows] for rows in queries], [y[rows] for rows in queries], None)
 
-    def _training_data(self, X: Any, Y: Any, groups: Any) -> TrainingData:
-        return replace(super()._training_data(X, Y, groups), X=X, Y=Y)
+    def _training_data(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None) -> TrainingData:
+        return replace(super()._training_data(X, Y, sample_weight, groups=groups), X=X, Y=Y)
 
     def _kept_queries(self, y: FloatArray, groups: Any) -> list[IntArray]:
         """The rows of each query that has a relevant document."""

@@ -10,10 +10,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._input import example_weights, paired_examples
 from maxmargin._types import FloatArray
+from maxmargin.core.errors import ExampleError, Place
 from maxmargin.core.structure import Structure
 from maxmargin.encoding.costs import check_costs
 from maxmargin.encoding.labels import Labels
-from maxmargin.estimators.structural import MaxMarginEstimator
+from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.structures.chain.structure import Chain, label_sequence
 
 
@@ -110,10 +111,11 @@ class SequenceTagger(MaxMarginEstimator):
         labels: Labels = self.structure_.labels_  # type: ignore[attr-defined]
         right, total = np.zeros(len(Y)), np.zeros(len(Y))
         for i, (y, y_hat) in enumerate(zip(Y, self.predict(X), strict=True)):
-            true = label_sequence(y, f"Y[{i}]")
+            place = Place("Y", i)
+            true = label_sequence(y, place)
             if len(true) != len(y_hat):
-                raise ValueError(f"X[{i}]: {len(y_hat)} rows of features but {len(true)} labels")
-            codes = labels.encode(true, f"Y[{i}]")
+                raise ExampleError.at(Place("X", i), f"{len(y_hat)} rows of features but {len(true)} labels")
+            codes = labels.encode(true, place)
             right[i] = sum(labels.values[c] == v for c, v in zip(codes, y_hat, strict=True))
             total[i] = len(y_hat)
         if not weights @ total > 0:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin._types import FloatArray
+from maxmargin.core.errors import Where, error_at
 
 
 class PartCosts(NamedTuple):
@@ -35,14 +36,14 @@ def costs_of(y: Any) -> PartCosts:
     return y if isinstance(y, PartCosts) else PartCosts(y)
 
 
-def cost_table(costs: Any, shape: tuple[int, ...], what: str, where: str) -> FloatArray:
+def cost_table(costs: Any, shape: tuple[int, ...], what: str, where: Where) -> FloatArray:
     """Return costs ≥ 0 as an array of that shape; a number counts for all parts."""
     try:
         table = np.asarray(costs, float)
     except (TypeError, ValueError):
-        raise ValueError(f"{where}: {what} costs must be numbers, found {costs!r:.60}") from None
+        raise error_at(where, f"{what} costs must be numbers, found {costs!r:.60}") from None
     if table.ndim and table.shape != shape:
-        raise ValueError(f"{where}: {what} costs have shape {table.shape}, expected {shape} or a number")
+        raise error_at(where, f"{what} costs have shape {table.shape}, expected {shape} or a number")
     if not (np.isfinite(table) & (table >= 0)).all():
-        raise ValueError(f"{where}: {what} costs must be finite numbers ≥ 0, found {float(table.min())}")
+        raise error_at(where, f"{what} costs must be finite numbers ≥ 0, found {float(table.min())}")
     return np.broadcast_to(table, shape)

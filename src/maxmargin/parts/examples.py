@@ -19,6 +19,7 @@ import numpy as np
 
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import NO_OUTPUT, Answers, spans
+from maxmargin.core.errors import Place
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
@@ -144,7 +145,7 @@ class PartExamples(Examples):
         filled = ids[self.code_offsets[ids + 1] > self.code_offsets[ids]]
         without = filled[codes[self.code_offsets[filled]] == NO_OUTPUT]
         if len(without):
-            raise StructureError(f"X[{without[0]}]: the parts that are not forbidden allow no output")
+            raise StructureError.at(Place("X", without[0]), "the parts that are not forbidden allow no output")
 
     def augmented(self, scores: list[Scores], ids: IntArray, scales: FloatArray) -> list[Scores]:
         """Return s_p + scale · l_p, with which an argmax maximises rise + scale · loss."""
@@ -204,14 +205,16 @@ class PartExamples(Examples):
         for b, (counts, n_parts, most) in enumerate(zip(found, self.n_parts, self.most_parts, strict=True)):
             r = kernels.first_outside(ids, n_parts, counts.indptr, counts.indices)
             if r >= 0:
-                raise StructureError(
-                    f"X[{ids[r]}]: an output has a part of block {b} beyond the {n_parts[ids[r]]} parts that there are"
+                raise StructureError.at(
+                    Place("X", ids[r]),
+                    f"an output has a part of block {b} beyond the {n_parts[ids[r]]} parts that there are",
                 )
             lengths = np.diff(counts.indptr)
             if (lengths > most[ids]).any():
                 r = int(np.flatnonzero(lengths > most[ids])[0])
-                raise StructureError(
-                    f"X[{ids[r]}]: an output has {lengths[r]} parts of block {b}, expected {most[ids[r]]} at most"
+                raise StructureError.at(
+                    Place("X", ids[r]),
+                    f"an output has {lengths[r]} parts of block {b}, expected {most[ids[r]]} at most",
                 )
         return found
 

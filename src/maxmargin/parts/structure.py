@@ -11,6 +11,7 @@ import numpy as np
 
 from maxmargin._checked import whole_number
 from maxmargin._types import AnyArray, CodeArray, FloatArray
+from maxmargin.core.errors import Where
 from maxmargin.core.structure import Compiled
 from maxmargin.parts.examples import PartExamples
 from maxmargin.parts.topk import best_outputs
@@ -63,8 +64,8 @@ class PartStructure(Compiled):
         """Return the examples; with `learn`, the encoders of `learns` are to learn from X."""
 
     @abstractmethod
-    def code_of(self, y: Any, where: str) -> CodeArray:
-        """Return the code of an output; raise ValueError, with its place, if it is not an output."""
+    def code_of(self, y: Any, where: Where) -> CodeArray:
+        """Return the code of an output; raise `error_at(where, …)` if it is not an output."""
 
     @abstractmethod
     def output_of(self, code: CodeArray) -> Any:

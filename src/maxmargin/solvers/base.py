@@ -133,11 +133,6 @@ class Solver(ABC):
         if np.isinf(C) and not self.hard_margin:
             raise ValueError(f"solver={self.name!r} needs a finite C; C=inf (hard margin) is for 'auto' and 'nslack'")
 
-    def check(self, problem: Problem) -> None:
-        """One sentence, before any work, when this solver cannot solve the problem."""
-        self.check_parameters()
-        self.check_trade_off(problem.objective.C)
-
     @abstractmethod
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> State:
         """A state before the first step, from given weights if there are any."""

@@ -16,6 +16,7 @@ from maxmargin._memory import check_rows
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.rescaling import violation
 from maxmargin.core.codes import HASH_PRIME, HASH_START, Answers, hash_step
+from maxmargin.core.errors import ExampleError, Place
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
@@ -47,13 +48,21 @@ class Multiclass(Compiled):
     def __init__(self, *, cost: Any = "zero-one", fit_intercept: bool = True, classes: Any = None) -> None:
         self.cost, self.fit_intercept, self.classes = cost, fit_intercept, classes
 
-    def fit(self, X: Any, Y: Any) -> Multiclass:
+    def check_parameters(self) -> None:
         check_flag(self.fit_intercept, "fit_intercept")
-        rows = self._rows(X)
         check_costs(self.cost, self.cost_names, "cost")
+
+    def fit(self, X: Any, Y: Any) -> Multiclass:
+        self.check_parameters()
+        self.fit_encode(X, Y)
+        return self
+
+    def fit_encode(self, X: Any, Y: Any) -> MulticlassExamples:
+        """`fit` and `encode` in one reading of the data."""
+        rows = self._rows(X)
         found = Labels(distinct_labels(_labels(Y), _place)) if self.classes is None else named_classes(self.classes)
         self._set_sizes(found, rows.shape[1])
-        return self
+        return self._examples(rows, Y)
 
     def _set_sizes(self, labels: Labels, n_features: int) -> None:
         """Everything that follows from the labels and the number of features."""
@@ -67,7 +76,7 @@ class Multiclass(Compiled):
         if isinstance(X, list) and X and all(sp.issparse(row) for row in X):
             for i, row in enumerate(X):
                 if row.ndim == 2 and row.shape[0] != 1:
-                    raise ValueError(f"X[{i}]: expected one row, found {row.shape[0]}")
+                    raise ExampleError.at(Place("X", i), f"expected one row, found {row.shape[0]}")
             X = sp.vstack(X)
         with told_by_row(X):
             return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
@@ -76,6 +85,9 @@ class Multiclass(Compiled):
         rows = self._rows(X)
         if rows.shape[1] != self.n_features_:
             raise ValueError(f"X has {rows.shape[1]} features, expected {self.n_features_}")
+        return self._examples(rows, Y)
+
+    def _examples(self, rows: Any, Y: Any) -> MulticlassExamples:
         labels = None if Y is None else self.labels_.encode(_labels(Y), _place)
         if labels is not None and len(labels) != rows.shape[0]:
             raise ValueError(f"X has {rows.shape[0]} rows but Y has {len(labels)} labels")
@@ -120,8 +132,8 @@ class Multiclass(Compiled):
         return table.ravel()
 
 
-def _place(i: int) -> str:
-    return f"Y[{i}]"
+def _place(i: int) -> Place:
+    return Place("Y", i)
 
 
 def _labels(Y: Any) -> list[Any]:

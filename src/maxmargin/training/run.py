@@ -63,7 +63,6 @@ class Run:
         state: State | None = None,
     ) -> State:
         """Train; the state at the end comes back."""
-        self.solver.check(problem)
         check_memory(self.solver.planned_bytes(problem), f"training {problem.dim} weights")
         with one_blas_thread():
             if state is None:

@@ -23,8 +23,8 @@ from maxmargin.core.certificate import Certificate
 from maxmargin.core.planes import Planes
 from maxmargin.core.structure import Compiled
 from maxmargin.estimators._refit import names_learnt, remember
+from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.explain import Support
-from maxmargin.estimators.structural import MaxMarginEstimator
 from maxmargin.io.atomic import replacing
 from maxmargin.io.models.archive import Archive, BadFileError, write_archive
 from maxmargin.io.models.objects import Classes, ModelReader, ModelWriter, OwnCodeError, is_structure

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from maxmargin._checked import check_flag, is_list, whole_number
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.errors import ExampleError, Place, Where, error_at, inside
 from maxmargin.core.structure import Compiled
 from maxmargin.encoding.costs import check_costs, cost_matrix
 from maxmargin.encoding.labels import Labels, distinct_labels, named_classes
@@ -66,14 +67,17 @@ class Chain(Compiled):
     # ------------------------------------------------------------------ sizes
 
     def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Chain:
+        self.check_parameters()
         self.fit_encode(X, Y)
         return self
 
-    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ChainExamples:
-        """`fit` and `encode` in one reading of the data."""
+    def check_parameters(self) -> None:
         for name in ("fit_intercept", "start_end", "transition_features"):
             check_flag(getattr(self, name), name)
         check_costs(self.cost, self.cost_names, "cost")
+
+    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ChainExamples:
+        """`fit` and `encode` in one reading of the data."""
         self._set_labels(Labels(_distinct(Y)) if self.classes is None else named_classes(self.classes))
         tokens, edges = self._split(X)
         matrix, offsets = self.tokens_.fit(tokens)
@@ -89,7 +93,7 @@ class Chain(Compiled):
         tables = resolve_constraints(self.constraints, labels).tables(labels)
         self.allowed_, self.start_allowed_, self.end_allowed_ = tables
         self.tokens_ = SequenceEncoder()
-        self.edges_ = SequenceEncoder("X[{i}][1]", may_be_empty=True) if self.transition_features else None
+        self.edges_ = SequenceEncoder("[1]", may_be_empty=True) if self.transition_features else None
 
     def _set_sizes(self) -> None:
         """Everything that follows from the labels and what the encoders learnt."""
@@ -109,7 +113,7 @@ class Chain(Compiled):
             return X, ()
         for i, x in enumerate(X):
             if not (isinstance(x, tuple) and len(x) == 2):
-                raise ValueError(f"X[{i}]: with transition_features, expected a pair (tokens, transitions)")
+                raise ExampleError.at(Place("X", i), "with transition_features, expected a pair (tokens, transitions)")
         return [x[0] for x in X], [x[1] for x in X]
 
     @staticmethod
@@ -118,9 +122,10 @@ class Chain(Compiled):
         found, expected = np.diff(edge_offsets), np.maximum(np.diff(offsets) - 1, 0)
         if (found != expected).any():
             i = int(np.flatnonzero(found != expected)[0])
-            raise ValueError(
-                f"X[{i}]: {int(offsets[i + 1] - offsets[i])} tokens have {expected[i]} transitions, "
-                f"found {found[i]} rows of transition features"
+            raise ExampleError.at(
+                Place("X", i),
+                f"{int(offsets[i + 1] - offsets[i])} tokens have {expected[i]} transitions, "
+                f"found {found[i]} rows of transition features",
             )
         counts = np.zeros(int(offsets[-1]), np.int64)
         inner = np.ones(len(counts), bool)
@@ -141,9 +146,10 @@ class Chain(Compiled):
             raise ValueError(f"X has {len(offsets) - 1} sequences but Y has {len(Y)}")
         parts = []
         for i, y in enumerate(Y):
-            rows, codes = int(offsets[i + 1] - offsets[i]), self.labels_.encode(label_sequence(y, f"Y[{i}]"), f"Y[{i}]")
+            rows, place = int(offsets[i + 1] - offsets[i]), Place("Y", i)
+            codes = self.labels_.encode(label_sequence(y, place), place)
             if len(codes) != rows:
-                raise ValueError(f"X[{i}]: {rows} rows of features but {len(codes)} labels")
+                raise ExampleError.at(Place("X", i), f"{rows} rows of features but {len(codes)} labels")
             self._check_allowed(i, codes)
             parts.append(codes)
         return np.concatenate(parts) if parts else np.zeros(0, np.int32)
@@ -162,9 +168,11 @@ class Chain(Compiled):
         elif not self.end_allowed_[codes[-1]]:
             problem = f"a sequence may not end with {names[codes[-1]]}"
         if problem:
-            raise ValueError(
-                f"Y[{i}], {problem} by the constraints, so no weights could ever predict it; correct the labels "
-                f"(maxmargin.repair_bio does it for BIO) or drop the constraint"
+            raise ExampleError.at(
+                Place("Y", i),
+                f"{problem} by the constraints, so no weights could ever predict it; correct the labels "
+                f"(maxmargin.repair_bio does it for BIO) or drop the constraint",
+                joint=", ",
             )
 
     def _check_feasible(self, offsets: IntArray) -> None:
@@ -174,7 +182,7 @@ class Chain(Compiled):
         possible = feasible_lengths(self.allowed_, self.start_allowed_, self.end_allowed_, int(lengths.max()))
         if not possible[lengths].all():
             i = int(np.flatnonzero(~possible[lengths])[0])
-            raise ValueError(f"X[{i}]: the constraints allow no label sequence of length {lengths[i]}")
+            raise ExampleError.at(Place("X", i), f"the constraints allow no label sequence of length {lengths[i]}")
 
     # ------------------------------------------------------------------ one example
 
@@ -277,14 +285,15 @@ class Chain(Compiled):
         return np.concatenate([part.ravel() for part in parts.values()])
 
 
-def label_sequence(y: Any, where: str) -> list[Any]:
+def label_sequence(y: Any, where: Where) -> list[Any]:
     """The labels of one output; `where` it stands is named when it is no sequence."""
     if not is_list(y):
-        raise ValueError(f"{where}: expected a sequence of labels, found {type(y).__name__} {y!r}")
+        raise error_at(where, f"expected a sequence of labels, found {type(y).__name__} {y!r}")
     return y.tolist() if isinstance(y, np.ndarray) else list(y)
 
 
 def _distinct(Y: Sequence[Any]) -> Iterator[Any]:
     """The labels of each output, each once."""
     for i, y in enumerate(Y):
-        yield from distinct_labels(label_sequence(y, f"Y[{i}]"), lambda t, i=i: f"Y[{i}], position {t}")  # type: ignore[misc]
+        place = Place("Y", i)
+        yield from distinct_labels(label_sequence(y, place), lambda t, place=place: inside(place, f"position {t}"))  # type: ignore[misc]

@@ -15,6 +15,7 @@ import numpy as np
 
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers, spans
+from maxmargin.core.errors import Place, Where, error_at, inside
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import LatentCompiled
@@ -83,7 +84,7 @@ class Forest(LatentCompiled):
             return ForestExamples(self, Pairs(X, None, width), None, *settings)
         if len(X) != len(Y):
             raise ValueError(f"X has {len(X)} examples but Y has {len(Y)}")
-        clusters = [numbered_clusters(y, f"Y[{i}]") for i, y in enumerate(Y)]
+        clusters = [numbered_clusters(y, Place("Y", i)) for i, y in enumerate(Y)]
         pairs = Pairs(X, [len(y) for y in clusters], width)
         return ForestExamples(self, pairs, clusters, *settings)
 
@@ -150,22 +151,22 @@ class Forest(LatentCompiled):
         return dense
 
 
-def numbered_clusters(y: Any, where: str) -> CodeArray:
+def numbered_clusters(y: Any, where: Where) -> CodeArray:
     """Clusters by any labels as numbers 0, 1, … in the order of their first items."""
     if isinstance(y, str) or not hasattr(y, "__len__") or np.ndim(np.asarray(y, object)) < 1:
-        raise ValueError(f"{where}: expected the cluster of each item, found {type(y).__name__} {y!r}")
+        raise error_at(where, f"expected the cluster of each item, found {type(y).__name__} {y!r}")
     labels = y.tolist() if isinstance(y, np.ndarray) else list(y)
     numbers: dict[Any, int] = {}
     out = np.empty(len(labels), np.int32)
     for item, label in enumerate(labels):
         try:
             if label is None or label != label:
-                raise ValueError(f"{where}, item {item}: expected a cluster, found {label!r}")
+                raise error_at(inside(where, f"item {item}"), f"expected a cluster, found {label!r}")
             out[item] = numbers.setdefault(label, len(numbers))
         except TypeError:
-            raise ValueError(
-                f"{where}, item {item}: a cluster must be a string, a number or the like, found "
-                f"{type(label).__name__} {label!r}"
+            raise error_at(
+                inside(where, f"item {item}"),
+                f"a cluster must be a string, a number or the like, found {type(label).__name__} {label!r}",
             ) from None
     return out
 

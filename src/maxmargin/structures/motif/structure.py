@@ -19,6 +19,7 @@ from maxmargin._checked import whole_number
 from maxmargin._memory import check_memory
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers
+from maxmargin.core.errors import ExampleError, Place, error_at
 from maxmargin.core.structure import LatentCompiled
 from maxmargin.encoding.alphabet import Alphabet
 from maxmargin.encoding.labels import Labels
@@ -127,7 +128,9 @@ class Motif(LatentCompiled):
         lengths = np.diff(offsets)
         if (lengths < self.length_).any():
             i = int(np.flatnonzero(lengths < self.length_)[0])
-            raise ValueError(f"X[{i}]: a sequence of {lengths[i]} characters has no room for a motif of {self.length_}")
+            raise ExampleError.at(
+                Place("X", i), f"a sequence of {lengths[i]} characters has no room for a motif of {self.length_}"
+            )
         if Y is None:
             truths, placed = np.full(len(X), _UNLABELLED, np.int32), np.zeros(len(X), bool)
         else:
@@ -142,22 +145,23 @@ class Motif(LatentCompiled):
         placed = np.zeros(len(Y), bool)
         for i, y in enumerate(Y):
             if isinstance(y, MotifSite) and y.position is not None:
-                truths[i], placed[i] = self._site_code(y, int(truths[i]), int(lengths[i]), f"Y[{i}]"), True
+                truths[i], placed[i] = self._site_code(y, int(truths[i]), int(lengths[i]), Place("Y", i)), True
         return truths, placed
 
-    def _site_code(self, site: MotifSite, truth: int, length: int, where: str) -> int:
+    def _site_code(self, site: MotifSite, truth: int, length: int, where: Place) -> int:
         """The code of a site whose position is given."""
         assert site.position is not None
         if truth == ABSENT:
-            raise ValueError(f"{where}: {site.label!r} is the negative label, so there can be no position")
+            raise error_at(where, f"{site.label!r} is the negative label, so there can be no position")
         if not 0 <= site.position <= length - self.length_:
-            raise ValueError(
-                f"{where}: a motif of {self.length_} at position {site.position} does not fit into a sequence of "
-                f"{length} characters"
+            raise error_at(
+                where,
+                f"a motif of {self.length_} at position {site.position} does not fit into a sequence of "
+                f"{length} characters",
             )
         strand = site.strand or "+"
         if strand not in _STRANDS[: self.n_strands_]:
-            raise ValueError(f"{where}: strand {strand!r} is not among {', '.join(_STRANDS[: self.n_strands_])}")
+            raise error_at(where, f"strand {strand!r} is not among {', '.join(_STRANDS[: self.n_strands_])}")
         return self.n_strands_ * int(site.position) + _STRANDS.index(strand)
 
     @property

@@ -17,6 +17,7 @@ import numpy as np
 from maxmargin._checked import whole_number
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers, spans
+from maxmargin.core.errors import ExampleError, Place, Where, error_at
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import LatentCompiled
@@ -81,15 +82,16 @@ class TopK(LatentCompiled):
         """Whether each document is relevant, for all queries."""
         if len(Y) != len(offsets) - 1:
             raise ValueError(f"X has {len(offsets) - 1} queries but Y has {len(Y)}")
-        parts = [_relevant(y, f"Y[{i}]") for i, y in enumerate(Y)]
+        parts = [_relevant(y, Place("Y", i)) for i, y in enumerate(Y)]
         for i, part in enumerate(parts):
             n = int(offsets[i + 1] - offsets[i])
             if len(part) != n:
-                raise ValueError(f"X[{i}]: {n} documents but {len(part)} relevance labels")
+                raise ExampleError.at(Place("X", i), f"{n} documents but {len(part)} relevance labels")
             if not part.any():
-                raise ValueError(
-                    f"Y[{i}]: the query has no relevant document (no label above 0), so there is nothing to put on "
-                    f"top; leave it out"
+                raise ExampleError.at(
+                    Place("Y", i),
+                    "the query has no relevant document (no label above 0), so there is nothing to put on "
+                    "top; leave it out",
                 )
         return np.concatenate(parts).astype(np.int8) if parts else np.zeros(0, np.int8)
 
@@ -155,16 +157,16 @@ class TopK(LatentCompiled):
         return [TopDocuments(documents[a:b].tolist()) for a, b in pairwise(ends)]
 
 
-def _relevant(y: Any, where: str) -> AnyArray:
+def _relevant(y: Any, where: Where) -> AnyArray:
     """Which of the labels are above 0."""
     try:
         labels = np.asarray(y, float)
     except (TypeError, ValueError):
-        raise ValueError(f"{where}: relevance labels must be numbers, found {y!r}") from None
+        raise error_at(where, f"relevance labels must be numbers, found {y!r}") from None
     if labels.ndim != 1:
-        raise ValueError(f"{where}: expected one relevance label for each document, found {type(y).__name__} {y!r}")
+        raise error_at(where, f"expected one relevance label for each document, found {type(y).__name__} {y!r}")
     if not np.isfinite(labels).all():
-        raise ValueError(f"{where}: relevance labels must be finite")
+        raise error_at(where, "relevance labels must be finite")
     return labels > 0
 
 

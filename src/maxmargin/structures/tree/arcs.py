@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from maxmargin._checked import is_list
 from maxmargin._types import AnyArray, IntArray
+from maxmargin.core.errors import Place, error_at
 from maxmargin.encoding.sequences import SequenceEncoder
 
 _EXPECTED = "an array (nodes, nodes, d), a sparse matrix (nodes², d), or lists x[i][j] of dicts or lists of strings"
@@ -69,7 +70,9 @@ def read_arcs(x: Any, directed: bool, i: int) -> Arcs:
     allowed = None
     if isinstance(x, tuple):
         if len(x) != 2:
-            raise ValueError(f"X[{i}]: expected features, or a pair (features, allowed), found a tuple of {len(x)}")
+            raise error_at(
+                Place("X", i), f"expected features, or a pair (features, allowed), found a tuple of {len(x)}"
+            )
         x, allowed = x
     x = x.to_numpy() if hasattr(x, "to_numpy") else x
     if sp.issparse(x):
@@ -82,17 +85,18 @@ def read_arcs(x: Any, directed: bool, i: int) -> Arcs:
 def _arcs(n: int, allowed: Any, directed: bool, i: int) -> Arcs:
     """The arcs of a graph of n nodes, without features yet."""
     if n == 0:
-        raise ValueError(f"X[{i}]: expected {'the root' if directed else 'a node'} at least, found no nodes")
+        raise error_at(Place("X", i), f"expected {'the root' if directed else 'a node'} at least, found no nodes")
     if allowed is None:
         return Arcs(None, n, directed, None)
     mask = np.asarray(allowed)
     if mask.shape != (n, n) or mask.dtype != bool:
-        raise ValueError(
-            f"X[{i}]: the allowed arcs must be an array of bool of shape {(n, n)}, found {mask.dtype} {mask.shape}"
+        raise error_at(
+            Place("X", i),
+            f"the allowed arcs must be an array of bool of shape {(n, n)}, found {mask.dtype} {mask.shape}",
         )
     arcs = Arcs(None, n, directed, ~mask)
     if not _spannable(mask, directed):
-        raise ValueError(f"X[{i}]: the allowed arcs join no tree: some node cannot be reached")
+        raise error_at(Place("X", i), "the allowed arcs join no tree: some node cannot be reached")
     return arcs
 
 
@@ -113,14 +117,16 @@ def _with_rows(arcs: Arcs, rows: Any) -> Arcs:
 def _sparse_arcs(x: Any, allowed: Any, directed: bool, i: int) -> Arcs:
     n = round(x.shape[0] ** 0.5)
     if x.ndim != 2 or n * n != x.shape[0]:
-        raise ValueError(f"X[{i}]: {x.shape[0]} rows of features are not those of nodes² arcs; expected {_EXPECTED}")
+        raise error_at(
+            Place("X", i), f"{x.shape[0]} rows of features are not those of nodes² arcs; expected {_EXPECTED}"
+        )
     arcs = _arcs(n, allowed, directed, i)
     return _with_rows(arcs, sp.csr_array(x)[arcs.numbers()])
 
 
 def _dense_arcs(x: AnyArray, allowed: Any, directed: bool, i: int) -> Arcs:
     if x.ndim != 3 or x.shape[0] != x.shape[1]:
-        raise ValueError(f"X[{i}]: expected {_EXPECTED}, found an array of shape {x.shape}")
+        raise error_at(Place("X", i), f"expected {_EXPECTED}, found an array of shape {x.shape}")
     arcs = _arcs(x.shape[0], allowed, directed, i)
     rows = x.reshape(-1, x.shape[2])[arcs.numbers()]
     rows[arcs.mask()] = 0.0  # they are not read, and may be anything
@@ -134,7 +140,7 @@ def _is_numbers(cell: Any) -> bool:
 
 def _listed_arcs(x: Any, allowed: Any, directed: bool, i: int) -> Arcs:
     if not is_list(x) or any(not is_list(row) or len(row) != len(x) for row in x):
-        raise ValueError(f"X[{i}]: expected {_EXPECTED}, found {type(x).__name__} {x!r:.60}")
+        raise error_at(Place("X", i), f"expected {_EXPECTED}, found {type(x).__name__} {x!r:.60}")
     n = len(x)
     if any(_is_numbers(cell) for row in x for cell in row):
         return _dense_arcs(np.asarray(x, float), allowed, directed, i)

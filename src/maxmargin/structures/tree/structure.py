@@ -14,6 +14,7 @@ import numpy as np
 from maxmargin._checked import check_flag, is_list
 from maxmargin._types import CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import spans
+from maxmargin.core.errors import Place, Where, error_at, inside
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
 from maxmargin.parts.blocks import Block
@@ -82,7 +83,7 @@ class Tree(PartStructure):
         truths: list[CodeArray] | None = None
         costs: FloatArray | float = 1.0
         if Y is not None:
-            truths = [self._truth(y, arc, f"Y[{i}]") for i, (y, arc) in enumerate(zip(Y, arcs, strict=True))]
+            truths = [self._truth(y, arc, Place("Y", i)) for i, (y, arc) in enumerate(zip(Y, arcs, strict=True))]
             costs = self._costs(Y, truths, arcs)
         return TreeExamples(
             self,
@@ -93,15 +94,15 @@ class Tree(PartStructure):
             (bool(self.directed), bool(self.single_root)),
         )
 
-    def _truth(self, y: Any, arcs: Arcs, where: str) -> CodeArray:
+    def _truth(self, y: Any, arcs: Arcs, where: Where) -> CodeArray:
         """The code of a true tree, which fits its graph."""
         code = self.code_of(y, where)
         if len(code) != arcs.n_nodes - 1:
             what = "heads" if self.directed else "edges"
-            raise ValueError(f"{where}: {len(code)} {what}, expected {arcs.n_nodes - 1} as X has {arcs.n_nodes} nodes")
+            raise error_at(where, f"{len(code)} {what}, expected {arcs.n_nodes - 1} as X has {arcs.n_nodes} nodes")
         blocked = np.flatnonzero(arcs.mask()[self._parts_of(code)])
         if len(blocked):
-            raise ValueError(f"{where}: the arc {self._arc_name(code, int(blocked[0]))} is forbidden by X")
+            raise error_at(where, f"the arc {self._arc_name(code, int(blocked[0]))} is forbidden by X")
         return code
 
     def _parts_of(self, code: CodeArray) -> IntArray:
@@ -118,12 +119,12 @@ class Tree(PartStructure):
         if not any(isinstance(y, PartCosts) for y in Y):
             return 1.0
         tables = [
-            self._cost_row(costs_of(y), code, arc, f"Y[{i}]")
+            self._cost_row(costs_of(y), code, arc, Place("Y", i))
             for i, (y, code, arc) in enumerate(zip(Y, truths, arcs, strict=True))
         ]
         return np.concatenate(tables)
 
-    def _cost_row(self, y: PartCosts, code: CodeArray, arcs: Arcs, where: str) -> FloatArray:
+    def _cost_row(self, y: PartCosts, code: CodeArray, arcs: Arcs, where: Where) -> FloatArray:
         """l of every arc of an example: false costs, minus missed costs on the truth."""
         shape, true = (arcs.n_nodes, arcs.n_nodes), self._parts_of(code)
         false, missed = (
@@ -136,22 +137,22 @@ class Tree(PartStructure):
 
     # ------------------------------------------------------------------ outputs
 
-    def code_of(self, y: Any, where: str) -> CodeArray:
+    def code_of(self, y: Any, where: Where) -> CodeArray:
         y = costs_of(y).output
         if not self.directed:
             return _edge_code(y, where)
         heads = np.asarray(y)
         if not is_list(y) or heads.ndim != 1 or (len(heads) and heads.dtype.kind not in "iu"):
-            raise ValueError(f"{where}: expected the head of each node, a whole number, found {y!r:.60}")
+            raise error_at(where, f"expected the head of each node, a whole number, found {y!r:.60}")
         outside = np.flatnonzero((heads < 0) | (heads > len(heads)))
         if len(outside):
             m = int(outside[0])
-            raise ValueError(f"{where}, node {m + 1}: expected a head from 0 to {len(heads)}, found {heads[m]}")
+            raise error_at(inside(where, f"node {m + 1}"), f"expected a head from 0 to {len(heads)}, found {heads[m]}")
         if not _reaches_root(heads):
-            raise ValueError(f"{where}: not a tree, the heads form a cycle: {heads.tolist()!r:.60}")
+            raise error_at(where, f"not a tree, the heads form a cycle: {heads.tolist()!r:.60}")
         roots = int((heads == 0).sum())
         if self.single_root and roots > 1:
-            raise ValueError(f"{where}: {roots} nodes hang on the root, but single_root=True allows one")
+            raise error_at(where, f"{roots} nodes hang on the root, but single_root=True allows one")
         return heads.astype(np.int32)
 
     def output_of(self, code: CodeArray) -> list[Any]:
@@ -182,16 +183,16 @@ class Tree(PartStructure):
                 yield self.output_of(code)
 
 
-def _edge_code(y: Any, where: str) -> CodeArray:
+def _edge_code(y: Any, where: Where) -> CodeArray:
     """The numbers of the edges of an undirected tree, in ascending order."""
     edges = np.asarray(y)
     if not is_list(y) or (edges.size and (edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu")):
-        raise ValueError(f"{where}: expected a list of edges (i, j), found {y!r:.60}")
+        raise error_at(where, f"expected a list of edges (i, j), found {y!r:.60}")
     n = len(edges) + 1
     if edges.size and (edges.min() < 0 or edges.max() >= n):
-        raise ValueError(f"{where}: a tree of {n - 1} edges joins nodes 0 to {n - 1}, found node {edges.max()}")
+        raise error_at(where, f"a tree of {n - 1} edges joins nodes 0 to {n - 1}, found node {edges.max()}")
     if not _joins_all(edges.reshape(-1, 2), n):
-        raise ValueError(f"{where}: not a tree, the {n - 1} edges do not join {n} nodes: {edges.tolist()!r:.60}")
+        raise error_at(where, f"not a tree, the {n - 1} edges do not join {n} nodes: {edges.tolist()!r:.60}")
     low, high = edges.reshape(-1, 2).min(axis=1), edges.reshape(-1, 2).max(axis=1)
     return np.sort(low * (2 * n - low - 1) // 2 + high - low - 1).astype(np.int32)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import maxmargin
-from maxmargin.cli.data import Kind
-from maxmargin.cli.messages import say
-from maxmargin.cli.scores import Scores, scores_of
+from maxmargin.cli._data import Kind
+from maxmargin.cli._messages import say
+from maxmargin.cli._scores import Scores, scores_of
 
 
 @dataclass(frozen=True)

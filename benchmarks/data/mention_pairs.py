@@ -40,8 +40,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.data.mentions import GENDERS, GROUPS, KINDS, PREPOSITIONS, ROLES, Document, Mentions
 from maxmargin._types import AnyArray, IntArray
-from maxmargin.datasets.mentions import GENDERS, GROUPS, KINDS, PREPOSITIONS, ROLES, Document, Mentions
 
 _SENTENCES = ("0", "1", "2", "3–4", "5–8", "9–16", "17+")
 _SENTENCE_ENDS = (0, 1, 2, 4, 8, 16)

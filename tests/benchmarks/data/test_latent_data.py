@@ -5,7 +5,7 @@ import os
 import numpy as np
 import pytest
 
-from maxmargin.datasets import load_ohsumed, load_yeast_ars, ohsumed_fold
+from benchmarks.data import load_ohsumed, load_yeast_ars, ohsumed_fold
 
 needs_data = pytest.mark.skipif("MAXMARGIN_DATA" not in os.environ, reason="MAXMARGIN_DATA is not set")
 PAIRS = str.maketrans("ACGT", "TGCA")

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from maxmargin.datasets.coref_gum import load_coref_gum
-from maxmargin.datasets.mention_pairs import mention_pair_features, mention_pair_names
-from maxmargin.datasets.mentions import Document
+from benchmarks.data.coref_gum import load_coref_gum
+from benchmarks.data.mention_pairs import mention_pair_features, mention_pair_names
+from benchmarks.data.mentions import Document
 from maxmargin.metrics import muc
 from maxmargin.structures.forest.structure import Forest
 

@@ -1,4 +1,4 @@
-"""``maxmargin predict`` and ``maxmargin evaluate``."""
+"""``maxmargin predict``: label new data."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maxmargin.cli import options as opt
-from maxmargin.cli.messages import guarded, print_json, say
+from maxmargin.cli import _options as opt
+from maxmargin.cli._messages import guarded
 
 if TYPE_CHECKING:
-    from maxmargin.cli.data import Kind
+    from maxmargin.cli._data import Kind
 
 #: Tokens that are tagged at a time, so that memory does not grow with the input.
 _BATCH = 50_000
@@ -34,7 +34,7 @@ def predict(
     sequence gives the scores of its labellings; for rows, a tab-separated score for each label follows, named in the
     first line, or with --topk each label is followed by its own.
     """
-    from maxmargin.cli.data import load_model
+    from maxmargin.cli._data import load_model
     from maxmargin.io.formats.streams import write_text
 
     kind = load_model(model, zero_based)
@@ -118,29 +118,3 @@ def _rows(model: Any, X: Any, scores: bool, topk: int | None) -> Iterator[str]:
             yield "\t".join([names[best[0]], *(f"{value:.6g}" for value in row)]) + "\n"
         else:
             yield " ".join(f"{names[k]}:{row[k]:.6g}" if scores else names[k] for k in best) + "\n"
-
-
-@guarded
-def evaluate(
-    model: opt.Model, data: opt.Input, as_json: opt.AsJson = False, zero_based: opt.ZeroBased = False,
-    debug: opt.Debug = False,
-) -> None:  # fmt: skip
-    """Compare predictions with the labels of a file: entities where labels form them, else right labels."""
-    from maxmargin.cli.data import load_model
-    from maxmargin.cli.scores import scores_of, unknown_labels
-    from maxmargin.cli.tables import print_entities
-
-    kind = load_model(model, zero_based)
-    X, Y = kind.read(data)
-    unknown = unknown_labels(kind.is_tagger, Y, kind.model.classes_)
-    if unknown:
-        shown = ", ".join(f"{label} ({n})" for label, n in unknown.most_common(10))
-        say(f"maxmargin: warning: {data} has labels that the model does not know, so they count as wrong: {shown}")
-    found = scores_of(kind.is_tagger, Y, kind.model.predict(X))
-    if as_json:
-        print_json({**found.as_dict(), "unknown_labels": dict(unknown)})
-        return
-    if found.entities is not None:
-        print_entities(found.entities)
-    what = f"tokens of {found.n_sequences} sequences" if found.n_sequences is not None else "rows"
-    typer.echo(f"{100 * found.accuracy:.2f} % right of {found.n_labels} {what}")

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import scipy.sparse as sp
 
-from maxmargin.datasets.mention_pairs import mention_pair_features, mention_pair_names
-from maxmargin.datasets.mentions import Document
+from benchmarks.data.mention_pairs import mention_pair_features, mention_pair_names
+from benchmarks.data.mentions import Document
 from maxmargin.datasets.real import data_folder
 
 _SPLITS = ("split60", "gum_split")
@@ -37,7 +37,7 @@ class Coreference(NamedTuple):
 
 
 def load_coref_gum(part: str = "train", split: str = "split60") -> Coreference:
-    """Mentions of GUM with features of their pairs (`maxmargin.datasets.mention_pairs`) and their clusters.
+    """Mentions of GUM with features of their pairs (`benchmarks.data.mention_pairs`) and their clusters.
 
     Features are made from words, tags, trees and speakers. What is annotated for coreference itself is never read as a
     feature: clusters, links, information status, and with them minimal spans and entity types.

@@ -9,7 +9,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from maxmargin.cli.messages import can_be_shown
+from maxmargin.cli._messages import can_be_shown
 from maxmargin.metrics import EntityScores
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from maxmargin.cli import options as opt
-from maxmargin.cli.messages import guarded, print_json, say
+from maxmargin.cli import _options as opt
+from maxmargin.cli._messages import guarded, print_json, say
 
 
 class Picture(StrEnum):
@@ -123,7 +123,7 @@ def _transitions(model: Any) -> list[dict[str, Any]]:
 
 
 def _show(path: str, content: dict[str, Any], numbered_features: bool) -> None:
-    from maxmargin.cli.tables import print_table, print_transitions
+    from maxmargin.cli._tables import print_table, print_transitions
 
     parameters = content["parameters"]
     shown = ("C", "loss", "constraints", "bound", "slack", "templates", "label_column", "fit_intercept", "tol")

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from maxmargin.cli import options as opt
-from maxmargin.cli.messages import guarded, say
+from maxmargin.cli import _options as opt
+from maxmargin.cli._messages import guarded, say
 
 
 @guarded
@@ -56,14 +56,14 @@ def tagger(
     if words_only and column:
         raise typer.BadParameter("--words-only leaves no columns to name", param_hint="--column")
 
-    from maxmargin.cli import data, labels, training
+    from maxmargin.cli import _data, _labels, _training
     from maxmargin.encoding.templates import TokenTemplates
     from maxmargin.estimators.column_tagger import ColumnTagger
     from maxmargin.estimators.tagger import SequenceTagger
     from maxmargin.formats import FormatError
 
     said = data_format is not opt.Format.auto
-    found = data_format.value if said else data.detect_format(train)
+    found = data_format.value if said else _data.detect_format(train)
     if found == "svmlight":
         raise FormatError(
             train, None,
@@ -74,20 +74,22 @@ def tagger(
         "random_state": seed, "verbose": int(not quiet), "checkpoint": checkpoint,
     }  # fmt: skip
     if found == "conll":
-        kind = data.Kind(ColumnTagger(label_column=label_column, **common), "columns", said=said)
+        kind = _data.Kind(ColumnTagger(label_column=label_column, **common), "columns", said=said)
     else:
-        kind = data.Kind(SequenceTagger(**common), "sequences", zero_based, said)
+        kind = _data.Kind(SequenceTagger(**common), "sequences", zero_based, said)
     X, Y = kind.read(train)
     if found == "conll":
-        word, columns = data.template_columns(len(X[0][0]) + 1, label_column, word_column, [] if words_only else column)
+        word, columns = _data.template_columns(
+            len(X[0][0]) + 1, label_column, word_column, [] if words_only else column
+        )
         templates = TokenTemplates(window, affixes, shape, pairs, columns, word)
         kind.model.set_params(templates=templates)
-    scheme, Y, note = labels.constrain(constraints.value, Y)
+    scheme, Y, note = _labels.constrain(constraints.value, Y)
     say(note, quiet or not note)
     known = {label for y in Y for label in y}
-    kind.model.set_params(constraints=scheme, loss=labels.costs(loss, known, labels.TAGGER_LOSSES))
+    kind.model.set_params(constraints=scheme, loss=_labels.costs(loss, known, _labels.TAGGER_LOSSES))
     say(f"{train}: {len(X)} sequences, {sum(map(len, Y))} tokens, {len(known)} labels", quiet)
-    training.fit(kind, X, Y, plan, quiet)
+    _training.fit(kind, X, Y, plan, quiet)
 
 
 @guarded
@@ -113,19 +115,19 @@ def multiclass(
     """Train a classifier of svmlight (libsvm) rows."""
     plan = _plan(C, train, dev, output, checkpoint, resume)
 
-    from maxmargin.cli import data, labels, training
+    from maxmargin.cli import _data, _labels, _training
     from maxmargin.estimators.multiclass import MulticlassSVM
 
     model = MulticlassSVM(
         fit_intercept=intercept, bound=bound.value, slack=slack.value, tol=tol, max_seconds=max_seconds, n_jobs=jobs,
         random_state=seed, verbose=int(not quiet), checkpoint=checkpoint,
     )  # fmt: skip
-    kind = data.Kind(model, "rows", zero_based)
+    kind = _data.Kind(model, "rows", zero_based)
     X, y = kind.read(train)
     classes = set(y.tolist())
-    model.set_params(loss=labels.costs(loss, classes, ("zero-one",)))
+    model.set_params(loss=_labels.costs(loss, classes, ("zero-one",)))
     say(f"{train}: {X.shape[0]} rows, {X.shape[1]} features, {len(classes)} labels", quiet)
-    training.fit(kind, X, y, plan, quiet)
+    _training.fit(kind, X, y, plan, quiet)
 
 
 def _plan(C: str, train: str, dev: str | None, output: str, checkpoint: str | None, resume: bool) -> Any:
@@ -142,7 +144,7 @@ def _plan(C: str, train: str, dev: str | None, output: str, checkpoint: str | No
     if output == "-":
         raise typer.BadParameter("a model is written to a file, not to standard output", param_hint="-o")
 
-    from maxmargin.cli.training import Plan
+    from maxmargin.cli._training import Plan
     from maxmargin.io.formats.streams import check_writable
 
     for target in (output, checkpoint):

@@ -1,0 +1,74 @@
+"""Errors that know the example they are about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self, TypeAlias
+
+
+@dataclass(frozen=True)
+class Place:
+    """The place of an example in the data, or of a part of it: ``X[3]``, ``X[3], token 2``.
+
+    Attributes
+    ----------
+    name : str
+        ``"X"`` or ``"Y"``.
+    example : int
+        Index of the example.
+    part : str, default=""
+        Text after the index, for a part of the example.
+    """
+
+    name: str
+    example: int
+    part: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name}[{self.example}]{self.part}"
+
+
+#: The place of an example, or the name of a single argument, such as ``"y_hat"``.
+Where: TypeAlias = Place | str
+
+
+class ExampleError(ValueError):
+    """An error about one example of the data.
+
+    An estimator leaves out examples of weight 0 and merges equal ones before it encodes them, so that encoders and
+    solvers count otherwise than the user does. It calls `move_to` to set the index in the user's data.
+
+    Attributes
+    ----------
+    name : str or None
+        ``"X"`` or ``"Y"``; None if the error is not about a single example.
+    example : int or None
+        Index of the example in the data.
+    """
+
+    name: str | None = None
+    example: int | None = None
+    _text: str = ""
+
+    @classmethod
+    def at(cls, place: Place, message: str, joint: str = ": ") -> Self:
+        """Return the error with this message about the example at a place."""
+        error = cls()
+        error.name, error._text = place.name, f"{place.part}{joint}{message}"
+        error.move_to(int(place.example))
+        return error
+
+    def move_to(self, example: int) -> None:
+        """Set the index of the example, also in the message."""
+        self.example = example
+        self.args = (f"{self.name}[{example}]{self._text}",)
+
+
+def inside(where: Where, part: str) -> Where:
+    """Return the place of a part: ``Y[3], position 2``."""
+    return replace(where, part=f"{where.part}, {part}") if isinstance(where, Place) else f"{where}, {part}"
+
+
+def error_at(where: Where, message: str) -> ValueError:
+    """Return the error about a value: an `ExampleError` if the value is in an example."""
+    return ExampleError.at(where, message) if isinstance(where, Place) else ValueError(f"{where}: {message}")
