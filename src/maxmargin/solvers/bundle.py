@@ -18,8 +18,8 @@ from typing import ClassVar
 import numpy as np
 
 from maxmargin._types import FloatArray
-from maxmargin.core.problem import Problem
 from maxmargin.solvers.oneslack import CuttingPlanes, CuttingState
+from maxmargin.solvers.protocol import Decodable
 
 
 class BundleState(CuttingState):
@@ -29,7 +29,7 @@ class BundleState(CuttingState):
     _counters: ClassVar[tuple[str, ...]] = ("rho", "centre_value", "promised")
 
     def __init__(
-        self, problem: Problem, seed: int, start: FloatArray | None, most_planes: int, keep_rounds: int
+        self, problem: Decodable, seed: int, start: FloatArray | None, most_planes: int, keep_rounds: int
     ) -> None:
         super().__init__(problem, seed, start, most_planes, keep_rounds)
         self.z, self.u = self.w.copy(), np.zeros_like(self.w)
@@ -53,10 +53,10 @@ class ProximalBundle(CuttingPlanes):
     balance: tuple[float, float] = (1.0, 3.0)
     balance_step: float = 1.3
 
-    def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> BundleState:
+    def init(self, problem: Decodable, seed: int = 0, start: FloatArray | None = None) -> BundleState:
         return BundleState(problem, seed, start, self.most_planes, self.keep_rounds)
 
-    def step(self, problem: Problem, state: BundleState) -> None:
+    def step(self, problem: Decodable, state: BundleState) -> None:
         value, model = self._cut(problem, state), state.model
         if state.rho == 0.0:
             state.rho, serious = self._first_rho(state, value), True

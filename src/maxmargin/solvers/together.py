@@ -18,12 +18,10 @@ from maxmargin.solvers.working_sets import WorkingSets
 
 
 class HeldProblem:
-    """The objective over the planes held, around a centre: what `ProximalBundle` needs of a `Problem`.
+    """The objective over the planes held, around a centre, as a problem that `ProximalBundle` solves (`Decodable`).
 
     ½‖w‖² + ½(ρ − 1)‖w − z‖² + R(w) is, but for a constant, ½‖v‖² + R(c + v/√ρ) with c = (1 − 1/ρ) z: the problem in v.
     """
-
-    searches, exact = False, True
 
     def __init__(self, problem: Problem, sets: WorkingSets, centre: FloatArray, rho: float) -> None:
         self.objective, self.dim, self.n_examples = problem.objective, problem.dim, problem.n_examples
@@ -67,11 +65,11 @@ def solve_together(
     """
     held = HeldProblem(problem, sets, centre, rho)
     bundle = ProximalBundle(most_planes=most_cuts + 3, keep_rounds=most_cuts)
-    state = bundle.init(held, 0, held.root * (start - held.centre))  # type: ignore[arg-type]
+    state = bundle.init(held, 0, held.root * (start - held.centre))
     state.model.insert(*held.present())
     first = np.inf
     for _ in range(most_cuts):
-        bundle.step(held, state)  # type: ignore[arg-type]
+        bundle.step(held, state)
         gap = state.best_primal - state.best_dual
         first = min(first, gap) if np.isinf(first) else first
         if gap <= share * first:

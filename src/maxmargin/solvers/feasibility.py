@@ -1,5 +1,4 @@
-"""What a hard margin (C = inf), and in part large C, needs beside the dual: budgets that grow, a point that meets all
-margins, and a word when there is none."""
+"""Weights that meet all margins, for hard margins (C = inf) and large C, or an error where there are none."""
 
 from __future__ import annotations
 
@@ -18,8 +17,6 @@ from maxmargin.solvers.working_sets import WorkingSets
 MOST_SWEEPS = 6
 #: Constraints may be violated by this share of the required margin, which is rounding.
 FEASIBLE_WITHIN = 1e-9
-#: Budgets grow by this factor, up to this total.
-BUDGET_FACTOR, MOST_GROWTH = 4.0, 1e18
 #: Margin, relative to the largest entry of each feature, below which data count as not separable.
 LEAST_MARGIN = 1e-9
 
@@ -34,21 +31,6 @@ class NotSeparableError(ValueError):
             f"different ones fall short at present, and a linear program over the planes found so far has no "
             f"solution), so C=inf has no solution; give a finite C, for instance C=1.0"
         )
-
-
-def grow_budgets(problem: Problem, sets: WorkingSets, first_budget: float, at_once: bool = False) -> bool:
-    """Where the truth's share is used up (or at once), all budgets grow, to those of the objective. Whether they did.
-
-    `first_budget` is where they began. A hard margin has no budgets to grow up to: growth without end is how a dual
-    without bound looks (see `check_separable`).
-    """
-    if not at_once and (sets.alpha[sets.first] > 0.1 * sets.budget).all():
-        return False
-    growth = sets.budget.max() / (first_budget * problem.objective.weights.max())
-    if growth > MOST_GROWTH:
-        return False
-    sets.set_budgets(np.minimum(BUDGET_FACTOR * sets.budget, problem.objective.budgets))
-    return True
 
 
 def solve_exactly(problem: Problem, state: State, sets: WorkingSets) -> bool:
