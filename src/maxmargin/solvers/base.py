@@ -50,7 +50,7 @@ class State:
     )  # fmt: skip
 
     def __init__(self, problem: Decodable, seed: int, start: FloatArray | None = None) -> None:
-        self.w = np.zeros(problem.dim) if start is None else np.array(start, float)
+        self.w = problem.objective.raised(np.zeros(problem.dim) if start is None else np.array(start, float))
         self.best_w = self.w.copy()
         self.best_primal, self.best_bound, self.best_dual = np.inf, np.inf, 0.0
         self.iteration, self.oracle_calls, self.seconds = 0, 0, 0.0
@@ -108,6 +108,8 @@ class Solver(ABC):
     name: ClassVar[str]
     #: Whether a hard margin (C = inf) can be asked of it.
     hard_margin: ClassVar[bool] = False
+    #: Whether it keeps weights above the lower bounds of an objective.
+    lower_bounds: ClassVar[bool] = True
     #: Whether the certificate's gap closes, so that stopping above ``tol`` deserves a warning.
     certifies: ClassVar[bool] = True
     #: Steps taken when the user sets no limit.
@@ -139,6 +141,13 @@ class Solver(ABC):
         """One sentence, before any work, when this solver cannot solve the problem."""
         self.check_parameters()
         self.check_trade_off(problem.objective.C)
+        lower = problem.objective.lower
+        if lower is not None and not self.lower_bounds:
+            raise ValueError(
+                f"solver={self.name!r} minimises no objective, so it cannot keep weights above lower bounds"
+            )
+        if lower is not None and lower.shape != (problem.dim,):
+            raise ValueError(f"lower must have one number per weight, {problem.dim}, found shape {lower.shape}")
 
     def for_problem(self, problem: Problem) -> Solver:
         """Return the solver to use for this problem; itself, unless the choice was left to the library."""

@@ -26,6 +26,7 @@ from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.budgets import BUDGET_FACTOR, GrowingBudgets
 from maxmargin.solvers.feasibility import check_separable, feasible_scale
+from maxmargin.solvers.floor import Floor
 from maxmargin.solvers.rounds import Exact, Round, run_first
 from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import WorkingSets
@@ -45,7 +46,7 @@ class NSlackState(ComposedState):
     largest : the largest value b of a plane found so far.
     """
 
-    _parts: ClassVar[tuple[str, ...]] = ("sets", "budgets")
+    _parts: ClassVar[tuple[str, ...]] = ("sets", "budgets", "floor")
     _saved: ClassVar[tuple[str, ...]] = ("violated",)
     _counters: ClassVar[tuple[str, ...]] = (
         "clock", "restricted_gap", "largest", "marked_gap", "marked_at",
@@ -55,7 +56,7 @@ class NSlackState(ComposedState):
         super().__init__(problem, seed, start)
         self.sets, self.violated = WorkingSets(problem, NO_LIMIT), problem.everyone
         self.clock, self.restricted_gap, self.largest = 0, 0.0, 0.0
-        self.budgets = GrowingBudgets()
+        self.budgets, self.floor = GrowingBudgets(), Floor(problem)
         self.marked_gap, self.marked_at = np.inf, 0  # see NSlack.patience
 
     @property
@@ -74,7 +75,7 @@ class NSlackState(ComposedState):
 
     def begin_at_solution(self) -> None:
         """Set the weights to those of the dual values."""
-        self.w = self.sets.combination()
+        self.w = self.floor.raised(self.sets.combination())
 
     def support(self, problem: Problem) -> dict[str, Any]:
         return self.sets.support(problem)
@@ -170,7 +171,7 @@ class NSlack(Solver):
         state.decode(problem, problem.everyone)
         if not problem.objective.hard:
             state.offer(problem, state.w)
-        state.w = np.zeros(problem.dim)
+        state.w = state.floor.raised(np.zeros(problem.dim))
         self._insert(problem, state, np.flatnonzero(problem.keys))
 
     def _visit(self, problem: Problem, state: NSlackState) -> None:
@@ -194,6 +195,7 @@ class NSlack(Solver):
         slot = sets.match(ids, problem.keys, 0)
         planes, moves = problem.planes(ids[slot < 0]), 0 if unbounded else self.moves
         sets.insert(ids, slot, planes, problem, state.w, 1.0, state.clock, moves)
+        state.floor.settle(state.w)
         norm = sets.norm_per_value(ids, by_alpha=False) if unbounded else np.inf
         if np.isfinite(norm):
             state.budgets.begin(problem, sets, 1.0 / max(norm, 1e-12))
@@ -236,6 +238,7 @@ class NSlack(Solver):
     @staticmethod
     def _pass(state: NSlackState, order: IntArray, skip_below: float, moves: int) -> None:
         state.restricted_gap, _ = state.sets.sweep(order, skip_below, 0, state.w, 1.0, state.clock, moves)
+        state.floor.settle(state.w)
 
     @staticmethod
     def _grow(problem: Problem, state: NSlackState) -> bool:
@@ -245,13 +248,14 @@ class NSlack(Solver):
         """
         if state.clock >= 4 and state.clock & (state.clock - 1) == 0:
             check_separable(problem, state, state.sets)
-        sets, square = state.sets, float(state.w @ state.w)
-        far = sets.gain() > 2.0 * square
+        sets, u = state.sets, state.floor.free(state.w)
+        multiple = problem.objective.best_multiple(sets.gain(), u, sets.masses())
+        far = multiple > 2.0
         grown = state.budgets.grow(problem, sets, at_once=far)
         if far:
-            factor = min(sets.gain() / square, BUDGET_FACTOR) if square > 0.0 else BUDGET_FACTOR
+            factor = min(multiple, BUDGET_FACTOR)
             sets.scale_alpha(factor)
-            state.w *= factor
+            state.w = state.floor.raised(factor * u)
         return grown
 
     def _tolerated(self, state: NSlackState) -> float:
@@ -265,15 +269,16 @@ class NSlack(Solver):
     def _needed(self, state: NSlackState) -> float:
         if len(state.violated) == 0:
             return self._worth(state)
-        dual = state.sets.gain() - 0.5 * float(state.w @ state.w)
+        dual = state.sets.gain() - state.floor.conjugate(state.w)
         return max(self._worth(state), self.inner_gap * min(state.best_primal - state.best_dual, dual))
 
     def _check(self, problem: Problem, state: NSlackState) -> None:
         """One sweep at fixed weights: the certificate, and who is violated."""
         objective, sets = problem.objective, state.sets
-        state.w = sets.combination()
+        u = sets.combination()
+        state.w = state.floor.raised(u)
         state.decode(problem, problem.everyone)
-        state.raise_dual(objective.dual(sets.gain(), float(state.w @ state.w), sets.masses()))
+        state.raise_dual(objective.dual(sets.gain(), u, sets.masses()))
         if objective.hard:
             feasible_scale(problem, state, state.sets)
         else:

@@ -78,5 +78,6 @@ class OneSlack(CuttingPlanes):
 
     def step(self, problem: Decodable, state: CuttingState) -> None:
         self._cut(problem, state)
-        state.w = state.model.solve(self._inner_tolerance(state))
-        state.raise_dual(state.model.dual(float(state.w @ state.w)))
+        model, lower = state.model, problem.objective.lower
+        state.w = model.solve(self._inner_tolerance(state), lower=lower)
+        state.raise_dual(model.dual(model.sum, lower))

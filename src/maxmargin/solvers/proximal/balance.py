@@ -1,6 +1,8 @@
 """How strong the proximal term is: ρ keeps the two parts of the gap in balance,
 
-P − D = ½‖u − w‖² + Σ_i (penalty_i − Σ_j α_ij (b_ij − a_ij·w)).
+    P − D = ½‖u − w‖² + Σ_i (penalty_i − Σ_j α_ij (b_ij − a_ij·w)).
+
+With lower bounds of weights the first part is ½‖w‖² + h(u) − u·w (`core.lower_bounds`).
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ STANDSTILL = 1e-9
 def gaps(problem: Problem, state: ProximalState) -> tuple[float, float]:
     """Return the proximal part of the gap and that of the blocks."""
     objective, w, u, masses = problem.objective, state.w, state.dual_sum(), state.sets.masses()
-    proximal_gap = 0.5 * float((u - w) @ (u - w))
+    proximal_gap = objective.distance(w, u)
     price = 0.5 * float((objective.ridges * masses**2).sum())
     if objective.quadratic:
         penalties = float(objective.penalties(problem.hinges).sum())

@@ -30,6 +30,7 @@ def cheap_passes(tuning: Tuning, problem: Problem, state: ProximalState) -> None
             chunked_order(state, n), SKIP_SHARE * mean_gap if k % ALL_EVERY else -1.0, state.clock if k else 0,
             state.w, centre.rho, state.clock, tuning.moves,
         )  # fmt: skip
+        state.floor.settle(state.w)
         mean_gap, spent = total / n, spent + operations + PASS_OPERATIONS
         centre.passes += 1
         if centre.passes >= tuning.passes_per_move * effort.level and state.first_left == 0:

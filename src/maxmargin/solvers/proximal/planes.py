@@ -35,6 +35,7 @@ def insert(tuning: Tuning, problem: Problem, state: ProximalState, ids: IntArray
     work.novelty = float((slot < 0).mean()) if len(slot) else 0.0
     curvature = min(state.centre.rho, LARGEST_CURVATURE)
     work.spent += sets.insert(ids, slot, planes, problem, state.w, curvature, state.clock, moves)
+    state.floor.settle(state.w)
 
 
 def take_in(tuning: Tuning, problem: Problem, state: ProximalState, moves: int) -> None:

@@ -156,7 +156,7 @@ class ProximalWorkingSets(Tuning, Solver):
         """Offer w as primal point and α, scaled as is best, as dual point; watch the progress of the gap."""
         objective = problem.objective
         state.sets.raise_hinges(problem, state.w)
-        state.raise_dual(objective.dual(state.sets.gain(), float(u @ u), state.sets.masses()))
+        state.raise_dual(objective.dual(state.sets.gain(), u, state.sets.masses()))
         if not objective.hard:
             state.offer(problem, state.w)
         if objective.hard or (state.sets.budget < objective.budgets).all():

@@ -1,6 +1,8 @@
 """Where the default solver is: weights, a centre and working sets, which one equation holds together,
 
-ρ w = (ρ − 1) z + u,      u = Σ α a.                                                                          (*)
+    ρ w = (ρ − 1) z + u,      u = Σ α a.                                                                         (*)
+
+Lower bounds of weights add their multipliers β to the right-hand side (`floor`).
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from maxmargin._types import FloatArray
 from maxmargin.core.problem import Problem
 from maxmargin.solvers._composed import ComposedState, Part
 from maxmargin.solvers.budgets import GrowingBudgets
+from maxmargin.solvers.floor import Floor
 from maxmargin.solvers.working_sets import WorkingSets
 
 #: ρ where weights are given and the centre follows from them: (*) has no centre at ρ = 1.
@@ -107,14 +110,16 @@ class ProximalState(ComposedState):
     first_left : sweeps in mini-batches still to come.
     """
 
-    _parts: ClassVar[tuple[str, ...]] = ("centre", "sets", "effort", "work", "budgets")
+    _parts: ClassVar[tuple[str, ...]] = ("centre", "floor", "sets", "effort", "work", "budgets")
     _counters: ClassVar[tuple[str, ...]] = ("clock", "first_left")
 
     def __init__(
         self, problem: Problem, seed: int, start: FloatArray | None, most_slots: int, first_sweeps: int
     ) -> None:
         super().__init__(problem, seed, start)
-        self.centre = Centre(self.w.copy())
+        self.centre = Centre(np.zeros(problem.dim) if start is None else self.w.copy())
+        self.floor = Floor(problem)
+        self.w = self.floor.raised(self.centre.z.copy())
         self.sets = WorkingSets(problem, most_slots)
         self.effort, self.work, self.budgets = Effort(), Work(), GrowingBudgets()
         self.clock = 0
@@ -125,12 +130,12 @@ class ProximalState(ComposedState):
         z, rho = self.centre.z, self.centre.rho
         if np.isinf(rho):
             return np.zeros_like(self.w)
-        return rho * self.w - (rho - 1.0) * z
+        return rho * self.floor.free(self.w) - (rho - 1.0) * z
 
     def follow(self, u: FloatArray) -> None:
         """Set w by (*)."""
         z, rho = self.centre.z, self.centre.rho
-        self.w = ((rho - 1.0) * z + u) / rho
+        self.w = self.floor.raised(((rho - 1.0) * z + u) / rho)
 
     def sum_again(self) -> FloatArray:
         """Return u from the planes themselves, with w by (*), so that rounding errors do not accumulate."""
@@ -148,15 +153,19 @@ class ProximalState(ComposedState):
         self.follow(u)
 
     def place(self, w: FloatArray, rho: float) -> None:
-        """Set w, with the centre at which (*) holds."""
-        centre = self.centre
+        """Set w, with the centre at which (*) holds; where a lower bound holds w up, that is w itself."""
+        centre, lower, u = self.centre, self.floor.lower, self.sets.combination()
         centre.rho = max(rho, LEAST_RHO)
-        self.w, centre.z = w, (centre.rho * w - self.sets.combination()) / (centre.rho - 1.0)
+        self.w, centre.z = w, (centre.rho * w - u) / (centre.rho - 1.0)
+        if lower is not None:
+            held = (w <= lower) & (u < w)
+            centre.z[held] = w[held]
+            self.floor.lift = np.where(held, (w - u) / centre.rho, 0.0)
 
     def begin_at_solution(self) -> None:
         """Go on from the weights of the dual values, which solve the problem over the planes held."""
         self.sets.touch(self.clock)
-        self.place((1.0 + ROUNDING) * self.sets.combination(), LEAST_RHO)
+        self.place(self.floor.raised((1.0 + ROUNDING) * self.sets.combination()), LEAST_RHO)
 
     def support(self, problem: Problem) -> dict[str, Any]:
         return self.sets.support(problem)
