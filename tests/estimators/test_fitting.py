@@ -306,7 +306,7 @@ def test_rounding_does_not_gather_in_the_lower_bound(scale):
             continue
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            model = mm.MulticlassSVM(C=1e4, max_seconds=1.0).fit(X, y)
+            model = mm.MulticlassSVM(C=1e4, solver=mm.solvers.ProximalWorkingSets(), max_seconds=1.0).fit(X, y)
             other = mm.MulticlassSVM(C=1e4, solver="bundle", tol=1e-9, max_seconds=1.0).fit(X, y)
         support = model.support_
         u = support.planes.T @ support.alphas

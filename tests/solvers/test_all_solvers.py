@@ -77,7 +77,7 @@ def snapshot(state):
     arrays = state.arrays()
     meta = json.loads(bytes(arrays["meta"]).decode())
     meta["counters"].pop("seconds")
-    return {"w": arrays["w"], "best_w": arrays["best_w"]}, meta
+    return {name: array for name, array in arrays.items() if name != "meta" and not name.startswith("sets.")}, meta
 
 
 def assert_same(state, other):

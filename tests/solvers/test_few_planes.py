@@ -9,8 +9,8 @@ from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
 from maxmargin.solvers import few_planes
-from maxmargin.solvers._proximal_state import ROUNDING
 from maxmargin.solvers.proximal import ProximalWorkingSets
+from maxmargin.solvers.proximal.state import ROUNDING
 from maxmargin.solvers.working_sets import WorkingSets
 from maxmargin.structures.multiclass import Multiclass
 

@@ -10,7 +10,7 @@ from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.base import Limits
-from maxmargin.solvers.hard_margin import NotSeparableError
+from maxmargin.solvers.feasibility import NotSeparableError
 from maxmargin.solvers.nslack import NSlack
 from maxmargin.solvers.proximal import ProximalWorkingSets
 from maxmargin.structures.multiclass import Multiclass

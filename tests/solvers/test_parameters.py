@@ -25,7 +25,7 @@ def test_defaults_are_fine(name):
         (ProximalBundle(most_planes=2), "ProximalBundle: most_planes must be a whole number ≥ 3, found 2"),
         (ProximalBundle(balance=(3.0, 1.0)), r"ProximalBundle: balance\[1\] must be a number ≥ 3, found 1.0"),
         (ProximalBundle(balance=1.0), "ProximalBundle: balance must be a pair of numbers, found 1.0"),
-        (ProximalWorkingSets(chunk=0), "ProximalWorkingSets: chunk must be a whole number ≥ 1, found 0"),
+        (ProximalWorkingSets(moves=0), "ProximalWorkingSets: moves must be a whole number ≥ 1, found 0"),
         (ProximalWorkingSets(cheap_share=-1.0), "ProximalWorkingSets: cheap_share must be a number ≥ 0, found -1.0"),
         (Subgradient(batch=0), "Subgradient: batch must be a whole number ≥ 1, found 0"),
         (Subgradient(step_rule="adam"), "Subgradient: step_rule must be 'pegasos' or 'polyak', found 'adam'"),

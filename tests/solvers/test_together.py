@@ -11,6 +11,8 @@ from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
 from maxmargin.custom.examples import OwnExamples
 from maxmargin.solvers.proximal import ProximalWorkingSets
+from maxmargin.solvers.proximal.balance import first_joint_rho
+from maxmargin.solvers.proximal.rounds import NEAR_FACTOR, SLOW, Joint
 from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import WorkingSets
 from maxmargin.structures.multiclass import Multiclass
@@ -78,13 +80,14 @@ def test_the_problem_over_planes_held_is_solved(slack, rho):
 def test_very_many_weights_are_worked_on_one_by_one():
     X, y = load_wine(return_X_y=True)
     problem = Problem(Multiclass().fit_encode(X, y), Bound(), Objective(1.0, np.ones(len(y))))
-    solver, few = ProximalWorkingSets(), ProximalWorkingSets(together_share=1e-6)
+    solver, few = ProximalWorkingSets(), ProximalWorkingSets(joint_share=1e-6)
     state = solver.init(problem)
     for _ in range(3):
         solver.step(problem, state)
         state.iteration += 1
-    assert solver._affordable_cuts(problem, state) >= solver.fewest_cuts
-    assert few._affordable_cuts(problem, state) < few.fewest_cuts
+    state.effort.level = SLOW * NEAR_FACTOR
+    assert Joint(solver).applies(problem, state)
+    assert not Joint(few).applies(problem, state)
 
 
 class Costs(mm.Structure):
@@ -118,4 +121,4 @@ def test_a_plane_held_that_a_search_does_not_find_again():
     problem.decode(state.w, problem.everyone)
     assert problem.keys.tolist() == [TRUTH, TRUTH]
     problem.hinges[:] = 0.0, 0.1  # as `raise_hinges` leaves it where a plane held is violated
-    assert np.isfinite(solver._first_rho(problem, state))
+    assert np.isfinite(first_joint_rho(problem, state))

@@ -1,15 +1,33 @@
-"""A state with parts that know how to save themselves."""
+"""A state composed of parts that know how to save themselves."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import ClassVar
+
+import numpy as np
 
 from maxmargin._types import AnyArray
 from maxmargin.solvers.base import State
 
 
+@dataclass
+class Part:
+    """Numbers and arrays of a state that belong together; every field is saved."""
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Return the fields as plain arrays."""
+        return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+
+    def restore(self, arrays: dict[str, AnyArray]) -> None:
+        """Set the fields from what `arrays` returned."""
+        for field in fields(self):
+            value = np.array(arrays[field.name])
+            setattr(self, field.name, value if value.ndim else value.item())
+
+
 class ComposedState(State):
-    """Adds the arrays of each attribute named in `_parts`, as ``part.array``."""
+    """A state that also saves the arrays of each attribute named in `_parts`, as ``part.array``."""
 
     _parts: ClassVar[tuple[str, ...]] = ()
 

@@ -69,4 +69,4 @@ def lower_bound(problem: Problem, point: FloatArray) -> float:
     objective, u, masses = problem.objective, point[: problem.dim], point[problem.dim : GAIN]
     held = masses > 0.0
     longest = float((objective.budgets[held] / masses[held]).min()) if held.any() else 1.0
-    return objective.dual(float(point[GAIN]), float(u @ u), masses, longest)
+    return objective.dual(float(point[GAIN]), u, masses, longest)

@@ -14,8 +14,10 @@ are w = ((ρ − 1) z + u) / ρ with u = Σ β_k A_k, where β maximises, over t
 
     Σ β_k (ρ B_k − (ρ − 1) A_k·z) − ½‖u‖².
 
-Any such β bounds the original objective from below by Σ β B − ½‖u‖². Memory: K rows of d numbers, and their K × K
-inner products.
+Any such β bounds the original objective from below by Σ β B − ½‖u‖². With lower bounds l of the weights, w is
+max(((ρ − 1) z + u) / ρ, l), and the bound Σ β B − h(u) (`core.lower_bounds`).
+
+Memory: K rows of d numbers, and their K × K inner products.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import numpy as np
 
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, FloatArray
+from maxmargin.core.lower_bounds import best_step, conjugate
 
 #: Relative to the diagonal: damps the Newton step where planes depend on each other.
 _DAMPING = 1e-13
@@ -31,6 +34,12 @@ _DAMPING = 1e-13
 _ROUNDING = 1e-15
 #: A vertex is let in when the gradient is even on the support, up to this share of the gap.
 _SETTLED = 0.1
+#: Changes of the set of weights at their bounds in one solve; the model is only solved better in the next one.
+_MOST_TURNS = 30
+#: Share of the tolerance to which the program with fixed weights is solved: the rest is for the set of fixed weights.
+_INNER = 0.1
+#: Change of β that is rounding.
+_STILL = 1e-15
 
 
 class AggregateModel:
@@ -50,6 +59,7 @@ class AggregateModel:
         self.active = np.zeros(most_planes, np.int64)  # last round with weight > 0
         self.gram = np.zeros((most_planes, most_planes))
         self.weight[0] = 1.0
+        self.sum: FloatArray = np.zeros(dim)  # u of the last solve
 
     def insert(self, row: FloatArray, value: float) -> None:
         """Take in the plane value − row·w, with weight 0."""
@@ -79,16 +89,48 @@ class AggregateModel:
         self.value[into], self.weight[into] = share @ self.value[pair], self.weight[pair].sum()
         self.gram[into, :n] = self.gram[:n, into] = self.row[:n] @ self.row[into]
 
-    def solve(self, tolerance: float, centre: FloatArray | None = None, rho: float = 1.0) -> FloatArray:
-        """Find β; the weights w that minimise the model around the centre, up to the tolerance, come back."""
+    def solve(
+        self, tolerance: float, centre: FloatArray | None = None, rho: float = 1.0, lower: FloatArray | None = None
+    ) -> FloatArray:
+        """Find β and return the weights w that minimise the model around the centre, up to the tolerance."""
         n, linear = self.count, rho * self.value[: self.count]
-        if centre is not None:
-            linear = linear - (rho - 1.0) * (self.row[:n] @ centre)
         self.rounds += 1
-        self.weight[:n] = maximise_on_simplex(self.gram, linear, self.weight[:n], rho * tolerance)
+        if lower is not None:
+            pull = np.zeros(self.row.shape[1]) if centre is None else (rho - 1.0) * centre
+            self.weight[:n] = self._weights_above(tolerance, pull, rho, lower)
+        else:
+            if centre is not None:
+                linear = linear - (rho - 1.0) * (self.row[:n] @ centre)
+            self.weight[:n] = maximise_on_simplex(self.gram, linear, self.weight[:n], rho * tolerance)
         self.active[:n][self.weight[:n] > 0.0] = self.rounds
-        u = self.combination()
-        return u if centre is None else ((rho - 1.0) * centre + u) / rho
+        u = self.sum = self.combination()
+        w = u if centre is None else ((rho - 1.0) * centre + u) / rho
+        return w if lower is None else np.maximum(w, lower)
+
+    def _weights_above(self, tolerance: float, pull: FloatArray, rho: float, lower: FloatArray) -> FloatArray:
+        """Return the β of weights max((pull + u) / ρ, l).
+
+        With the weights at their bounds fixed there, the others are free, and the program is one over the simplex
+        again. Its solution is a direction in which the dual rises; how far is found by a line search.
+        """
+        n, rows, value = self.count, self.row[: self.count], self.value[: self.count]
+        beta = self.weight[:n] / self.weight[:n].sum()
+        for _ in range(_MOST_TURNS):
+            free = (pull + beta @ rows) / rho
+            gradient = value - rows @ np.maximum(free, lower)
+            if gradient.max() - gradient @ beta <= tolerance:
+                break
+            fixed = free <= lower
+            held, loose = rows[:, fixed], rows[:, ~fixed]
+            gram = loose @ loose.T if 2 * held.shape[1] > len(lower) else self.gram[:n, :n] - held @ held.T
+            linear = rho * (value - held @ lower[fixed]) - loose @ pull[~fixed]
+            change = maximise_on_simplex(gram, linear, beta, rho * _INNER * tolerance) - beta
+            t = best_step(float(change @ value) / rho, 0.0, free, (change @ rows) / rho, lower, 1.0)
+            if t * float(np.abs(change).max()) <= _STILL:
+                break
+            beta = np.maximum(beta + t * change, 0.0)
+            beta /= beta.sum()
+        return beta
 
     def combination(self) -> FloatArray:
         """u = Σ β A."""
@@ -99,9 +141,13 @@ class AggregateModel:
         n = self.count
         return float((self.value[:n] - self.row[:n] @ w).max())
 
-    def dual(self, square: float) -> float:
-        """Best lower bound of the objective that β proves, with ‖u‖² given: the zero plane may give its share away."""
+    def dual(self, u: FloatArray, lower: FloatArray | None = None) -> float:
+        """Return the best lower bound of the objective that β proves: the zero plane may give its share away."""
         gain, used = float(self.weight[: self.count] @ self.value[: self.count]), float(self.weight[1:].sum())
+        if lower is not None:
+            t = best_step(gain, 0.0, np.zeros_like(u), u, lower, 1.0 / used) if used > 0.0 else 0.0
+            return t * gain - conjugate(t * u, lower)
+        square = float(u @ u)
         if gain <= 0.0 or used <= 0.0:
             return 0.0
         t = min(gain / square if square > 0.0 else np.inf, 1.0 / used)

@@ -16,6 +16,7 @@ from maxmargin._types import AnyArray, FloatArray
 from maxmargin.bounds.references import References
 from maxmargin.core.certificate import Certificate
 from maxmargin.core.problem import Problem
+from maxmargin.solvers.protocol import Decodable
 
 #: Slack of the test whether a search proved its argmaxes exact.
 EXACT_WITHIN = 1e-6
@@ -39,23 +40,24 @@ class State:
     best_w, best_primal, best_bound : best weights so far, their objective, and its proven upper bound.
     best_dual : best lower bound so far; α = 0 proves 0.
     finished : set by a solver that has nothing left to do.
+    round : what the last step did, where a solver has several kinds of steps.
     """
 
     _saved: ClassVar[tuple[str, ...]] = ()
     _counters: ClassVar[tuple[str, ...]] = ()
     _common_counters: ClassVar[tuple[str, ...]] = (
-        "best_primal", "best_bound", "best_dual", "iteration", "oracle_calls", "seconds", "finished",
+        "best_primal", "best_bound", "best_dual", "iteration", "oracle_calls", "seconds", "finished", "round",
     )  # fmt: skip
 
-    def __init__(self, problem: Problem, seed: int, start: FloatArray | None = None) -> None:
-        self.w = np.zeros(problem.dim) if start is None else np.array(start, float)
+    def __init__(self, problem: Decodable, seed: int, start: FloatArray | None = None) -> None:
+        self.w = problem.objective.raised(np.zeros(problem.dim) if start is None else np.array(start, float))
         self.best_w = self.w.copy()
         self.best_primal, self.best_bound, self.best_dual = np.inf, np.inf, 0.0
         self.iteration, self.oracle_calls, self.seconds = 0, 0, 0.0
-        self.finished = False
+        self.finished, self.round = False, ""
         self.rng = np.random.default_rng(seed)
 
-    def offer(self, problem: Problem, w: FloatArray) -> float:
+    def offer(self, problem: Decodable, w: FloatArray) -> float:
         """Keep w if it is the best so far, judged by the hinges just found at it; its primal value."""
         primal, bound = problem.primal(w)
         if primal < self.best_primal:
@@ -106,6 +108,8 @@ class Solver(ABC):
     name: ClassVar[str]
     #: Whether a hard margin (C = inf) can be asked of it.
     hard_margin: ClassVar[bool] = False
+    #: Whether it keeps weights above the lower bounds of an objective.
+    lower_bounds: ClassVar[bool] = True
     #: Whether the certificate's gap closes, so that stopping above ``tol`` deserves a warning.
     certifies: ClassVar[bool] = True
     #: Steps taken when the user sets no limit.
@@ -132,6 +136,20 @@ class Solver(ABC):
         """One sentence, before data are looked at, when this solver does not know such a C."""
         if np.isinf(C) and not self.hard_margin:
             raise ValueError(f"solver={self.name!r} needs a finite C; C=inf (hard margin) is for 'auto' and 'nslack'")
+
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError, before any work, if this solver cannot solve the problem."""
+        lower = problem.objective.lower
+        if lower is not None and not self.lower_bounds:
+            raise ValueError(
+                f"solver={self.name!r} minimises no objective, so it cannot keep weights above lower bounds"
+            )
+        if lower is not None and lower.shape != (problem.dim,):
+            raise ValueError(f"lower must have one number per weight, {problem.dim}, found shape {lower.shape}")
+
+    def for_problem(self, problem: Problem) -> Solver:
+        """Return the solver to use for this problem; itself, unless the choice was left to the library."""
+        return self
 
     @abstractmethod
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> State:

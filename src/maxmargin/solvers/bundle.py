@@ -18,8 +18,9 @@ from typing import ClassVar
 import numpy as np
 
 from maxmargin._types import FloatArray
-from maxmargin.core.problem import Problem
+from maxmargin.core.objective import Objective
 from maxmargin.solvers.oneslack import CuttingPlanes, CuttingState
+from maxmargin.solvers.protocol import Decodable
 
 
 class BundleState(CuttingState):
@@ -29,7 +30,7 @@ class BundleState(CuttingState):
     _counters: ClassVar[tuple[str, ...]] = ("rho", "centre_value", "promised")
 
     def __init__(
-        self, problem: Problem, seed: int, start: FloatArray | None, most_planes: int, keep_rounds: int
+        self, problem: Decodable, seed: int, start: FloatArray | None, most_planes: int, keep_rounds: int
     ) -> None:
         super().__init__(problem, seed, start, most_planes, keep_rounds)
         self.z, self.u = self.w.copy(), np.zeros_like(self.w)
@@ -53,22 +54,22 @@ class ProximalBundle(CuttingPlanes):
     balance: tuple[float, float] = (1.0, 3.0)
     balance_step: float = 1.3
 
-    def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> BundleState:
+    def init(self, problem: Decodable, seed: int = 0, start: FloatArray | None = None) -> BundleState:
         return BundleState(problem, seed, start, self.most_planes, self.keep_rounds)
 
-    def step(self, problem: Problem, state: BundleState) -> None:
-        value, model = self._cut(problem, state), state.model
+    def step(self, problem: Decodable, state: BundleState) -> None:
+        value, model, objective = self._cut(problem, state), state.model, problem.objective
         if state.rho == 0.0:
             state.rho, serious = self._first_rho(state, value), True
         else:
-            state.rho = self._next_rho(state, value)
+            state.rho = self._next_rho(objective, state, value)
             serious = state.centre_value - value >= self.sufficient * (state.centre_value - state.promised)
         if serious:
             state.z, state.centre_value = state.w, value
-        state.w = model.solve(self._inner_tolerance(state), state.z, state.rho)
-        state.u = model.combination()
+        state.w = model.solve(self._inner_tolerance(state), state.z, state.rho, objective.lower)
+        state.u = model.sum
         state.promised = 0.5 * float(state.w @ state.w) + model.level(state.w)
-        state.raise_dual(model.dual(float(state.u @ state.u)))
+        state.raise_dual(model.dual(state.u, objective.lower))
 
     @staticmethod
     def _first_rho(state: BundleState, value: float) -> float:
@@ -76,10 +77,10 @@ class ProximalBundle(CuttingPlanes):
         away = state.model.row[1] - state.w
         return max(1.0, 0.5 * float(away @ away) / value) if value > 0.0 else 1.0
 
-    def _next_rho(self, state: BundleState, value: float) -> float:
-        """ρ that keeps the two parts of the gap at the trial weights in balance."""
-        away, (low, high) = state.u - state.w, self.balance
-        proximal, model = 0.5 * float(away @ away), value - state.promised
+    def _next_rho(self, objective: Objective, state: BundleState, value: float) -> float:
+        """Return the ρ that keeps the two parts of the gap at the trial weights in balance."""
+        low, high = self.balance
+        proximal, model = objective.distance(state.w, state.u), value - state.promised
         if proximal > high * model:
             return max(1.0, state.rho / self.balance_step)
         return state.rho * self.balance_step if proximal < low * model else state.rho

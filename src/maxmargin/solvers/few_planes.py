@@ -2,7 +2,8 @@
 
 A hard margin is the shortest w with a·w ≥ b for every plane (`least_norm`). Quadratic slack is the same in a larger
 space: with v_i = √(C c_i) ξ_i as further weights, ½‖w‖² + ½ Σ v_i² is to be least where a·w + v_i / √(C c_i) ≥ b. With
-linear slack the solution without any is the solution where no example needs more dual mass than its budget.
+linear slack the solution without any is the solution where no example needs more dual mass than its budget. A lower
+bound of a weight is one more row, e_j·w ≥ l_j.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from maxmargin._types import FloatArray
+from maxmargin._types import FloatArray, IntArray
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.solvers.least_norm import least_norm
@@ -25,10 +26,12 @@ NEARLY = 0.99
 
 def are_few(problem: Problem, sets: WorkingSets) -> bool:
     """Whether the planes held are few enough to be solved for at once."""
-    n, width = int(sets.count.sum()) - len(sets.count), int(_named(problem, sets).sum())
+    named = _named(problem, sets)
+    n, width = int(sets.count.sum()) - len(sets.count), int(named.sum())
     if problem.objective.quadratic:
         width += int((sets.count > 1).sum())
-    return n > 0 and n * width <= MOST_DENSE and min(n, width) <= MOST_ACTIVE
+    rows = n + len(_bounded(problem, np.flatnonzero(named)))
+    return n > 0 and rows * width <= MOST_DENSE and min(rows, width) <= MOST_ACTIVE
 
 
 def solve_few(problem: Problem, state: State, sets: WorkingSets) -> bool:
@@ -53,8 +56,12 @@ def dual_values(problem: Problem, state: State, sets: WorkingSets) -> FloatArray
         return None
     _, values, alpha = sets.held_planes()
     length = float(np.sqrt(2.0 * state.best_dual)) if 0.0 < state.best_dual < np.inf else 1.0
-    found = least_norm(_constraints(problem, sets).toarray(), values, alpha, length)
-    if found is None or not limited:
+    rows = _constraints(problem, sets).toarray()
+    found = least_norm(*_with_bounds(problem, sets, rows, values, alpha), length)
+    if found is None:
+        return None
+    found = found[: len(values)]
+    if not limited:
         return found
     masses = np.bincount(sets.examples_held(), found, problem.n_examples)
     return found if (masses <= objective.budgets).all() else None
@@ -65,6 +72,26 @@ def _named(problem: Problem, sets: WorkingSets) -> NDArray[np.bool_]:
     named = np.zeros(problem.dim, bool)
     named[sets.held_planes()[0].indices] = True
     return named
+
+
+def _bounded(problem: Problem, named: IntArray) -> IntArray:
+    """Return which of these weights have a lower bound, as positions in `named`."""
+    lower = problem.objective.lower
+    return np.zeros(0, np.int64) if lower is None else np.flatnonzero(np.isfinite(lower[named]))
+
+
+def _with_bounds(
+    problem: Problem, sets: WorkingSets, rows: FloatArray, values: FloatArray, alpha: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the rows, right-hand sides and dual values with those of the lower bounds behind them."""
+    lower, named = problem.objective.lower, np.flatnonzero(_named(problem, sets))
+    if lower is None:
+        return rows, values, alpha
+    columns = _bounded(problem, named)
+    bounds, u = np.zeros((len(columns), rows.shape[1])), sets.combination()[named[columns]]
+    bounds[np.arange(len(columns)), columns] = 1.0
+    least = lower[named[columns]]
+    return np.vstack([rows, bounds]), np.append(values, least), np.append(alpha, np.maximum(least - u, 0.0))
 
 
 def _constraints(problem: Problem, sets: WorkingSets) -> sp.csc_array:

@@ -25,7 +25,7 @@ def least_norm(A: FloatArray, b: FloatArray, start: FloatArray, length: float = 
 
     Parameters
     ----------
-    A, b : the rows and right-hand sides, b > 0 where anything is asked for.
+    A, b : the rows and right-hand sides; where no b is above 0, w = 0.
     start : dual values of which those above 0 are tried first.
     length : about how long w will be, so that 1 − b·u is not lost in rounding.
     """

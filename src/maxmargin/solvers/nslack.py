@@ -24,8 +24,10 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin.core.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.few_planes import solve_few
-from maxmargin.solvers.hard_margin import BUDGET_FACTOR, check_separable, feasible_scale, grow_budgets, solve_exactly
+from maxmargin.solvers.budgets import BUDGET_FACTOR, GrowingBudgets
+from maxmargin.solvers.feasibility import check_separable, feasible_scale
+from maxmargin.solvers.floor import Floor
+from maxmargin.solvers.rounds import Exact, Round, run_first
 from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import WorkingSets
 
@@ -40,20 +42,21 @@ class NSlackState(ComposedState):
     ----------
     violated : the examples with an output violated by more than ε, at the last check.
     restricted_gap : what the optimum over S may still gain.
-    first_budget : hard margin: where the growing budgets began.
+    budgets : hard margin: where the growing budgets began.
     largest : the largest value b of a plane found so far.
     """
 
-    _parts: ClassVar[tuple[str, ...]] = ("sets",)
+    _parts: ClassVar[tuple[str, ...]] = ("sets", "budgets", "floor")
     _saved: ClassVar[tuple[str, ...]] = ("violated",)
     _counters: ClassVar[tuple[str, ...]] = (
-        "clock", "restricted_gap", "first_budget", "largest", "marked_gap", "marked_at",
+        "clock", "restricted_gap", "largest", "marked_gap", "marked_at",
     )  # fmt: skip
 
     def __init__(self, problem: Problem, seed: int, start: FloatArray | None) -> None:
         super().__init__(problem, seed, start)
         self.sets, self.violated = WorkingSets(problem, NO_LIMIT), problem.everyone
-        self.clock, self.restricted_gap, self.first_budget, self.largest = 0, 0.0, 0.0, 0.0
+        self.clock, self.restricted_gap, self.largest = 0, 0.0, 0.0
+        self.budgets, self.floor = GrowingBudgets(), Floor(problem)
         self.marked_gap, self.marked_at = np.inf, 0  # see NSlack.patience
 
     @property
@@ -70,8 +73,36 @@ class NSlackState(ComposedState):
         problem.decode(self.w, ids)
         self.largest = max(self.largest, float(problem.values[ids].max(initial=0.0)))
 
+    def begin_at_solution(self) -> None:
+        """Set the weights to those of the dual values."""
+        self.w = self.floor.raised(self.sets.combination())
+
     def support(self, problem: Problem) -> dict[str, Any]:
         return self.sets.support(problem)
+
+
+@dataclass(frozen=True)
+class JointOverS(Round):
+    """All of S at once (`together`), where steps on one S_i undo those on another.
+
+    Attributes
+    ----------
+    share : of the restricted gap, to which S is solved.
+    most_cuts : aggregate planes at most.
+    """
+
+    name = "joint"
+
+    share: float
+    most_cuts: int
+
+    def applies(self, problem: Problem, state: NSlackState) -> bool:
+        return not problem.objective.hard
+
+    def run(self, problem: Problem, state: NSlackState) -> bool:
+        solve_together(problem, state.sets, state.w, state.w, 1.0, self.share, self.most_cuts)
+        state.begin_at_solution()
+        return True
 
 
 @dataclass(frozen=True)
@@ -126,7 +157,7 @@ class NSlack(Solver):
         state.clock += 1
         self._visit(problem, state)
         grown = False
-        if not (problem.objective.hard and solve_exactly(problem, state, state.sets)):
+        if not (problem.objective.hard and Exact().run(problem, state)):
             self._optimise(problem, state, self.most_passes)
             grown = problem.objective.hard and self._grow(problem, state)
         if state.clock % 8 == 0:
@@ -140,7 +171,7 @@ class NSlack(Solver):
         state.decode(problem, problem.everyone)
         if not problem.objective.hard:
             state.offer(problem, state.w)
-        state.w = np.zeros(problem.dim)
+        state.w = state.floor.raised(np.zeros(problem.dim))
         self._insert(problem, state, np.flatnonzero(problem.keys))
 
     def _visit(self, problem: Problem, state: NSlackState) -> None:
@@ -160,14 +191,14 @@ class NSlack(Solver):
         """Add the outputs found for ids, each with a step on its S_i."""
         if len(ids) == 0:
             return
-        sets, unbounded = state.sets, problem.objective.hard and state.first_budget == 0.0
+        sets, unbounded = state.sets, problem.objective.hard and state.budgets.first == 0.0
         slot = sets.match(ids, problem.keys, 0)
         planes, moves = problem.planes(ids[slot < 0]), 0 if unbounded else self.moves
         sets.insert(ids, slot, planes, problem, state.w, 1.0, state.clock, moves)
+        state.floor.settle(state.w)
         norm = sets.norm_per_value(ids, by_alpha=False) if unbounded else np.inf
         if np.isfinite(norm):
-            state.first_budget = 1.0 / max(norm, 1e-12)
-            sets.set_budgets(state.first_budget * problem.objective.weights)
+            state.budgets.begin(problem, sets, 1.0 / max(norm, 1e-12))
 
     def _optimise(self, problem: Problem, state: NSlackState, most_passes: int) -> None:
         """Passes over S until ε is worth more than the restricted gap, or for now until it is small beside the gap."""
@@ -200,15 +231,14 @@ class NSlack(Solver):
         """All of S at once, where steps on one S_i undo those on another."""
         if problem.objective.hard:
             return
-        if not solve_few(problem, state, state.sets):
-            share = 0.3 * self._needed(state) / max(state.restricted_gap, 1e-300)
-            solve_together(problem, state.sets, state.w, state.w, 1.0, share, self.most_cuts)
-        state.w = state.sets.combination()
+        share = 0.3 * self._needed(state) / max(state.restricted_gap, 1e-300)
+        run_first((Exact(), JointOverS(share, self.most_cuts)), problem, state)
         self._pass(state, problem.everyone, -1.0, 0)
 
     @staticmethod
     def _pass(state: NSlackState, order: IntArray, skip_below: float, moves: int) -> None:
         state.restricted_gap, _ = state.sets.sweep(order, skip_below, 0, state.w, 1.0, state.clock, moves)
+        state.floor.settle(state.w)
 
     @staticmethod
     def _grow(problem: Problem, state: NSlackState) -> bool:
@@ -218,13 +248,14 @@ class NSlack(Solver):
         """
         if state.clock >= 4 and state.clock & (state.clock - 1) == 0:
             check_separable(problem, state, state.sets)
-        sets, square = state.sets, float(state.w @ state.w)
-        far = sets.gain() > 2.0 * square
-        grown = grow_budgets(problem, sets, state.first_budget, at_once=far)
+        sets, u = state.sets, state.floor.free(state.w)
+        multiple = problem.objective.best_multiple(sets.gain(), u, sets.masses())
+        far = multiple > 2.0
+        grown = state.budgets.grow(problem, sets, at_once=far)
         if far:
-            factor = min(sets.gain() / square, BUDGET_FACTOR) if square > 0.0 else BUDGET_FACTOR
+            factor = min(multiple, BUDGET_FACTOR)
             sets.scale_alpha(factor)
-            state.w *= factor
+            state.w = state.floor.raised(factor * u)
         return grown
 
     def _tolerated(self, state: NSlackState) -> float:
@@ -238,15 +269,16 @@ class NSlack(Solver):
     def _needed(self, state: NSlackState) -> float:
         if len(state.violated) == 0:
             return self._worth(state)
-        dual = state.sets.gain() - 0.5 * float(state.w @ state.w)
+        dual = state.sets.gain() - state.floor.conjugate(state.w)
         return max(self._worth(state), self.inner_gap * min(state.best_primal - state.best_dual, dual))
 
     def _check(self, problem: Problem, state: NSlackState) -> None:
         """One sweep at fixed weights: the certificate, and who is violated."""
         objective, sets = problem.objective, state.sets
-        state.w = sets.combination()
+        u = sets.combination()
+        state.w = state.floor.raised(u)
         state.decode(problem, problem.everyone)
-        state.raise_dual(objective.dual(sets.gain(), float(state.w @ state.w), sets.masses()))
+        state.raise_dual(objective.dual(sets.gain(), u, sets.masses()))
         if objective.hard:
             feasible_scale(problem, state, state.sets)
         else:

@@ -17,6 +17,7 @@ from maxmargin.core.problem import Problem
 from maxmargin.solvers._composed import ComposedState
 from maxmargin.solvers.aggregate import AggregateModel
 from maxmargin.solvers.base import Solver
+from maxmargin.solvers.protocol import Decodable
 
 
 class CuttingState(ComposedState):
@@ -25,7 +26,7 @@ class CuttingState(ComposedState):
     _parts: ClassVar[tuple[str, ...]] = ("model",)
 
     def __init__(
-        self, problem: Problem, seed: int, start: FloatArray | None, most_planes: int, keep_rounds: int
+        self, problem: Decodable, seed: int, start: FloatArray | None, most_planes: int, keep_rounds: int
     ) -> None:
         super().__init__(problem, seed, start)
         self.model = AggregateModel(problem.dim, most_planes, keep_rounds)
@@ -55,7 +56,7 @@ class CuttingPlanes(Solver):
         return self.inner_gap * (state.best_primal - state.best_dual)
 
     @staticmethod
-    def _cut(problem: Problem, state: CuttingState) -> float:
+    def _cut(problem: Decodable, state: CuttingState) -> float:
         """Decode at the present weights and add the plane that is tight there; the objective at these weights."""
         w, objective = state.w, problem.objective
         problem.decode(w, problem.everyone)
@@ -72,10 +73,11 @@ class OneSlack(CuttingPlanes):
 
     name: ClassVar[str] = "oneslack"
 
-    def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> CuttingState:
+    def init(self, problem: Decodable, seed: int = 0, start: FloatArray | None = None) -> CuttingState:
         return CuttingState(problem, seed, start, self.most_planes, self.keep_rounds)
 
-    def step(self, problem: Problem, state: CuttingState) -> None:
+    def step(self, problem: Decodable, state: CuttingState) -> None:
         self._cut(problem, state)
-        state.w = state.model.solve(self._inner_tolerance(state))
-        state.raise_dual(state.model.dual(float(state.w @ state.w)))
+        model, lower = state.model, problem.objective.lower
+        state.w = model.solve(self._inner_tolerance(state), lower=lower)
+        state.raise_dual(model.dual(model.sum, lower))

@@ -18,6 +18,7 @@ from maxmargin.core.codes import TRUTH
 from maxmargin.core.problem import Problem
 from maxmargin.solvers._points import SHARE, PointState, lower_bound
 from maxmargin.solvers.base import Solver
+from maxmargin.solvers.protocol import Decodable
 
 
 class PerceptronState(PointState):
@@ -37,7 +38,7 @@ class PerceptronState(PointState):
         self.total[SHARE] = 1.0
         self.mistakes, self.provable = 0, True
 
-    def offer(self, problem: Problem, w: FloatArray) -> float:
+    def offer(self, problem: Decodable, w: FloatArray) -> float:
         """Keep w, whatever its objective: the perceptron's answer is the average of all epochs."""
         self.best_primal, self.best_bound = problem.primal(w)
         self.best_w = w.copy()
@@ -59,6 +60,7 @@ class AveragedPerceptron(Solver):
 
     name: ClassVar[str] = "perceptron"
     certifies: ClassVar[bool] = False
+    lower_bounds: ClassVar[bool] = False
     default_max_iter: ClassVar[int] = 10
 
     batch: int = 1

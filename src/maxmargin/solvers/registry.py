@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from maxmargin.solvers.auto import Automatic
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.bundle import ProximalBundle
 from maxmargin.solvers.nslack import NSlack
@@ -18,9 +19,14 @@ SOLVERS: dict[str, type[Solver]] = {
 
 
 def resolve(solver: str | Solver) -> Solver:
-    """The solver of that name with its default hyper-parameters, or the solver itself."""
+    """Return the solver of that name with its default hyper-parameters, or the solver itself.
+
+    For ``"auto"`` it is one that chooses when it knows the problem (`Solver.for_problem`).
+    """
     if isinstance(solver, Solver):
         return solver
+    if isinstance(solver, str) and solver == Automatic.name:
+        return Automatic()
     if isinstance(solver, str) and solver in SOLVERS:
         return SOLVERS[solver]()
     names = ", ".join(map(repr, SOLVERS))

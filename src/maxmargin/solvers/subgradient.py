@@ -17,6 +17,9 @@ Shamir, Zhang 2013); the same average of the dual points proves their bound.
 
 where δ grows when a step finds better weights and shrinks when it does not (Polyak 1969; Nedić, Bertsekas 2001, as used
 in paper 4).
+
+With lower bounds l of the weights both rules keep the sums u as they are and take w = max(u, l), as dual averaging does
+(Nesterov 2009; Xiao 2010): the dual point stays a sum of planes.
 """
 
 from __future__ import annotations
@@ -98,10 +101,10 @@ class Subgradient(Solver):
         batches = [order[k : k + self.batch] for k in range(0, len(order), self.batch)]
         for ids in batches:
             if state.taken > 0:
-                state.w = state.weights(state.total, 1.0 / (state.delay + state.taken))
+                state.w = problem.objective.raised(state.weights(state.total, 1.0 / (state.delay + state.taken)))
             self._batch_step(problem, state, ids, len(batches))
         average = state.summed()
-        state.w = state.weights(average, 1.0 / state.norm)
+        state.w = problem.objective.raised(state.weights(average, 1.0 / state.norm))
         state.raise_dual(lower_bound(problem, state.total))
         state.raise_dual(lower_bound(problem, average))
         problem.decode(state.w, problem.everyone)
@@ -143,7 +146,7 @@ class Subgradient(Solver):
         square = float(away @ away)
         rate = min(1.0, (value - level) / square) if square > 0.0 else 1.0
         state.total = (1.0 - rate) * state.total + rate * target
-        state.w = state.weights(state.total, 1.0)
+        state.w = problem.objective.raised(state.weights(state.total, 1.0))
         state.taken += 1
         state.raise_dual(lower_bound(problem, state.total))
 

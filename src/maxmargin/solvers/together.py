@@ -9,6 +9,8 @@ example, so the weights β of the aggregates are dual values of the planes: α =
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from maxmargin._types import FloatArray, IntArray
@@ -18,24 +20,26 @@ from maxmargin.solvers.working_sets import WorkingSets
 
 
 class HeldProblem:
-    """The objective over the planes held, around a centre: what `ProximalBundle` needs of a `Problem`.
+    """The objective over the planes held, around a centre, as a problem that `ProximalBundle` solves (`Decodable`).
 
     ½‖w‖² + ½(ρ − 1)‖w − z‖² + R(w) is, but for a constant, ½‖v‖² + R(c + v/√ρ) with c = (1 − 1/ρ) z: the problem in v.
+    Lower bounds l of w are √ρ (l − c) for v.
     """
 
-    searches, exact = False, True
-
     def __init__(self, problem: Problem, sets: WorkingSets, centre: FloatArray, rho: float) -> None:
-        self.objective, self.dim, self.n_examples = problem.objective, problem.dim, problem.n_examples
+        self.dim, self.n_examples = problem.dim, problem.n_examples
         self.everyone, self.sets = problem.everyone, sets
         self.centre, self.root = (1.0 - 1.0 / rho) * centre, float(np.sqrt(rho))
+        self.objective, self.raised = problem.objective, problem.objective.raised
+        if problem.objective.lower is not None:
+            self.objective = replace(problem.objective, lower=self.root * (problem.objective.lower - self.centre))
         self.hinges: FloatArray = np.zeros(self.n_examples)
         self.slots: IntArray = np.zeros(self.n_examples, np.int32)
         self.choices: list[tuple[IntArray, FloatArray]] = []
         self.oracle_calls = 0
 
     def weights(self, v: FloatArray) -> FloatArray:
-        return self.centre + v / self.root
+        return self.raised(self.centre + v / self.root)
 
     def decode(self, v: FloatArray, ids: IntArray) -> None:
         """The most violated plane held, at v."""
@@ -67,11 +71,11 @@ def solve_together(
     """
     held = HeldProblem(problem, sets, centre, rho)
     bundle = ProximalBundle(most_planes=most_cuts + 3, keep_rounds=most_cuts)
-    state = bundle.init(held, 0, held.root * (start - held.centre))  # type: ignore[arg-type]
+    state = bundle.init(held, 0, held.root * (start - held.centre))
     state.model.insert(*held.present())
     first = np.inf
     for _ in range(most_cuts):
-        bundle.step(held, state)  # type: ignore[arg-type]
+        bundle.step(held, state)
         gap = state.best_primal - state.best_dual
         first = min(first, gap) if np.isinf(first) else first
         if gap <= share * first:

@@ -320,7 +320,7 @@ class WorkingSets:
         Dual values are those of the multiple of α whose dual value is greatest, as in a certificate.
         """
         u = self.combination()
-        multiple = problem.objective.best_multiple(self.gain(), float(u @ u), self.masses())
+        multiple = problem.objective.best_multiple(self.gain(), u, self.masses())
         examples, slots = self._held()
         active = self.alpha[slots] * multiple > 0
         examples, slots = examples[active], slots[active]

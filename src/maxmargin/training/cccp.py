@@ -63,6 +63,7 @@ class ConcaveConvex:
         self._warned, inner_tol = False, tol if self.most_steps == 1 else max(tol, FIRST_GAP)
         problem.references, state, before, steps = first, None, np.inf, 0
         self.run.history.clear()
+        self.run.solver = self.run.solver.for_problem(problem)
         while True:
             run = replace(self.run, limits=replace(self.run.limits, tol=inner_tol), history=[])
             state = run.go(problem, start=start, state=state)

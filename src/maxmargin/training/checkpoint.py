@@ -15,7 +15,7 @@ from maxmargin.core.problem import Problem
 from maxmargin.io.atomic import replacing
 from maxmargin.solvers.base import Solver, State
 
-FORMAT = 1
+FORMAT = 2
 
 
 def fingerprint(problem: Problem, solver: Solver) -> dict[str, Any]:
@@ -28,6 +28,7 @@ def fingerprint(problem: Problem, solver: Solver) -> dict[str, Any]:
         "bound": str(problem.bound),
         "solver": repr(solver),
         "sample_weight": zlib.crc32(objective.weights.tobytes()),
+        "lower": 0 if objective.lower is None else zlib.crc32(objective.lower.tobytes()),
         "data": problem.examples.digest(),
     }
 

@@ -50,7 +50,7 @@ class Run:
     checkpoint: str | os.PathLike[str] | None = None
     checkpoint_every: float = 60.0
     verbose: int = 0
-    history: list[dict[str, float]] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
     stop_reason: str = ""
     outer_steps: int = 0
     outer_decrease: float = float("nan")
@@ -63,6 +63,8 @@ class Run:
         state: State | None = None,
     ) -> State:
         """Train; the state at the end comes back."""
+        self.solver = self.solver.for_problem(problem)
+        self.solver.check(problem)
         check_memory(self.solver.planned_bytes(problem), f"training {problem.dim} weights")
         with one_blas_thread():
             if state is None:
@@ -100,6 +102,7 @@ class Run:
                 "primal": certificate.primal,
                 "dual": certificate.dual,
                 "gap": certificate.gap,
+                "round": state.round or self.solver.name,
             }
         )
         line.update(state.iteration, certificate)

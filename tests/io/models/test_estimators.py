@@ -4,6 +4,7 @@ import json
 import pickle
 import tempfile
 import zipfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import joblib
@@ -17,10 +18,12 @@ from sklearn.exceptions import NotFittedError
 
 import maxmargin as mm
 from maxmargin.encoding.vocabulary import Vocabulary
+from maxmargin.io.models import objects
 from maxmargin.io.models.models import UNSAVED
 from maxmargin.io.models.objects import ModelWriter
 from maxmargin.io.models.values import Reader, Writer
 from maxmargin.registry import public_estimators, public_structures
+from maxmargin.solvers.nslack import NSlack
 from maxmargin.solvers.registry import SOLVERS
 
 
@@ -137,6 +140,24 @@ def test_solvers(name, tmp_path):
         loaded = through_file(model, tmp_path, support=True)
         assert_same_model(model, loaded, ROWS[0], support=True)
         assert loaded.solver == solver
+
+
+def test_a_parameter_that_the_solver_no_longer_has(tmp_path, monkeypatch):
+    """Files outlive the parameters of a solver: they load, with a warning that names what is ignored."""
+
+    @dataclass(frozen=True)
+    class Earlier(NSlack):
+        patience_then: int = 3
+        pace: float = 0.5
+
+    monkeypatch.setitem(objects.RECORDS, "solver nslack", Earlier)
+    model = mm.MulticlassSVM(solver=Earlier(epsilon=0.02), tol=0.5).fit(*ROWS)
+    model.save(tmp_path / "model.mm")
+    monkeypatch.undo()
+    with pytest.warns(UserWarning, match=r"this version of NSlack has no parameter patience_then, pace;"):
+        loaded = mm.load(tmp_path / "model.mm")
+    assert loaded.solver == NSlack(epsilon=0.02)
+    np.testing.assert_array_equal(loaded.predict(ROWS[0]), model.predict(ROWS[0]))
 
 
 def test_data_frames(tmp_path):

@@ -9,6 +9,7 @@ is looked up where it already is.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from importlib import import_module
@@ -24,6 +25,7 @@ from maxmargin.encoding.templates import TokenTemplates
 from maxmargin.io.models.archive import BadFileError
 from maxmargin.io.models.values import Reader, Writer, expect
 from maxmargin.registry import public_class
+from maxmargin.solvers.base import Solver
 from maxmargin.solvers.registry import SOLVERS
 from maxmargin.structures.chain.constraints import Constraints
 
@@ -143,7 +145,8 @@ class ModelReader(Reader):
         kind = RECORDS.get(expect(content["$record"], str, where))
         if kind is None:
             raise BadFileError(f"is damaged, or of another version: {where} is an unknown {content['$record']!r}")
-        return kind(**self.names(content["fields"], where))
+        values = self.names(content["fields"], where)
+        return kind(**(_known_parameters(kind, values, where) if issubclass(kind, Solver) else values))
 
     def structure(self, content: Any, where: str) -> Any:
         """The structure of its JSON."""
@@ -213,6 +216,20 @@ class Classes:
             return import_module(name)
         except ImportError as error:
             raise ImportError(f"the module {name!r}, which a model needs, cannot be imported: {error}") from error
+
+
+def _known_parameters(kind: type[Solver], values: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the parameters that the solver has; warn of others, which an earlier or later version had."""
+    known = {field.name for field in fields(kind)}
+    unknown = [name for name in values if name not in known]
+    if unknown:
+        warnings.warn(
+            f"{where}: this version of {kind.__name__} has no parameter {', '.join(unknown)}; the saved values are "
+            f"ignored, and a new fit uses the defaults of this version",
+            UserWarning,
+            stacklevel=2,
+        )
+    return {name: value for name, value in values.items() if name in known}
 
 
 def _look_up(module: ModuleType | None, qualified: str) -> Any:

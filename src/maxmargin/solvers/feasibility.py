@@ -1,5 +1,4 @@
-"""What a hard margin (C = inf), and in part large C, needs beside the dual: budgets that grow, a point that meets all
-margins, and a word when there is none."""
+"""Weights that meet all margins, for hard margins (C = inf) and large C, or an error where there are none."""
 
 from __future__ import annotations
 
@@ -18,8 +17,6 @@ from maxmargin.solvers.working_sets import WorkingSets
 MOST_SWEEPS = 6
 #: Constraints may be violated by this share of the required margin, which is rounding.
 FEASIBLE_WITHIN = 1e-9
-#: Budgets grow by this factor, up to this total.
-BUDGET_FACTOR, MOST_GROWTH = 4.0, 1e18
 #: Margin, relative to the largest entry of each feature, below which data count as not separable.
 LEAST_MARGIN = 1e-9
 
@@ -29,26 +26,12 @@ class NotSeparableError(ValueError):
 
     def __init__(self, problem: Problem) -> None:
         short = int((problem.hinges > 0).sum())
+        within = "" if problem.objective.lower is None else " within the lower bounds"
         super().__init__(
-            f"the data are not separable: no weights give every example its margin ({short} of {problem.n_examples} "
-            f"different ones fall short at present, and a linear program over the planes found so far has no "
-            f"solution), so C=inf has no solution; give a finite C, for instance C=1.0"
+            f"the data are not separable: no weights{within} give every example its margin ({short} of "
+            f"{problem.n_examples} different ones fall short at present, and a linear program over the planes found so "
+            f"far has no solution), so C=inf has no solution; give a finite C, for instance C=1.0"
         )
-
-
-def grow_budgets(problem: Problem, sets: WorkingSets, first_budget: float, at_once: bool = False) -> bool:
-    """Where the truth's share is used up (or at once), all budgets grow, to those of the objective. Whether they did.
-
-    `first_budget` is where they began. A hard margin has no budgets to grow up to: growth without end is how a dual
-    without bound looks (see `check_separable`).
-    """
-    if not at_once and (sets.alpha[sets.first] > 0.1 * sets.budget).all():
-        return False
-    growth = sets.budget.max() / (first_budget * problem.objective.weights.max())
-    if growth > MOST_GROWTH:
-        return False
-    sets.set_budgets(np.minimum(BUDGET_FACTOR * sets.budget, problem.objective.budgets))
-    return True
 
 
 def solve_exactly(problem: Problem, state: State, sets: WorkingSets) -> bool:
@@ -59,7 +42,8 @@ def solve_exactly(problem: Problem, state: State, sets: WorkingSets) -> bool:
     if solve_few(problem, state, sets):
         return True
     planes, values, _ = sets.held_planes()
-    if are_few(problem, sets) and feasible_direction(planes, values, problem.dim) is None:
+    lower = problem.objective.lower
+    if are_few(problem, sets) and feasible_direction(planes, values, problem.dim, lower) is None:
         raise NotSeparableError(problem)
     return False
 
@@ -70,7 +54,7 @@ def check_separable(problem: Problem, state: State, sets: WorkingSets) -> None:
     if np.isfinite(state.best_primal):
         return
     planes, values, _ = sets.held_planes()
-    w = feasible_direction(planes, values, problem.dim)
+    w = feasible_direction(planes, values, problem.dim, problem.objective.lower)
     if w is None:
         raise NotSeparableError(problem)
     present, state.w = state.w, w
@@ -79,20 +63,27 @@ def check_separable(problem: Problem, state: State, sets: WorkingSets) -> None:
     state.w = present
 
 
-def feasible_direction(planes: Planes, values: FloatArray, dim: int) -> FloatArray | None:
-    """Weights with a·w ≥ b for all planes held, where there are any.
+def feasible_direction(
+    planes: Planes, values: FloatArray, dim: int, lower: FloatArray | None = None
+) -> FloatArray | None:
+    """Return weights with a·w ≥ b for all planes held and w ≥ lower; None where there are none.
 
-    They maximise t ≤ 1 where a·w ≥ t b and |w_f| ≤ 1 / max |a_f|, and are scaled to t = 1. The bounds on w make the
-    answer independent of the scale of each feature.
+    They maximise t ≤ 1 where a·w ≥ t b, w ≥ t lower and |w_f| ≤ 1 / max |a_f|, and are scaled to t = 1. The last bounds
+    make the answer independent of the scale of each feature.
     """
     rows = planes.matrix(dim)
     largest = abs(rows).max(axis=0).toarray().ravel()
     used = np.flatnonzero(largest)
     scaled = rows[:, used] @ sp.diags_array(1.0 / largest[used])
+    least = values
+    if lower is not None:
+        bounded = np.flatnonzero(np.isfinite(lower[used]))
+        scaled = sp.vstack([scaled, sp.csr_array(sp.eye_array(len(used)))[bounded]])
+        least = np.append(values, (lower * largest)[used[bounded]])
     program = linprog(
         np.append(np.zeros(len(used)), -1.0),
-        A_ub=sp.hstack([-scaled, sp.csr_array(values[:, None])]),
-        b_ub=np.zeros(rows.shape[0]),
+        A_ub=sp.hstack([-scaled, sp.csr_array(least[:, None])]),
+        b_ub=np.zeros(len(least)),
         bounds=[(-1.0, 1.0)] * len(used) + [(0.0, 1.0)],
         method="highs",
     )
@@ -100,31 +91,32 @@ def feasible_direction(planes: Planes, values: FloatArray, dim: int) -> FloatArr
         return None
     w = np.zeros(dim)
     w[used] = program.x[:-1] / largest[used] / -program.fun
-    return w
+    return w if lower is None else np.maximum(w, lower)
 
 
 def feasible_scale(problem: Problem, state: State, sets: WorkingSets) -> None:
-    """Offer the smallest multiple t w that meets all margins, where there is one.
+    """Offer the smallest multiple t w that meets all margins, where there is one; max(t w, l) with lower bounds.
 
     With the hinges found at t w, a plane asks for t' = t b / (b − hinge); the largest such t' is tried next, until no
     margin is missed (Dinkelbach's iteration: it ends after finitely many planes). Afterwards the
     problem holds the hinges at w again.
     """
-    w, calls = state.w, problem.oracle_calls
-    t, margins = 1.0, sets.largest_values()
+    w, calls, raised = state.w, problem.oracle_calls, problem.objective.raised
+    t, candidate, margins = 1.0, state.w, sets.largest_values()
     margins[margins == 0.0] = margins.max(initial=0.0)  # an example of which no more is asked than w·a ≥ 0
     for sweep in range(MOST_SWEEPS):
         missed = problem.hinges > FEASIBLE_WITHIN * np.maximum(problem.values, margins)
         if not missed.any():
-            _offer(problem, state, t * w)
+            _offer(problem, state, candidate)
             break
         reached = problem.values[missed] - problem.hinges[missed]
         if (reached <= 0).any() or sweep == MOST_SWEEPS - 1:
             break
         t *= float((problem.values[missed] / reached).max())
-        if 0.5 * t * t * float(w @ w) > state.best_primal:
+        candidate = raised(t * w)
+        if 0.5 * float(candidate @ candidate) > state.best_primal:
             break
-        problem.decode(t * w, problem.everyone)
+        problem.decode(candidate, problem.everyone)
     if problem.oracle_calls > calls:
         problem.decode(w, problem.everyone)
 

@@ -1,0 +1,72 @@
+"""Lower bounds of single weights, w ≥ l, in the dual.
+
+The regulariser over w ≥ l has the conjugate
+
+    h(u) = max_{w ≥ l} u·w − ½‖w‖² = u·w* − ½‖w*‖²,      w* = max(u, l),
+
+which takes the place of ½‖u‖² in the dual. It is convex, and its gradient is w*. With l = −inf everywhere it is ½‖u‖².
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin._types import FloatArray
+
+#: Trials of a line search at most; Newton steps on a piecewise linear slope need few.
+MOST_TRIALS = 100
+#: Slope of a line search, relative to its terms, that is rounding.
+LEVEL = 1e-13
+#: Factor by which a line search without end looks further, and where it gives up looking.
+FURTHER, FURTHEST = 8.0, 1e100
+
+
+def conjugate(u: FloatArray, lower: FloatArray) -> float:
+    """Return h(u)."""
+    w = np.maximum(u, lower)
+    return float(u @ w) - 0.5 * float(w @ w)
+
+
+def excess(w: FloatArray, u: FloatArray, lower: FloatArray) -> float:
+    """Return ½‖w‖² + h(u) − u·w ≥ 0 for weights w ≥ l; it is 0 where w = max(u, l)."""
+    nearest = np.maximum(u, lower)
+    away = w - nearest
+    return 0.5 * float(away @ away) + float((nearest - u) @ away)
+
+
+def best_step(
+    gain: float, ridge: float, at: FloatArray, direction: FloatArray, lower: FloatArray, longest: float
+) -> float:
+    """Return the t in [0, longest] that maximises t·gain − ½ t²·ridge − h(at + t·direction); inf where it is unbounded.
+
+    The slope gain − t·ridge − direction·max(at + t·direction, l) falls with t and is piecewise linear: Newton steps,
+    kept within what is known of its root.
+    """
+
+    def slope(t: float) -> tuple[float, float]:
+        """Return the slope at t, and minus its derivative."""
+        point = at + t * direction
+        free = direction[point > lower]
+        return gain - t * ridge - float(direction @ np.maximum(point, lower)), ridge + float(free @ free)
+
+    rise, fall = slope(0.0)
+    if rise <= 0.0:
+        return 0.0
+    low, high = 0.0, longest
+    if np.isinf(longest):
+        high = 1.0
+        while slope(high)[0] > 0.0:
+            high *= FURTHER
+            if high > FURTHEST:
+                return np.inf
+    elif slope(longest)[0] >= 0.0:
+        return longest
+    size, t = abs(gain) + rise, 0.0
+    for _ in range(MOST_TRIALS):
+        guess = t + rise / fall if fall > 0.0 else np.inf
+        t = guess if low < guess < high else 0.5 * (low + high)
+        rise, fall = slope(t)
+        if abs(rise) <= LEVEL * size or not low < t < high:
+            break
+        low, high = (t, high) if rise > 0.0 else (low, t)
+    return t

@@ -1,0 +1,27 @@
+"""``solver="auto"``: which solver a problem gets when the user leaves the choice to the library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from maxmargin.core.problem import Problem
+from maxmargin.solvers.base import Solver, State
+from maxmargin.solvers.bundle import ProximalBundle
+from maxmargin.solvers.proximal import ProximalWorkingSets
+
+#: Examples up to which the bundle is chosen: steps on one example at a time gain nothing where there are hardly any,
+#: and the aggregate planes of a few examples say as much as their own.
+FEW_EXAMPLES = 4
+
+
+@dataclass(frozen=True)
+class Automatic(ProximalWorkingSets):
+    """Proximal working sets, or the proximal bundle for a problem of few examples."""
+
+    def for_problem(self, problem: Problem) -> Solver:
+        few = problem.n_examples <= FEW_EXAMPLES and not problem.objective.hard
+        return ProximalBundle() if few else ProximalWorkingSets()
+
+    def adapt(self, problem: Problem, state: Any, seed: int = 0) -> State:
+        return self.for_problem(problem).adapt(problem, state, seed)

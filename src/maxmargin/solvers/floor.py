@@ -1,0 +1,55 @@
+"""Lower bounds of weights as one more block of the dual, for solvers that step on one example at a time.
+
+With multipliers β ≥ 0 of the bounds w ≥ l, the weights around a proximal centre are
+
+    w = ((ρ − 1) z + u + β) / ρ,      β ≥ 0,      β_j > 0 only where w_j = l_j,
+
+so that w = max(free, l) with free = ((ρ − 1) z + u) / ρ. Steps on examples treat β as constant and move w and `free`
+alike; afterwards β is set to its optimum again. What is kept is the **lift** w − free = β / ρ, which stays when α and ρ
+are scaled together.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin._types import AnyArray, FloatArray
+from maxmargin.solvers.protocol import Decodable
+
+
+class Floor:
+    """The lift of the present weights; nothing at all where the objective has no lower bounds."""
+
+    def __init__(self, problem: Decodable) -> None:
+        self.lower = problem.objective.lower
+        self.lift: FloatArray = np.zeros(0 if self.lower is None else problem.dim)
+
+    def raised(self, free: FloatArray) -> FloatArray:
+        """Return max(free, l), and keep the lift."""
+        if self.lower is None:
+            return free
+        w = np.maximum(free, self.lower)
+        self.lift = w - free
+        return w
+
+    def free(self, w: FloatArray) -> FloatArray:
+        """Return the weights without their lift."""
+        return w if self.lower is None else w - self.lift
+
+    def settle(self, w: FloatArray) -> None:
+        """Raise w, which steps on examples have moved, in place."""
+        if self.lower is not None:
+            w[:] = self.raised(w - self.lift)
+
+    def conjugate(self, w: FloatArray) -> float:
+        """Return h(u) for the weights w = u + β without a centre (ρ = 1)."""
+        half_square = 0.5 * float(w @ w)
+        return half_square if self.lower is None else half_square - float(self.lift @ w)
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Return the lift."""
+        return {"lift": self.lift}
+
+    def restore(self, arrays: dict[str, AnyArray]) -> None:
+        """Set the lift."""
+        self.lift = np.array(arrays["lift"])

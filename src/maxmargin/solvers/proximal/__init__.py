@@ -1,0 +1,5 @@
+"""Proximal working sets, the default solver: one state, improved by the first round that applies."""
+
+from maxmargin.solvers.proximal.solver import ProximalWorkingSets
+
+__all__ = ["ProximalWorkingSets"]

@@ -1,0 +1,74 @@
+"""How strong the proximal term is: ρ keeps the two parts of the gap in balance,
+
+    P − D = ½‖u − w‖² + Σ_i (penalty_i − Σ_j α_ij (b_ij − a_ij·w)).
+
+With lower bounds of weights the first part is ½‖w‖² + h(u) − u·w (`core.lower_bounds`).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin.core.codes import TRUTH
+from maxmargin.core.problem import Problem
+from maxmargin.solvers.proximal.state import LEAST_RHO, ProximalState
+
+#: Proximal gap / block gap between which ρ stays: blocks are cheap to improve, so their part is kept the larger one.
+BALANCE = 0.3, 1.0
+#: Factor by which ρ changes in one round; larger ones make it swing.
+BALANCE_STEP = 1.3
+#: The same for joint rounds, which solve the blocks' part nearly to the end, so that the proximal part may be larger.
+JOINT_BALANCE, JOINT_STEP = (1.0, 3.0), 1.6
+#: ρ of joint rounds falls without progress only where the ratio is this many times too large.
+HOPELESS = 100.0
+#: Factor by which ρ may rise when the first joint round begins.
+LARGEST_JUMP = 1e6
+#: Share by which an objective may be above another one and count as the same.
+STANDSTILL = 1e-9
+
+
+def gaps(problem: Problem, state: ProximalState) -> tuple[float, float]:
+    """Return the proximal part of the gap and that of the blocks."""
+    objective, w, u, masses = problem.objective, state.w, state.dual_sum(), state.sets.masses()
+    proximal_gap = objective.distance(w, u)
+    price = 0.5 * float((objective.ridges * masses**2).sum())
+    if objective.quadratic:
+        penalties = float(objective.penalties(problem.hinges).sum())
+    else:
+        penalties = float((state.sets.budget * problem.hinges).sum())
+    return proximal_gap, penalties + price - state.sets.gain() + float(u @ w)
+
+
+def balanced(problem: Problem, state: ProximalState) -> float:
+    """Return the next ρ; where the proximal gap is many times too large, ρ falls by the eighth root of that."""
+    proximal_gap, block_gap = gaps(problem, state)
+    rho, (low, high) = state.centre.rho, (bound / state.effort.thoroughness for bound in BALANCE)
+    if proximal_gap > high * block_gap:
+        excess = proximal_gap / max(high * block_gap, 1e-300)
+        return max(1.0, rho / max(BALANCE_STEP, min(excess, 1e12) ** 0.125))
+    return rho * BALANCE_STEP if proximal_gap < low * block_gap else rho
+
+
+def balanced_jointly(problem: Problem, state: ProximalState) -> float:
+    """Return the next ρ of joint rounds.
+
+    It falls only after steps that lowered the objective, or that were far too small for that.
+    """
+    proximal_gap, block_gap = gaps(problem, state)
+    rho, (low, high) = state.centre.rho, JOINT_BALANCE
+    ratio = max(proximal_gap, 1e-300) / max(block_gap, 1e-300)
+    if ratio < low:
+        return rho * min(np.sqrt(low / ratio), JOINT_STEP)
+    stands_still = problem.primal(state.w)[0] <= (1.0 + STANDSTILL) * state.centre.primal
+    if ratio > high and (stands_still or ratio > HOPELESS * high):
+        return max(LEAST_RHO, rho / min(np.sqrt(ratio / high), JOINT_STEP))
+    return rho
+
+
+def first_joint_rho(problem: Problem, state: ProximalState) -> float:
+    """Return ρ of a step to about where the planes found last say that the objective is 0; large C would overdo it."""
+    slopes = problem.objective.slopes(problem.hinges)
+    slopes[problem.keys == TRUTH] = 0.0  # a search may have missed what is held
+    away = problem.aggregate(slopes) - state.w
+    rho = 0.5 * float(away @ away) / problem.primal(state.w)[0]
+    return max(LEAST_RHO, min(rho, LARGEST_JUMP * state.centre.rho))

@@ -1,0 +1,119 @@
+"""The first rounds of the default solver: sweeps in mini-batches from w = 0, or a start from given weights.
+
+Mini-batches reach a useful point sooner than full sweeps from w = 0. On the way the first sweep finds ρ, of the size
+that lets a first step move about half of an example's budget, and whether C is so large that budgets begin small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from maxmargin._types import IntArray
+from maxmargin.core.problem import Problem
+from maxmargin.solvers.proximal.passes import cheap_passes
+from maxmargin.solvers.proximal.planes import FEWEST_BATCHES, busy, decode, fresh_order, insert
+from maxmargin.solvers.proximal.rounds import ProximalRound
+from maxmargin.solvers.proximal.state import VECTOR_SPEED, ProximalState
+
+#: Examples in a mini-batch at least: with fewer, calls cost more than their argmaxes.
+SMALLEST_BATCH = 16
+#: Operations of argmaxes that are worth the call of a mini-batch.
+BATCH_OPERATIONS = 5e4
+#: Share of the budget that a first step should move: all of it would overshoot where examples are alike.
+START_FACTOR = 0.5
+#: Share of the examples after which ρ is estimated again in the first sweep.
+ESTIMATES = 20
+
+
+@dataclass(frozen=True)
+class FirstRound(ProximalRound):
+    """A round that decodes and takes in planes by itself."""
+
+    def moves(self, problem: Problem) -> None:
+        return None
+
+    def lower_rho(self, problem: Problem, state: ProximalState, ids: IntArray, by_alpha: bool) -> None:
+        """Estimate ρ from the planes of ids. Where it is lower, α is scaled with it, so that w stays (z is still 0)."""
+        norm, centre = state.sets.norm_per_value(ids, by_alpha), state.centre
+        if not np.isfinite(norm):
+            return
+        if np.isinf(centre.rho):
+            self._begin_budgets(problem, state, norm)
+        estimate = max(1.0, START_FACTOR * self._typical_mass(problem, state) * norm)
+        if estimate < centre.rho:
+            if np.isfinite(centre.rho):
+                state.sets.scale_alpha(estimate / centre.rho)
+            centre.rho = estimate
+
+    def _begin_budgets(self, problem: Problem, state: ProximalState, norm: float) -> None:
+        """Let budgets begin where one step may use them up, if there are none or they are far larger."""
+        objective, first = problem.objective, 1.0 / (START_FACTOR * max(norm, 1e-12))
+        if objective.hard or (self.tuning.large * first < objective.C and not objective.quadratic):
+            state.budgets.begin(problem, state.sets, first)
+
+    @staticmethod
+    def _typical_mass(problem: Problem, state: ProximalState) -> float:
+        """Return the dual mass that an example may come to hold: its budget, or its penalty's slope at w = 0."""
+        if problem.objective.quadratic:
+            return float(problem.objective.budgets.mean()) * float(problem.values.mean())
+        return float(state.sets.budget.mean())
+
+
+@dataclass(frozen=True)
+class Batches(FirstRound):
+    """A sweep in mini-batches, each decoded at the weights that the ones before led to."""
+
+    name = "batches"
+
+    def applies(self, problem: Problem, state: ProximalState) -> bool:
+        return state.first_left > 0
+
+    def run(self, problem: Problem, state: ProximalState) -> bool:
+        state.clock += 1
+        self._sweep(problem, state)
+        cheap_passes(self.tuning, problem, state)
+        state.first_left -= 1
+        return True
+
+    def _sweep(self, problem: Problem, state: ProximalState) -> None:
+        n, first, centre = problem.n_examples, state.clock == 1, state.centre
+        worth = int(BATCH_OPERATIONS * n * VECTOR_SPEED / max(problem.operations, 1.0))
+        size = max(SMALLEST_BATCH, min(worth, -(-n // FEWEST_BATCHES)))
+        order, estimated = fresh_order(problem, state), 0
+        for k in range(0, n, size):
+            ids = order[k : k + size]
+            decode(problem, state, ids)
+            moves = 0 if np.isinf(centre.rho) else self.tuning.moves
+            insert(self.tuning, problem, state, busy(problem, state, ids), moves)
+            if np.isinf(centre.rho):
+                self.lower_rho(problem, state, ids, by_alpha=False)
+            elif first and k - estimated >= n // ESTIMATES:
+                self.lower_rho(problem, state, order[estimated:k], by_alpha=True)
+                estimated = k
+        self.lower_rho(problem, state, order, by_alpha=True)
+
+
+@dataclass(frozen=True)
+class Start(FirstRound):
+    """The first step from given weights, or from the planes of another problem, which need nothing but a decode."""
+
+    name = "start"
+
+    def applies(self, problem: Problem, state: ProximalState) -> bool:
+        return state.iteration == 0
+
+    def run(self, problem: Problem, state: ProximalState) -> bool:
+        if np.isinf(state.centre.rho):
+            self._begin_from_weights(problem, state)
+        return True
+
+    def _begin_from_weights(self, problem: Problem, state: ProximalState) -> None:
+        """Let planes found at the given weights set ρ; z is chosen so that w stays where it is."""
+        start = state.w.copy()
+        sample = state.rng.permutation(problem.n_examples)[: 16 * SMALLEST_BATCH]
+        decode(problem, state, sample)
+        insert(self.tuning, problem, state, sample, 0)
+        self.lower_rho(problem, state, sample, by_alpha=False)
+        state.place(start, 1.0 if np.isinf(state.centre.rho) else state.centre.rho)

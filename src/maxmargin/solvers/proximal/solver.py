@@ -1,0 +1,164 @@
+"""Proximal working sets, the default solver: dual block-coordinate ascent inside a proximal-point iteration.
+
+The regulariser ½‖w‖² is replaced by ½‖w‖² + ½(ρ − 1)‖w − z‖² around a centre z, which moves to w every few passes over
+the cached planes. With ρ > 1 the blocks of the dual hardly disturb each other, so many steps can be taken between two
+rounds of argmaxes; all the while
+
+    ρ w = (ρ − 1) z + u,      u = Σ α a                                                                          (*)
+
+so that u is never stored (`state`), and the gap of the original problem splits into a part for the centre and one for
+the blocks, which ρ keeps in balance (`balance`). Cached planes are worked on until that costs about as much as the
+argmaxes did, counted in operations and never by the clock, so that runs repeat bit for bit.
+
+A step takes in the planes found last, lets the first round that applies improve the state (`rounds`, `first_rounds`),
+and decodes all examples for a certificate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from maxmargin._types import FloatArray
+from maxmargin.bounds.references import References
+from maxmargin.core.problem import Problem
+from maxmargin.solvers.base import Solver, State
+from maxmargin.solvers.feasibility import feasible_scale
+from maxmargin.solvers.proximal.first_rounds import Batches, Start
+from maxmargin.solvers.proximal.planes import decode, take_in
+from maxmargin.solvers.proximal.rounds import Blocks, Exact, Joint, ProximalRound
+from maxmargin.solvers.proximal.state import ProximalState
+from maxmargin.solvers.proximal.tuning import Tuning
+from maxmargin.solvers.working_sets import PLANES_AT_FIRST
+
+
+@dataclass(frozen=True)
+class ProximalWorkingSets(Tuning, Solver):
+    """Working sets with a proximal centre (``solver="auto"``).
+
+    Parameters
+    ----------
+    first_sweeps : int, default 2
+        Sweeps in mini-batches before the first full sweep.
+    most_slots : int, default 64
+        Planes kept per example, the truth included.
+    keep_rounds : int, default 4
+        Rounds for which an inactive plane is kept.
+    moves : int, default 6
+        Moves of mass in one step on an example.
+    inner_gap : float, default 0.2
+        Cached planes are left when the restricted gap is below this share of what it was, …
+    cheap_share : float, default 1.3
+        … or when they have cost this many times the operations of decoding and inserting, …
+    most_passes : int, default 50
+        … or after this many passes, times the root of the effort.
+    passes_per_move : int, default 3
+        Passes after which the centre moves, times the effort.
+    patience : int, default 8
+        Rounds in which the gap must fall below 70 % of what it was; otherwise the effort doubles: the centre moves half
+        as often, inner problems are solved √2 times as well, and the balance favours smaller ρ.
+    large : float, default 1e4
+        C is large from this many times the budget that a first step moves; then budgets begin there, and grow.
+    joint_share : float, default 4.0
+        Operations of a joint round, as a multiple of what cached planes may cost.
+    most_cuts : int, default 100
+        Aggregate planes of a joint round at most.
+    """
+
+    name: ClassVar[str] = "auto"
+    hard_margin: ClassVar[bool] = True
+
+    @property
+    def rounds(self) -> tuple[ProximalRound, ...]:
+        """The rounds, in the order in which they are tried."""
+        return tuple(kind(self) for kind in (Batches, Start, Exact, Joint, Blocks))
+
+    def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> ProximalState:
+        if problem.objective.hard:  # budgets grow from the planes of the first mini-batches: no warm start
+            start = None
+        return ProximalState(problem, seed, start, self.most_slots, self.first_sweeps)
+
+    def adapt(self, problem: Problem, state: Any, seed: int = 0) -> State:
+        """Return a state for another C with the working sets of a solved problem.
+
+        Dual values, u and ρ grow in proportion, unless budgets began small and depend little on the C before; then
+        dual values stay, as far as the new C allows.
+        """
+        if problem.objective.hard or not isinstance(state, ProximalState) or not np.isfinite(state.centre.rho):
+            return super().adapt(problem, state, seed)
+        new, old = self._successor(problem, state, seed), state.sets
+        sets, budgets, factors = new.sets, problem.objective.budgets, np.ones(problem.n_examples)
+        if state.budgets.first == 0.0:
+            factors = budgets / (1.0 / old.ridge if old.unlimited else old.budget)
+        sets.budget[:] = np.inf
+        sets.scale_alpha(factors)
+        if not sets.unlimited:
+            sets.set_budgets(budgets)
+        new.centre.rho = max(1.0, state.centre.rho * float(factors.mean()))
+        new.sum_again()
+        return new
+
+    def rebase(self, problem: Problem, state: Any, before: References, seed: int = 0) -> State:
+        """Return a state with the planes held moved to the new references; the best weights stay where they are."""
+        if not isinstance(state, ProximalState) or not np.isfinite(state.centre.rho):
+            return super().rebase(problem, state, before, seed)
+        new = self._successor(problem, state, seed)
+        new.sets.rebase(problem, before)
+        new.budgets.first = state.budgets.first
+        new.place(state.best_w.copy(), state.centre.rho)
+        return new
+
+    def _successor(self, problem: Problem, state: ProximalState, seed: int) -> ProximalState:
+        """Return a new state at the best weights, with the planes and the counted work of another one."""
+        new = ProximalState(problem, seed, state.best_w, self.most_slots, self.first_sweeps)
+        new.sets.restore(state.sets.arrays())
+        new.work.spent, new.work.decoded, new.clock = state.work.spent, state.work.decoded, state.clock
+        return new
+
+    def planned_bytes(self, problem: Problem) -> float:
+        planes = PLANES_AT_FIRST * float(problem.examples.plane_entries.mean()) * problem.n_examples
+        return super().planned_bytes(problem) + (4 + np.dtype(problem.entry_type).itemsize) * planes
+
+    def resume(self, problem: Problem, state: ProximalState) -> None:
+        calls = problem.oracle_calls
+        if state.first_left == 0:
+            problem.decode(state.w, problem.everyone)
+            state.sets.raise_hinges(problem, state.w)
+            problem.oracle_calls = calls
+
+    def step(self, problem: Problem, state: ProximalState) -> None:
+        self._improve(problem, state)
+        if state.first_left > 0:  # a certificate would cost as much as the next sweep
+            return
+        state.clock += 1
+        u = state.sum_again()
+        decode(problem, state, problem.everyone)
+        self._certify(problem, state, u)
+
+    def _improve(self, problem: Problem, state: ProximalState) -> None:
+        """Run the first round that applies and does not decline, with the planes found last taken in as it needs."""
+        taken: int | None = None
+        for each in self.rounds:
+            if not each.applies(problem, state):
+                continue
+            moves = each.moves(problem)
+            if moves is not None and moves != taken:
+                take_in(self, problem, state, moves)
+                taken = moves
+            if each.run(problem, state):
+                state.round = each.name
+                return
+            state.effort.declined_at = state.effort.level
+
+    def _certify(self, problem: Problem, state: ProximalState, u: FloatArray) -> None:
+        """Offer w as primal point and α, scaled as is best, as dual point; watch the progress of the gap."""
+        objective = problem.objective
+        state.sets.raise_hinges(problem, state.w)
+        state.raise_dual(objective.dual(state.sets.gain(), u, state.sets.masses()))
+        if not objective.hard:
+            state.offer(problem, state.w)
+        if objective.hard or (state.sets.budget < objective.budgets).all():
+            feasible_scale(problem, state, state.sets)
+        state.effort.watch(state.best_primal - state.best_dual, state.clock, self.patience)

@@ -1,0 +1,50 @@
+"""Rounds: the ways in which a solver improves one state, of which the first that applies does the work."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from maxmargin.core.problem import Problem
+from maxmargin.solvers.feasibility import solve_exactly
+from maxmargin.solvers.few_planes import solve_few
+
+
+class Round(ABC):
+    """One way to improve a state."""
+
+    #: Name in ``history_``.
+    name: ClassVar[str]
+
+    @abstractmethod
+    def applies(self, problem: Problem, state: Any) -> bool:
+        """Return whether the round is worth trying; pure and cheap."""
+
+    @abstractmethod
+    def run(self, problem: Problem, state: Any) -> bool:
+        """Improve the state and return True, or return False with the state as it was."""
+
+
+class Exact(Round):
+    """The planes held, solved for exactly where they are few; a hard margin that no weights meet is an error.
+
+    The state has working sets, and `begin_at_solution` sets its weights to those of the dual values.
+    """
+
+    name = "exact"
+
+    def applies(self, problem: Problem, state: Any) -> bool:
+        return True
+
+    def run(self, problem: Problem, state: Any) -> bool:
+        solve = solve_exactly if problem.objective.hard else solve_few
+        if not solve(problem, state, state.sets):
+            return False
+        state.begin_at_solution()
+        return True
+
+
+def run_first(rounds: Iterable[Round], problem: Problem, state: Any) -> str:
+    """Run the first round that applies and does not decline; return its name, empty where there is none."""
+    return next((each.name for each in rounds if each.applies(problem, state) and each.run(problem, state)), "")
