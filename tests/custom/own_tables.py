@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from array import array
 
 import numpy as np
@@ -108,6 +109,23 @@ class Table(Structure):
         return [int(np.argmax(self.psis[x] @ w + scale * self.losses[x])), x]  # a list: outputs need no hash
 
 
+class PlainTable(Table):
+    """A table that can be pickled."""
+
+    def __init__(self, psis, losses):
+        super().__init__(psis, losses, None)
+
+    def joint_feature(self, x, y):
+        return self.psis[x, y[0]]
+
+
+def answer_through(pipe):
+    """Decode what comes through a pipe, and send the answers back: what a worker in another process does."""
+    examples, w = pickle.loads(pipe.recv_bytes())
+    answers = decoded(examples, w, np.ones(examples.n_examples))
+    pipe.send((answers.keys, answers.rises, examples.planes(np.arange(examples.n_examples), answers)))
+
+
 def tables(seed, n=5, n_outputs=4):
     rng = np.random.default_rng(seed)
     psis = rng.integers(-2, 3, (n, n_outputs, SIZE)) * (rng.random((n, n_outputs, SIZE)) < 0.5) * 1.0
@@ -115,6 +133,10 @@ def tables(seed, n=5, n_outputs=4):
     losses[:, 0] = 0.0
     w = rng.normal(size=SIZE)
     return psis, losses, w, rng
+
+
+def picklable(psis, losses):
+    return OwnExamples(PlainTable(psis, losses), range(len(psis)), [[0, i] for i in range(len(psis))])
 
 
 def encoded(psis, losses, form=FORMS["dense"]):

@@ -19,7 +19,15 @@ from maxmargin._memory import check_memory
 from maxmargin._types import FloatArray
 from maxmargin.bounds import Bound
 from maxmargin.checking.probe import FAILED, Findings, Output, Probe, binds, bound_argmax, joint_features, shown, told
-from maxmargin.core.structure import Compiled, Structure, StructureError, check_methods, check_names, plain_output
+from maxmargin.core.structure import (
+    Bounded,
+    Compiled,
+    Structure,
+    StructureError,
+    check_methods,
+    check_names,
+    plain_output,
+)
 from maxmargin.custom.sameness import own_copy
 
 #: How solvers call each method.
@@ -136,7 +144,7 @@ class _Answer:
     """What a method gave under the weights of a trial, as a position in the pool of outputs of its example.
 
     `turn` tells repeated questions apart: ``"again"`` with the same weights, ``"doubled"`` with twice the weights; `at`
-    is the scale or the bound asked for.
+    is the scale or the bound asked for; `upper` what the method proves (`Bounded`).
     """
 
     method: str
@@ -144,6 +152,7 @@ class _Answer:
     output: int
     at: Any = None
     turn: str = ""
+    upper: float = np.inf
 
 
 class _Checker:
@@ -283,9 +292,10 @@ class _Checker:
         def ask(
             name: str, method: Callable[..., Any], w: FloatArray, *rest: Any, at: Any = None, turn: str = ""
         ) -> None:
-            output = self.probe.call(i, name, method, w, *rest)
-            if output is not FAILED:
-                self._keep(i, _Answer(name, trial, len(pool), at, turn), plain_output(output), pool, answers)
+            found = self.probe.call(i, name, method, w, *rest)
+            if found is not FAILED:
+                upper = float(found.upper) if isinstance(found, Bounded) else np.inf
+                self._keep(i, _Answer(name, trial, len(pool), at, turn, upper), plain_output(found), pool, answers)
 
         if self.probe.latent:
             for turn in ("", "again"):
@@ -386,6 +396,12 @@ class _Checker:
                     value, what = np.where(completions, score, -np.inf), "w·Ψ of outputs with this y"
                 elif name == "bound_argmax":
                     value, what = answer.at.violation(score - score[0], losses), f"violation in {answer.at}"
+                if value.max() > answer.upper + room * (1 + losses.max()):
+                    other = pool[int(value.argmax())]
+                    sentence = (
+                        f"X[{i}]: {name} gives the upper bound {answer.upper:g} of {what}, but {other.shown} has "
+                    )
+                    self.findings.add(name, "upper", f"{sentence}{value.max():g}")
                 rival = _rival(value, k, room * (1 + losses.max()), asked.get(("argmax", t)))
                 if rival is not None:
                     other = pool[rival]
