@@ -247,7 +247,7 @@ def test_a_structure_without_base_class():
 
 def test_data_that_a_compiled_structure_refuses():
     report = check_structure(mm.Chain(), [np.ones((2, 1))], [["a", "b", "c"]])
-    assert report.problems == ["fit raised ValueError: X[0]: 2 rows of features but 3 labels"]
+    assert report.problems == ["fit raised ExampleError: X[0]: 2 rows of features but 3 labels"]
 
 
 def test_bad_arguments():

@@ -1,4 +1,4 @@
-"""What is wrong with a structure, told before anything is trained with it."""
+"""`check_structure`: the faults of a structure, found before anything is trained with it."""
 
 from __future__ import annotations
 
@@ -50,13 +50,16 @@ _WEIGHT_BYTES = 4 * 8.0
 
 @dataclass
 class Report:
-    """What `check_structure` found.
+    """Result of `check_structure`.
 
     Attributes
     ----------
-    problems : one sentence for each kind of problem, with its first example and how often it was met.
-    notes : what is no fault but worth knowing, such as argmaxes that are beaten where ``exact = False`` admits it.
-    subject : what was checked.
+    problems : list of str
+        A message for each kind of problem, with its first example and the number of cases.
+    notes : list of str
+        Facts that are not faults, such as argmaxes that are not optimal in a structure with ``exact = False``.
+    subject : str
+        What was checked.
     """
 
     problems: list[str] = field(default_factory=list)
@@ -69,7 +72,7 @@ class Report:
         return not self.problems
 
     def raise_if_bad(self) -> None:
-        """Raise a `StructureError` that tells all problems, if there are any."""
+        """Raise a `StructureError` with all problems, if there are any."""
         if self.problems:
             raise StructureError(str(self))
 
@@ -81,23 +84,32 @@ class Report:
 
 
 def check_structure(structure: Structure, X: Any, Y: Any, *, n_trials: int = 20, random_state: int = 0) -> Report:
-    """Try a structure's methods on some examples under random weights, and tell all that is wrong.
+    """Call a structure's methods on some examples with random weights, and report all faults.
 
-    Checked are types, shapes and finite values of Ψ and Δ, Δ(y, y) = 0 ≤ Δ(y, ŷ), that no known output beats an argmax
-    at what it maximises (w·Ψ; w·Ψ + scale · Δ at several scales; the violation of each bound where there is a
-    `bound_argmax`), that scores are w·Ψ where they are told (`topk`, `score`), that `feature_names` names each weight,
-    and that no method changes its arguments or answers differently when asked again. Known outputs are y, all that was
-    answered, and those of ``enumerate(x)``.
+    Checked are types, shapes and finite values of Ψ and Δ, Δ(y, y) = 0 ≤ Δ(y, ŷ), that no known output is better than
+    an argmax (by w·Ψ; by w·Ψ + scale · Δ at several scales; by the violation of each bound if there is a
+    `bound_argmax`), that the scores of `topk` and `score` are w·Ψ, that `feature_names` names each weight, and that no
+    method changes its arguments or returns another value when it is called again. Known outputs are y, all that the
+    methods returned, and those of ``enumerate(x)``.
 
-    A structure of your own with latent variables, one with `complete`, is checked with the truth as `complete` makes a
-    pair of it: that y stays what it is, that there is no loss, and that no known pair (y, h) beats it at w·Ψ.
+    A structure of your own with latent variables, one with `complete`, is checked with the pair that `complete` returns
+    as the truth: that y is unchanged, that its loss is 0, and that no known pair (y, h) is better by w·Ψ.
 
     Parameters
     ----------
-    structure : yours, derived from `Structure` or with the same methods; or a built-in one, of which a clone is fitted.
-    X, Y : a few examples in any form that `fit` takes, small enough for `enumerate` where the structure has it.
-    n_trials : random weights tried on each example.
-    random_state : seed of the weights.
+    structure : Structure
+        Your own, derived from `Structure` or with the same methods; or a built-in one, of which a clone is fitted.
+    X, Y : sequence
+        A few examples in any form that `fit` takes, small enough for `enumerate` if the structure has it.
+    n_trials : int, default=20
+        Number of random weights tried on each example.
+    random_state : int, default=0
+        Seed of the weights.
+
+    Returns
+    -------
+    Report
+        The problems found.
 
     Examples
     --------
@@ -398,10 +410,9 @@ class _Checker:
                     value, what = answer.at.violation(score - score[0], losses), f"violation in {answer.at}"
                 if value.max() > answer.upper + room * (1 + losses.max()):
                     other = pool[int(value.argmax())]
-                    sentence = (
-                        f"X[{i}]: {name} gives the upper bound {answer.upper:g} of {what}, but {other.shown} has "
-                    )
-                    self.findings.add(name, "upper", f"{sentence}{value.max():g}")
+                    found = f"{other.shown} has {value.max():g}"
+                    sentence = f"X[{i}]: {name} gives the upper bound {answer.upper:g} of {what}, but {found}"
+                    self.findings.add(name, "upper", sentence)
                 rival = _rival(value, k, room * (1 + losses.max()), asked.get(("argmax", t)))
                 if rival is not None:
                     other = pool[rival]

@@ -37,7 +37,7 @@ PIXELS = 128
 
 
 def fetched(name: str, root: Path) -> Path:
-    """The folder of a data set below `root`; it is fetched where it is not there yet. KeyError: it is not public."""
+    """Return the folder of a data set below `root`, fetched if it is absent; raise KeyError if it is not public."""
     url, unpack = SOURCES[name]
     folder = root / name
     if folder.is_dir():
@@ -56,7 +56,7 @@ def fetched(name: str, root: Path) -> Path:
 
 
 def cache_folder() -> Path:
-    """Where this user's data sets are kept."""
+    """Return the folder of this user's data sets."""
     return Path(_pooch().os_cache("maxmargin"))
 
 
@@ -86,7 +86,7 @@ def _check_fingerprint(found: str, expected: str, what: str) -> None:
 
 
 def unpack_conll2002(archive: Path, folder: Path) -> None:
-    """The Spanish parts, and the first sentences of the training part."""
+    """Write the Spanish parts, and the first sentences of the training part."""
     with zipfile.ZipFile(archive) as parts:
         for part, expected in CONLL2002_PARTS.items():
             text = parts.read(f"conll2002/{part}")
@@ -97,7 +97,7 @@ def unpack_conll2002(archive: Path, folder: Path) -> None:
 
 
 def first_sentences(text: bytes, n: int) -> bytes:
-    """The first n sentences that are not empty, a blank line after each."""
+    """Return the first n sentences that are not empty, a blank line after each."""
     sentences = [block for block in text.replace(b"\r\n", b"\n").split(b"\n\n") if block.strip()]
     return b"".join(block.strip(b"\n") + b"\n\n" for block in sentences[:n])
 
@@ -110,7 +110,7 @@ def _write_gzip(path: Path, text: bytes) -> None:
 
 
 def unpack_ocr_letters(archive: Path, folder: Path) -> None:
-    """Letters as packed arrays."""
+    """Write the letters as packed arrays."""
     with gzip.open(archive, "rt", encoding="ascii") as lines:
         arrays = letter_arrays(line.split("\t") for line in lines)
     _check_fingerprint(fingerprint_of_words(arrays), OCR_WORDS, "OCR letters")
@@ -118,7 +118,10 @@ def unpack_ocr_letters(archive: Path, folder: Path) -> None:
 
 
 def letter_arrays(rows: Any) -> dict[str, Any]:
-    """Pixels, labels, folds and ends of words, from rows (id, letter, next id or −1, word, place, fold, pixels …)."""
+    """Return the arrays of pixels, labels, folds and ends of words.
+
+    Rows are (id, letter, next id or −1, word, place, fold, pixels …).
+    """
     pixels, labels, ends, folds = [], bytearray(), [0], bytearray()
     for _, letter, following, _, _, fold, *values in rows:
         pixels.append(np.array(values[:PIXELS], np.uint8))
@@ -135,7 +138,7 @@ def letter_arrays(rows: Any) -> dict[str, Any]:
 
 
 def fingerprint_of_words(arrays: dict[str, Any]) -> str:
-    """SHA-256 over all words, in an order of their own."""
+    """Return the SHA-256 of all words, in an order that does not depend on the file."""
     words = [
         hashlib.sha256(bytes([fold]) + arrays["labels"][p:q].tobytes() + arrays["pixels"][p:q].tobytes()).digest()
         for fold, (p, q) in zip(arrays["folds"], pairwise(arrays["offsets"].tolist()), strict=True)

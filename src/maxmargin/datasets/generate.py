@@ -1,4 +1,4 @@
-"""Generated data with a seed."""
+"""Data generated from a seed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,28 @@ from maxmargin._types import AnyArray, FloatArray
 def make_multiclass(
     n: int = 200, *, n_features: int = 10, n_classes: int = 4, noise: float = 1.0, random_state: int = 0
 ) -> tuple[FloatArray, AnyArray]:
-    """Rows with labels of a random linear classifier, its scores disturbed by Gaussian noise."""
+    """Generate rows with labels of a random linear classifier whose scores have Gaussian noise.
+
+    Parameters
+    ----------
+    n : int, default=200
+        Number of rows.
+    n_features : int, default=10
+        Number of features.
+    n_classes : int, default=4
+        Number of labels.
+    noise : float, default=1.0
+        Standard deviation of the noise.
+    random_state : int, default=0
+        Seed.
+
+    Returns
+    -------
+    X : ndarray of shape (n, n_features)
+        Rows.
+    y : ndarray of shape (n,)
+        Labels from 0 to n_classes − 1.
+    """
     rng = np.random.default_rng(random_state)
     X = rng.normal(size=(n, n_features))
     scores = X @ rng.normal(size=(n_features, n_classes)) + noise * rng.normal(size=(n, n_classes))
@@ -28,10 +49,31 @@ def make_chains(
     noise: float = 1.5,
     random_state: int = 0,
 ) -> tuple[list[FloatArray], list[AnyArray]]:
-    """Sequences of a hidden Markov chain: sticky label changes, each label with its own mean, Gaussian noise.
+    """Generate sequences of a hidden Markov chain: each label has its own mean, with Gaussian noise.
 
-    Neighbours carry information that a single token does not, so that a chain does better than a classifier. Lengths
-    lie between `min_length`, which may be 0, and `max_length`.
+    Neighbours carry information that a single token does not, so that a chain does better than a classifier.
+
+    Parameters
+    ----------
+    n : int, default=100
+        Number of sequences.
+    n_features : int, default=8
+        Number of features of each token.
+    n_labels : int, default=4
+        Number of labels.
+    min_length, max_length : int, default=3 and 9
+        Least and greatest length; the least may be 0.
+    noise : float, default=1.5
+        Standard deviation of the noise.
+    random_state : int, default=0
+        Seed.
+
+    Returns
+    -------
+    X : list of ndarray of shape (T, n_features)
+        Features of each sequence.
+    Y : list of ndarray of shape (T,)
+        Labels from 0 to n_labels − 1.
     """
     min_length = whole_number(min_length, "min_length", 0)
     max_length = whole_number(max_length, "max_length", min_length)

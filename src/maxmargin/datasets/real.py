@@ -1,5 +1,7 @@
-"""Loaders of real data. The data are not part of the package: they are read from the directory in MAXMARGIN_DATA, else
-from the user's cache, into which public ones are fetched."""
+"""Loaders of real data, which are not part of the package.
+
+They are read from the directory in MAXMARGIN_DATA, else from the user's cache, into which public ones are fetched.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from maxmargin.io.formats.conll import read_conll
 
 
 def data_folder(name: str) -> Path:
-    """The folder of one data set; a sentence when it is not there and cannot be fetched."""
+    """Return the folder of a data set; raise FileNotFoundError if it is absent and cannot be fetched."""
     root = os.environ.get("MAXMARGIN_DATA")
     if not root:
         if name in SOURCES:
@@ -27,9 +29,21 @@ def data_folder(name: str) -> Path:
 
 
 def load_ocr_letters(folds: set[int] | None = None) -> tuple[list[FloatArray], list[AnyArray]]:
-    """Handwritten words (Kassel, Taskar): per letter 128 binary pixels, labels "a" … "z"; all words or some folds.
+    """Load handwritten words (Kassel 1995; Taskar et al. 2003): 128 binary pixels per letter, labels "a" to "z".
 
-    Fetched from Taskar's page where ``MAXMARGIN_DATA`` is not set (extra ``data``).
+    They are fetched from Taskar's page if ``MAXMARGIN_DATA`` is not set (extra ``data``).
+
+    Parameters
+    ----------
+    folds : set of int or None, default=None
+        Folds to load, from 0 to 9; None for all.
+
+    Returns
+    -------
+    X : list of ndarray of shape (T, 128)
+        Pixels of the letters of each word.
+    Y : list of ndarray of shape (T,)
+        The letters.
     """
     with np.load(data_folder("ocr_letters") / "letters.npz", allow_pickle=False) as file:
         pixels, labels, offsets, fold = (file[name] for name in ("pixels", "labels", "offsets", "folds"))
@@ -40,10 +54,22 @@ def load_ocr_letters(folds: set[int] | None = None) -> tuple[list[FloatArray], l
 
 
 def load_conll2002(part: str = "train") -> tuple[list[list[tuple[str, str]]], list[list[str]]]:
-    """Spanish news with named entities: sentences of (word, part of speech), and their BIO labels.
+    """Load Spanish news with named entities (CoNLL-2002, Tjong Kim Sang 2002).
 
-    ``part`` is ``"train"``, ``"testa"``, ``"testb"`` or ``"train.first300"``. Fetched from NLTK's data where
-    ``MAXMARGIN_DATA`` is not set (extra ``data``); its licence allows research only.
+    They are fetched from NLTK's data if ``MAXMARGIN_DATA`` is not set (extra ``data``); the licence allows research
+    only.
+
+    Parameters
+    ----------
+    part : {"train", "testa", "testb", "train.first300"}, default="train"
+        Part to load.
+
+    Returns
+    -------
+    X : list of list of (str, str)
+        Word and part of speech of each token of each sentence.
+    Y : list of list of str
+        BIO labels.
     """
     sentences, labels = read_conll(data_folder("conll2002_esp") / f"esp.{part}.gz")
     return [[(word, pos) for word, pos in sentence] for sentence in sentences], labels

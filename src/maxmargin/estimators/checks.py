@@ -97,6 +97,7 @@ def _equal(first: Any, second: Any) -> bool:
 
 
 def check_parameters_are_kept(estimator: Any, data: _Data) -> None:
+    """`fit` leaves the parameters as they are."""
     before = copy.deepcopy(estimator.get_params(deep=False))
     data.fit(estimator)
     after = estimator.get_params(deep=False)
@@ -109,6 +110,7 @@ def check_parameters_are_kept(estimator: Any, data: _Data) -> None:
 
 
 def check_clone_and_set_params(estimator: Any, data: _Data) -> None:
+    """A clone has the same parameters and can be changed by itself."""
     other = 0.123 if estimator.C != 0.123 else 0.321
     copied = clone(estimator).set_params(C=other)
     assert copied.get_params()["C"] == other
@@ -117,10 +119,12 @@ def check_clone_and_set_params(estimator: Any, data: _Data) -> None:
 
 
 def check_fit_returns_self(estimator: Any, data: _Data) -> None:
+    """`fit` returns the estimator."""
     assert data.fit(estimator) is estimator
 
 
 def check_inputs_are_not_changed(estimator: Any, data: _Data) -> None:
+    """`fit` and `predict` leave their arguments as they are."""
     kept = copy.deepcopy(data)
     data.fit(estimator)
     estimator.predict(data.X)
@@ -128,6 +132,7 @@ def check_inputs_are_not_changed(estimator: Any, data: _Data) -> None:
 
 
 def check_unfitted(estimator: Any, data: _Data) -> None:
+    """`predict` before `fit` raises NotFittedError."""
     try:
         estimator.predict(data.X)
     except NotFittedError:
@@ -136,6 +141,7 @@ def check_unfitted(estimator: Any, data: _Data) -> None:
 
 
 def check_repeats_bit_for_bit(estimator: Any, data: _Data) -> None:
+    """Two fits, with any number of threads, have the same weights."""
     first, second = data.fit(clone(estimator)), data.fit(clone(estimator))
     assert np.array_equal(first.coef_, second.coef_), "two fits with the same random_state differ"
     threads = data.fit(clone(estimator).set_params(n_jobs=2))
@@ -143,6 +149,7 @@ def check_repeats_bit_for_bit(estimator: Any, data: _Data) -> None:
 
 
 def check_certificate(estimator: Any, data: _Data) -> None:
+    """The certificate is consistent with history and stopping reason."""
     data.fit(estimator)
     certificate = estimator.certificate_
     assert certificate.dual <= certificate.primal * (1 + 1e-9)
@@ -167,6 +174,7 @@ def check_sample_weight(estimator: Any, data: _Data) -> None:
 
 
 def check_predictions_do_not_depend_on_the_batch(estimator: Any, data: _Data) -> None:
+    """An input has the same prediction alone and among others."""
     data.fit(estimator)
     together = estimator.predict(data.X)
     alone = [estimator.predict([x])[0] for x in data.X]
@@ -174,6 +182,7 @@ def check_predictions_do_not_depend_on_the_batch(estimator: Any, data: _Data) ->
 
 
 def check_pickle(estimator: Any, data: _Data) -> None:
+    """A pickled estimator predicts the same."""
     data.fit(estimator)
     again = pickle.loads(pickle.dumps(estimator))
     assert np.array_equal(again.coef_, estimator.coef_)
@@ -181,6 +190,7 @@ def check_pickle(estimator: Any, data: _Data) -> None:
 
 
 def check_model_selection(estimator: Any, data: _Data) -> None:
+    """Cross-validation and grid search work."""
     if data.groups is None:
         scores = cross_val_score(estimator, data.X, data.Y, cv=2)
         search = GridSearchCV(estimator, {"C": [0.1, 1.0]}, cv=2).fit(data.X, data.Y)
@@ -194,18 +204,21 @@ def check_model_selection(estimator: Any, data: _Data) -> None:
 
 
 def check_pipeline(estimator: Any, data: _Data) -> None:
+    """The estimator works as the last step of a pipeline."""
     pipeline = Pipeline([("same", FunctionTransformer()), ("last", clone(estimator))])
     pipeline.fit(data.X, data.Y, **{f"last__{name}": value for name, value in data.more.items()})
     assert _same(pipeline.predict(data.X), data.fit(estimator).predict(data.X))
 
 
 def check_repr(estimator: Any, data: _Data) -> None:
+    """The name of the estimator is in its text and HTML representations."""
     name = type(estimator).__name__
     assert name in repr(estimator)
     assert name in estimator._repr_html_()
 
 
 def check_bad_input(estimator: Any, data: _Data) -> None:
+    """Lengths that differ and empty data raise ValueError."""
     X, Y, groups = data.X, data.Y, data.groups
     nothing = _Data(X[:0], Y[:0], None if groups is None else groups[:0])
     for bad, what in ((_Data(X, Y[:-1], groups), "lengths that differ"), (nothing, "no examples")):

@@ -20,19 +20,27 @@ _DEFAULT = TokenTemplates()
 
 
 class ColumnTagger(SequenceTagger):
-    """A `SequenceTagger` whose inputs are sentences: lists of words, or of tuples of columns such as (word, POS).
+    """Tagger of sentences: lists of words, or of tuples of columns such as (word, part of speech).
 
-    The templates that make features are part of the model, so that a saved model tags plain sentences.
-    All parameters not named here are those of `SequenceTagger`.
+    A `SequenceTagger` that makes its features itself. The templates that make them are part of the model, so that a
+    saved model tags plain sentences.
 
     Parameters
     ----------
-    templates : a `TokenTemplates`, or any function of a sentence that gives names of features for each token.
-    label_column : where `read` finds labels in a file; counted from 0, negative from the end.
+    templates : TokenTemplates or callable, default=TokenTemplates()
+        Function of a sentence that returns the names of the features of each token.
+    label_column : int, default=-1
+        Column of the labels in a file, for `read`; counted from 0, negative from the end.
+    C, loss, constraints, fit_intercept, start_end, classes, bound, slack, solver, tol, max_iter, max_seconds, \
+    n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, checkpoint_every : optional
+        As in `SequenceTagger`.
 
     Attributes
     ----------
-    n_columns_in_ : columns of each token; 1 for words.
+    n_columns_in_ : int
+        Number of columns of each token; 1 for words.
+    classes_, coef_, transitions_, start_, end_ : ndarray
+        As in `SequenceTagger`.
 
     Examples
     --------
@@ -81,7 +89,18 @@ class ColumnTagger(SequenceTagger):
     # ------------------------------------------------------------------ sentences to features
 
     def features(self, X: Any) -> list[list[tuple[str, ...]]]:
-        """What the templates say of every token of these sentences."""
+        """Return the names of the features of every token.
+
+        Parameters
+        ----------
+        X : list of sentences
+            Lists of words, or of tuples of columns.
+
+        Returns
+        -------
+        list of list of tuple of str
+            Names for each token of each sentence.
+        """
         rows: list[list[tuple[str, ...]]] = []
         for i, sentence in enumerate(X):
             try:
@@ -108,9 +127,21 @@ class ColumnTagger(SequenceTagger):
     # ------------------------------------------------------------------ files
 
     def read(self, source: str | os.PathLike[str]) -> tuple[list[list[tuple[str, ...]]], list[list[str]]]:
-        """Sentences and labels of a file of CoNLL columns, as `fit` and `score` take them.
+        """Read sentences and labels from a file of CoNLL columns, as `fit` and `score` take them.
 
-        A fitted tagger checks that the file has the columns it knows, with one more for the label.
+        A fitted tagger checks that the file has the columns of the training data, and one more for the label.
+
+        Parameters
+        ----------
+        source : str or path-like
+            The file, gzip or not; ``"-"`` for standard input.
+
+        Returns
+        -------
+        X : list of list of tuple of str
+            The columns of each token.
+        Y : list of list of str
+            Its labels.
         """
         reader = ColumnReader(source)
         sentences = [sentence for sentence in reader if sentence.tokens]
@@ -124,7 +155,18 @@ class ColumnTagger(SequenceTagger):
         return X, [labels_of(sentence, at, source) for sentence in sentences]
 
     def label_position(self, reader: ColumnReader) -> int | None:
-        """The column of labels in a file that has been read in part; None where a fitted tagger finds it has none."""
+        """Return the column of labels in a file that has been read in part; None if the file has no labels.
+
+        Parameters
+        ----------
+        reader : ColumnReader
+            The reader of the file.
+
+        Returns
+        -------
+        int or None
+            Index of the column.
+        """
         found, known = reader.n_columns, getattr(self, "n_columns_in_", None)
         if known is None and found < 2:
             raise FormatError(reader.source, None, "expected a label and at least one more column, found one column")
@@ -139,7 +181,7 @@ class ColumnTagger(SequenceTagger):
 
 
 def _n_columns(X: Any, expected: int | None = None) -> int:
-    """Columns of every token of every sentence; a sentence where they differ."""
+    """Return the number of columns of every token; raise ExampleError if it differs."""
     for i, sentence in enumerate(X):
         if isinstance(sentence, str) or not hasattr(sentence, "__len__"):
             raise ExampleError.at(

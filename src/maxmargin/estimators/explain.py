@@ -22,14 +22,18 @@ from maxmargin.solvers.base import State
 
 @dataclass(frozen=True)
 class SupportPlane:
-    """One active plane of the dual values at the end of the fit. ``Σ alpha · plane`` is `coef_` as the gap closes.
+    """One plane with a dual value above 0. ``Σ alpha · plane`` approaches `coef_` as the gap closes.
 
     Attributes
     ----------
-    example : position of the example in X.
-    output : the competing output; None where it is no longer known (own structures after `resume`).
-    alpha : dual value.
-    value : b of the plane: the loss, or its root for quadratic slack.
+    example : int
+        Index of the example in X.
+    output : object
+        The competing output; None if it is no longer known (structures of your own after `resume`).
+    alpha : float
+        Dual value.
+    value : float
+        b of the plane: the loss, or its square root for quadratic slack.
     """
 
     example: int
@@ -40,7 +44,23 @@ class SupportPlane:
 
 @dataclass(frozen=True)
 class Support:
-    """The planes with a dual value above 0, as a sequence of `SupportPlane` and as arrays."""
+    """The planes with a dual value above 0, as a sequence of `SupportPlane` and as arrays.
+
+    Attributes
+    ----------
+    examples : ndarray of shape (n_planes,)
+        Index of the example of each plane in X.
+    outputs : list
+        Competing outputs.
+    alphas : ndarray of shape (n_planes,)
+        Dual values.
+    values : ndarray of shape (n_planes,)
+        b of each plane.
+    rows : Planes
+        The planes as sparse rows.
+    dim : int
+        Number of weights.
+    """
 
     examples: IntArray
     outputs: list[Any]
@@ -51,11 +71,12 @@ class Support:
 
     @cached_property
     def planes(self) -> sp.csr_array:
-        """The planes as a matrix of `dim` columns, made when it is first asked for."""
+        """The planes as a sparse matrix of `dim` columns, made at the first access."""
         return self.rows.matrix(self.dim)
 
     @classmethod
     def of(cls, problem: Problem, state: State, positions: IntArray) -> Support | None:
+        """Return the support of a solver's state; None if the solver keeps only sums of planes."""
         found = state.support(problem)
         if found is None:
             return None
@@ -85,11 +106,19 @@ class Decision:
 
     Attributes
     ----------
-    prediction, score : the output that the argmax gives, as in `predict`, and its score.
-    runner_up, margin : the best other output, and by how much it lost; None and infinite where there is no other. The
-        margin is below 0 where an argmax that is not exact missed a better one.
-    contributions : (name, amount) of the weights that tell the two apart most, largest first: `n_features` of them.
-    rest : the sum over all other weights; together with the amounts shown it is the margin.
+    prediction : object
+        The output of the argmax, as in `predict`.
+    score : float
+        Its score.
+    runner_up : object
+        The best other output; None if there is no other.
+    margin : float
+        Score of the prediction less that of the runner-up; infinite if there is no other output, and below 0 if an
+        argmax that is not exact missed a better output.
+    contributions : list of (str, float)
+        Names and amounts of the weights that contribute most to the margin, largest first.
+    rest : float
+        Contribution of all other weights: the margin is the sum of `rest` and the amounts.
     """
 
     prediction: Any
@@ -107,12 +136,12 @@ class Decision:
 
 
 def explain(structure: Structure, w: FloatArray, x: Any, names: AnyArray, n_features: int) -> Decision:
-    """The output predicted for x against the best other one."""
+    """Return the comparison of the output predicted for x with the best other one."""
     n_features = whole_number(n_features, "n_features", 0)
     check_names(names, len(w))
     if hasattr(structure, "instead_of_explain"):
         raise TypeError(f"{type(structure).__name__} cannot explain an output: look at {structure.instead_of_explain}")
-    prediction = own_copy(plain_output(structure.argmax(w, x)))  # may be filled anew by the next call
+    prediction = own_copy(plain_output(structure.argmax(w, x)))  # the next call may fill the same object again
     ranked = _ranked(structure, w, x)
     score = next((score for output, score in ranked if equal(output, prediction)), None)
     if score is None:  # one of many that are equally good, or an argmax that is not exact
@@ -129,7 +158,7 @@ def explain(structure: Structure, w: FloatArray, x: Any, names: AnyArray, n_feat
 
 
 def _ranked(structure: Structure, w: FloatArray, x: Any) -> list[tuple[Any, float]]:
-    """Outputs with their scores, best first, the two best at least."""
+    """Return at least the two best outputs with their scores, best first."""
     if hasattr(structure, "topk"):
         return [(output, float(score)) for output, score in own_copy(structure.topk(w, x, 2))]
     if hasattr(structure, "enumerate"):
@@ -144,7 +173,7 @@ def _score(structure: Structure, w: FloatArray, x: Any, output: Any) -> float:
 
 
 def _amounts(structure: Structure, w: FloatArray, x: Any, output: Any, other: Any) -> FloatArray:
-    """What each weight adds to the score of an output less that of another."""
+    """Return what each weight adds to the score of an output less that of another."""
     difference = np.zeros(len(w))
     np.add.at(difference, *_entries(structure, x, output))
     np.subtract.at(difference, *_entries(structure, x, other))
@@ -158,7 +187,7 @@ def _entries(structure: Structure, x: Any, output: Any) -> tuple[IntArray, Float
 
 
 def weights_frame(names: AnyArray, w: FloatArray) -> Any:
-    """Names and weights as a pandas frame, largest first."""
+    """Return names and weights as a pandas frame, largest first."""
     check_names(names, len(w))
     try:
         import pandas as pd

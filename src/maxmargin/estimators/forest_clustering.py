@@ -18,32 +18,46 @@ from maxmargin.structures.forest.structure import Forest, numbered_clusters
 
 
 class ForestClustering(LatentEstimator):
-    """Learns how strongly two items are linked, and so into which clusters items fall (Yu and Joachims 2009).
+    """Clustering of items by learnt weights of the features of their pairs (Yu and Joachims 2009).
 
-    A link between items i and j scores w·x_ij + b. Items fall into the trees of the best forest, of links that score
-    above 0 only; which links hold the true clusters together is not told, but found in training:
+    A link between items i and j scores w·x_ij + b. The trees of the best forest, which has only links that score above
+    0, are the clusters; the links that hold the true clusters together are latent:
 
         ½‖w‖² + C Σ c_i (max_ĥ [w·Ψ(x_i, ĥ) + Δ(y_i, ĥ)] − max_{h spans y_i} w·Ψ(x_i, h)),    Ψ(x, h) = Σ_{(i,j)∈h} x_ij
 
     Each x holds the features of the pairs i < j of its items: an array (n, n, d), or the pairs condensed to
     (n(n − 1)/2, d) in the order of `numpy.triu_indices(n, 1)`, dense or sparse. Each y gives the cluster of each item,
-    by any labels; `predict` numbers clusters 0, 1, … in the order of their first items. Training begins with chains:
+    by any labels; `predict` numbers clusters 0, 1, … in the order of their first items. Training starts with chains:
     each item linked to the one before it in its cluster, in the order in which items are given (reading order).
-
-    All parameters not named here are those of `LatentStructuralSVM`. `n_restarts` is not among them, because the first
-    forests are not random.
 
     Parameters
     ----------
-    r : the price of a link between two clusters, where a missing link costs 1 (see `Forest`); smaller values join more.
-    fit_intercept : a constant feature of every link; its weight b is minus the threshold for linking.
-    feature_names : names of the d features, for those who look at weights.
-    C : trade-off. Losses count links, so that an example of many items weighs more than one of few.
+    r : float, default=1.0
+        Cost of a link between two clusters, where a missing link costs 1 (see `Forest`); smaller values join more.
+    fit_intercept : bool, default=True
+        Whether links have a constant feature; its weight b is minus the threshold for linking.
+    feature_names : list of str or None, default=None
+        Names of the d features, for `feature_names_out`.
+    C : float, default=0.1
+        Trade-off. Losses count links, so that an example of many items weighs more than one of few.
+    bound : {"margin", "ramp"}, default="margin"
+        As in `LatentStructuralSVM`.
+    max_outer : int, default=100
+        Greatest number of outer steps.
+    tol : float, default=1e-2
+        Tolerance of the inner gap and of the outer decrease.
+    slack, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, \
+    checkpoint_every : optional
+        As in `LatentStructuralSVM`.
 
     Attributes
     ----------
-    coef_, intercept_ : weights (d,), and b.
-    n_features_in_ : d.
+    coef_ : ndarray of shape (d,)
+        Weights of the features.
+    intercept_ : float
+        The weight b; 0 without `fit_intercept`.
+    n_features_in_ : int
+        Number of features d.
 
     Examples
     --------
@@ -111,16 +125,39 @@ class ForestClustering(LatentEstimator):
         return np.append(self.coef_, self.intercept_) if structure.fit_intercept else self.coef_
 
     def links(self, x: Any) -> list[tuple[int, int, float]]:
-        """The links (i, j) that hold the predicted clusters of one input together, with their scores, best first."""
+        """Return the links that hold the predicted clusters of one input together.
+
+        Parameters
+        ----------
+        x : array-like
+            Features of the pairs of one input.
+
+        Returns
+        -------
+        list of (int, int, float)
+            Items i and j, and the score of their link, best first.
+        """
         check_is_fitted(self, "coef_")
         found: list[tuple[int, int, float]] = self.structure_.links(self._flat_weights(), x)  # type: ignore[attr-defined]
         return found
 
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
-        """F1 of MUC (`maxmargin.metrics.muc`), pooled over the examples; their counts are multiplied by sample weights.
+        """Return F1 of MUC (`maxmargin.metrics.muc`), pooled over the examples.
 
-        It is what coreference is judged by, and it counts links as the loss does; but other than the loss it does not
-        depend on `r`, so that a search may compare values of `r`.
+        Coreference is judged by it, and it counts links as the loss does; unlike the loss it does not depend on `r`, so
+        that a search may compare values of `r`.
+
+        Parameters
+        ----------
+        X, Y : sequence
+            Inputs and their true clusters.
+        sample_weight : array-like of shape (n,), default=None
+            Factor of the counts of each example.
+
+        Returns
+        -------
+        float
+            F1, between 0 and 1.
         """
         check_is_fitted(self, "coef_")
         X, Y = paired_examples(X, Y)
@@ -138,7 +175,7 @@ class ForestClustering(LatentEstimator):
 
     @property
     def feature_names_out(self) -> AnyArray:
-        """The name of each weight; that of the intercept is last."""
+        """Name of each weight; that of the intercept is last."""
         check_is_fitted(self, "coef_")
         names: AnyArray = self.structure_.feature_names(self.feature_names)  # type: ignore[attr-defined]
         return names

@@ -1,4 +1,4 @@
-"""`LatentStructuralSVM`: structures whose outputs have parts that the training data do not tell (paper 5)."""
+"""`LatentStructuralSVM`: structures whose outputs have parts that are not observed (Yu and Joachims 2009)."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from maxmargin.training.run import Run
 
 
 class LatentEstimator(MaxMarginEstimator):
-    """What estimators with latent variables share: completions of the truth, outer steps, restarts.
+    """Base class of estimators with latent variables: completions of the truth, outer steps, restarts.
 
-    A subclass gives `_make_structure`, and may say with `_first_weights` from which weights the first completions come.
+    A subclass defines `_make_structure`, and may define `_first_weights`, the weights of the first completions.
     """
 
     _bounds: ClassVar[tuple[str, ...]] = tuple(name for name, bound in BOUNDS.items() if bound.rescaling == "margin")
@@ -49,13 +49,13 @@ class LatentEstimator(MaxMarginEstimator):
         return OwnExamples(structure, X, Y, latent=True)
 
     def _first_weights(self, problem: Problem, restart: int) -> FloatArray | None:
-        """Weights that a run begins with; None where the structure says how the truth is completed first."""
+        """Return the weights that a run starts with; None if the structure completes the truth itself."""
         return None
 
     def _train(
         self, problem: Problem, run: Run, start: FloatArray | None = None, resume: Any = None, state: Any = None
     ) -> State:
-        """The best of `n_restarts` runs of the concave-convex procedure, by its objective."""
+        """Return the best of `n_restarts` runs of the concave-convex procedure, by their objectives."""
         if not problem.examples.latent:
             raise TypeError("the structure has no latent variables; it is one for StructuralSVM")
         given = start if state is None else state.best_w
@@ -78,44 +78,60 @@ class LatentEstimator(MaxMarginEstimator):
         return best
 
     def _limits_left(self, began: float) -> Limits:
-        """Limits of a run, in which `max_seconds` counts from the first one on."""
+        """Return the limits of a run; `max_seconds` counts from the first run on."""
         if self.max_seconds is None:
             return Limits(float(self.tol), self.max_iter)
         left = float(self.max_seconds) - (working_seconds() - began)
         return Limits(float(self.tol), self.max_iter, max(left, 1e-3))
 
     def _references(self, problem: Problem, rng: np.random.Generator, start: FloatArray | None) -> References:
-        """The completions to begin with, also of a ramp: they agree with the truth, and the truth has an h as well."""
+        """Return the first completions, also of a ramp: they are consistent with the observed part of the truth."""
         return problem.first_references(rng) if start is None else problem.references_at(start, latent=True)
 
 
 class LatentStructuralSVM(GivenStructure, LatentEstimator):
-    """Learns the weights of a structure with latent variables:
+    """Max-margin estimator of the weights of a structure with latent variables.
 
         ½‖w‖² + C Σ c_i (max_{ŷ,ĥ} [w·Ψ(x_i, ŷ, ĥ) + Δ(y_i, ŷ, ĥ)] − max_h w·Ψ(x_i, y_i, h))
 
-    by the concave-convex procedure: complete every y_i with its best h, solve the convex problem, repeat (Yu and
-    Joachims 2009). The objective falls from step to step; where it ends depends on where it begins, so `n_restarts`
-    may help.
+    It is minimised by the concave-convex procedure (Yu and Joachims 2009): complete every y_i with its best h, solve
+    the convex problem, repeat. The objective falls from step to step; the local optimum depends on the first
+    completions, so that `n_restarts` may help.
 
     Parameters
     ----------
-    structure : with latent variables: `Motif`, `Forest`, `TopK`, or a `Structure` of your own whose outputs are pairs
-        (y, h) and which has ``complete(w, x, y)``, the best h for a known y (or the pair). Its ``loss(y, (ŷ, ĥ))`` must
-        be 0 for every completion of y. An own structure begins with ``initial_completion(x, y, rng)`` where it has that
-        method, which gives an h, random or not, and else with ``complete(0, x, y)``.
-    n_restarts : runs from different first completions; the one with the best objective is kept. They differ where the
-        structure's first completions are random.
-    max_outer : outer steps at most; 1 keeps the first completions, so that the problem is convex.
-    bound : ``"margin"``, or ``"ramp"``, which compares with the best output of all instead of the best completion.
-    C, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks : as in
-        `StructuralSVM`; `tol` is for the inner gap and for the outer decrease, `max_iter` for each convex problem.
+    structure : Structure
+        A structure with latent variables: `Motif`, `Forest`, `TopK`, or one of your own whose outputs are pairs (y, h)
+        and that has ``complete(w, x, y)``, which returns the best h for a known y (or the pair). Its
+        ``loss(y, (ŷ, ĥ))`` must be 0 for every completion of y. A structure of your own starts with
+        ``initial_completion(x, y, rng)``, which returns an h, random or not, if it has that method, and else with
+        ``complete(0, x, y)``.
+    C : float, default=1.0
+        Trade-off between margin and losses.
+    bound : {"margin", "ramp"}, default="margin"
+        ``"ramp"`` compares with the best output of all instead of the best completion.
+    n_restarts : int, default=1
+        Number of runs, of which the one with the best objective is kept. They differ if the first completions of the
+        structure are random.
+    max_outer : int, default=100
+        Greatest number of outer steps; 1 keeps the first completions, so that the problem is convex.
+    tol : float, default=1e-3
+        Tolerance of the inner gap and of the outer decrease, both relative.
+    max_iter : int or None, default=None
+        Greatest number of steps for each convex problem.
+    slack, solver, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, \
+    checkpoint_every : optional
+        As in `StructuralSVM`.
 
     Attributes
     ----------
-    history_ : a row per outer step: step, objective, convex, bound, loss, inner_gap, changes (of completions),
-        oracle_calls, seconds.
-    coef_, certificate_, stop_reason_, support_ : as in `StructuralSVM`.
+    coef_ : ndarray of shape (n_weights,)
+        The weights.
+    history_ : list of dict
+        A row per outer step: step, objective, convex, bound, loss, inner_gap, changes (of completions), oracle_calls,
+        seconds.
+    certificate_, stop_reason_, support_ : object
+        As in `StructuralSVM`.
     """
 
     def __init__(

@@ -28,46 +28,64 @@ _LEFT_OUT = -1
 
 
 class MotifFinder(ClassifierMixin, LatentEstimator):
-    """Finds the motif that strings of one class hold and those of the other do not (Yu and Joachims 2009, 5.1).
+    """Classifier of strings by a motif that those of one class contain (Yu and Joachims 2009, section 5.1).
 
     A site at h scores Σ_j w_j[x_{h+j}] less the background's weights in its window (a Markov model of order k); a
-    sequence is positive where its best site scores above 0. Where the sites of the training sequences are is not
-    known, but found in training:
+    sequence is positive if its best site scores above 0. The sites of the training sequences are latent:
 
         ½‖w‖² + C Σ c_i (max_{ŷ,ĥ} [w·Ψ(x_i, ŷ, ĥ) + [ŷ ≠ y_i]] − max_h w·Ψ(x_i, y_i, h))
 
     Parameters
     ----------
-    length : of the motif, l.
-    background_order : k of the Markov background. 3 is the paper's; cross-validation on yeast's replication origins
+    length : int, default=11
+        Length l of the motif.
+    background_order : int, default=3
+        Order k of the Markov background. 3 is that of Yu and Joachims; cross-validation on yeast's replication origins
         chose 0 in every fold (benchmarks/results/p5_motifs.md).
-    alphabet : the characters; lower case is read as upper case. For RNA say ``"ACGU"``. A string with another
-        character, such as N for an unknown base, is an error: leave it out, or split it there.
-    both_strands : the motif may also stand on the other strand of DNA or RNA, read as the reverse complement.
-    classes : the negative and the positive label, in this order. By default those of the data, the greater one
-        positive: 1 of 0 and 1, and of text the one that sorts last. With the labels "with" and "without" a motif of the
-        strings "without" would be sought: say ``classes=["without", "with"]``.
-    C : trade-off. The default is from yeast's replication origins, where errors from 0.1 to 1 differ by less than the
-        folds do; it was picked with those errors in view and not tested on other data. Choose it by cross-validation.
-    start : ``"words"``: run r begins at the r-th of the words that tell the classes apart best (`motif_words`), which
-        finds a motif in yeast's replication origins. ``"random"``: at random positions, as the paper does; there most
-        such runs end where no sequence has a motif. It takes short sequences and a strong motif.
-    n_restarts : runs, of which the one with the best objective is kept. Five cover the neighbours of the best word: a
+    alphabet : str, default="ACGT"
+        The characters; lower case is read as upper case. For RNA use ``"ACGU"``. A string with another character, such
+        as N for an unknown base, is an error: leave it out, or split it there.
+    both_strands : bool, default=False
+        Whether the motif may also be on the other strand of DNA or RNA, read as the reverse complement.
+    classes : list or None, default=None
+        The negative and the positive label, in this order. None for those of the data, the greater one positive: 1 of 0
+        and 1, and of text the one that sorts last. With the labels "with" and "without", a motif of the strings
+        "without" would be sought: give ``classes=["without", "with"]``.
+    C : float, default=0.1
+        Trade-off. The default is from yeast's replication origins, where errors from 0.1 to 1 differ by less than the
+        folds do; it was chosen with those errors in view and not tested on other data. Choose it by cross-validation.
+    start : {"words", "random"}, default="words"
+        ``"words"``: run r starts at the r-th of the words that separate the classes best, which finds a motif in
+        yeast's replication origins. ``"random"``: at random positions, as Yu and Joachims do; there most such runs end
+        where no sequence has a motif. It needs short sequences and a strong motif.
+    n_restarts : int, default=5
+        Number of runs, of which the one with the best objective is kept. Five cover the neighbours of the best word: a
         run hardly ever moves a motif along the sequence, and the best word may be off its middle.
-    tol : of the inner gap and the outer decrease, both relative. On parts of the yeast data 0.001 predicted no better
-        than 0.01, at twice the time.
-    bound, max_outer, slack, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks : as in
-        `LatentStructuralSVM`.
+    bound : {"margin", "ramp"}, default="margin"
+        As in `LatentStructuralSVM`.
+    max_outer : int, default=100
+        Greatest number of outer steps.
+    tol : float, default=1e-2
+        Tolerance of the inner gap and the outer decrease, both relative. On parts of the yeast data 0.001 predicted no
+        better than 0.01, at twice the time.
+    slack, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, \
+    checkpoint_every : optional
+        As in `LatentStructuralSVM`.
 
     Attributes
     ----------
-    classes_ : the negative and the positive label.
-    motif_ : matrix (l, A) like log odds: what a character at a position adds to the score of a site, less its
-        background on average.
-    consensus_ : the character of greatest weight at each position.
-    positions_ : where the best site of each training sequence begins; −1 for sequences of weight 0, which are not read.
-    coef_ : all weights (`feature_names_out`), those of the motif first.
-    history_, certificate_, stop_reason_ : as in `LatentStructuralSVM`, of the best run.
+    classes_ : ndarray of shape (2,)
+        The negative and the positive label.
+    motif_ : ndarray of shape (l, A)
+        Matrix like log odds: what a character at a position adds to the score of a site, less its mean background.
+    consensus_ : str
+        The character of greatest weight at each position.
+    positions_ : ndarray of shape (n,)
+        First position of the best site of each training sequence; −1 for sequences of weight 0, which are not read.
+    coef_ : ndarray of shape (n_weights,)
+        All weights (`feature_names_out`), those of the motif first.
+    history_, certificate_, stop_reason_ : object
+        As in `LatentStructuralSVM`, of the best run.
 
     Examples
     --------
@@ -135,10 +153,24 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         )
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from strings X with one of two labels y each.
+        """Learn from strings with one of two labels each.
 
         Sequences that are only presumed to have no motif can be given as negative ones of small `sample_weight`: they
-        make the background known (the paper gives 6,460 of them 1/50 each).
+        make the background known (Yu and Joachims give 6,460 of them 1/50 each).
+
+        Parameters
+        ----------
+        X : sequence of str
+            Sequences.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            c_i ≥ 0 of each sequence; 1 by default.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         return self._fit(X, y, sample_weight)
 
@@ -185,30 +217,78 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         return self.structure_
 
     def _best_sites(self, X: Any) -> tuple[CodeArray, FloatArray]:
-        """The code of the best site of each sequence, and its score above no motif."""
+        """Return the code of the best site of each sequence, and its score above no motif."""
         check_is_fitted(self, "coef_")
         X = indexable(X, "X")
         codes, scores, _ = self._motif.encode(X).best_sites(self.coef_, np.arange(len(X)))
         return codes, scores
 
     def decision_function(self, X: Any) -> FloatArray:
-        """The score of the best site of each sequence, above 0 for the positive class."""
+        """Return the score of the best site of each sequence.
+
+        Parameters
+        ----------
+        X : sequence of str
+            Sequences.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Scores, above 0 for the positive class.
+        """
         return self._best_sites(X)[1]
 
     def predict(self, X: Any) -> AnyArray:
-        """The label of each sequence."""
+        """Return the label of each sequence.
+
+        Parameters
+        ----------
+        X : sequence of str
+            Sequences.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels.
+        """
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int)]
 
     def sites(self, X: Any) -> list[MotifSite]:
-        """The best site of each sequence as `MotifSite`, also of those that are predicted to have none."""
+        """Return the best site of each sequence, also of sequences that are predicted to be negative.
+
+        Parameters
+        ----------
+        X : sequence of str
+            Sequences.
+
+        Returns
+        -------
+        list of MotifSite
+            Label, position and strand.
+        """
         codes, scores = self._best_sites(X)
         negative, positive = self._motif.labels_.values
         sites = map(self._motif.site, codes.tolist())
         return [site._replace(label=positive if s > 0 else negative) for site, s in zip(sites, scores, strict=True)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of right labels; a label that is no class is an error."""
+        """Return the share of right labels; a label that is not a class is an error.
+
+        Parameters
+        ----------
+        X : sequence of str
+            Sequences.
+        y : array-like of shape (n,)
+            True labels.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each sequence.
+
+        Returns
+        -------
+        float
+            The accuracy.
+        """
         check_is_fitted(self, "coef_")
         self._motif.labels_.encode(column_or_1d(y).tolist(), lambda i: Place("Y", i))
         return float(ClassifierMixin.score(self, X, y, sample_weight))

@@ -23,24 +23,36 @@ from maxmargin.structures.multiclass import Multiclass
 class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
     """Multiclass support vector machine (Crammer and Singer 2001).
 
-    The objective is ½‖W‖² + C Σ c_i max_k [Δ(y_i, k) + (w_k − w_{y_i})·x_i]. Equal rows with equal labels are trained
-    on once, with their weights added up, so that the result depends neither on the order of the rows nor on repetition.
+    The objective is ½‖W‖² + C Σ c_i max_k [Δ(y_i, k) + (w_k − w_{y_i})·x_i]. Equal rows with equal labels are merged
+    and their weights added, so that the result depends neither on the order of the rows nor on repetition.
 
-    Rows may be dense or sparse. Labels are all text or all numbers; ``StructuralSVM(Multiclass())`` takes others too.
-    All parameters but the first four are those of `StructuralSVM`.
+    Labels are all text or all numbers; ``StructuralSVM(Multiclass())`` takes others too.
 
     Parameters
     ----------
-    C : trade-off; larger fits the training data more closely.
-    loss : ``"zero-one"``, a (K, K) cost matrix in the order of `classes_` (row: true class), or a dict of costs per
-        true class.
-    fit_intercept : a constant feature of value 1 (its weight is regularised like the others).
-    classes : all labels, where a training set may lack some.
+    C : float, default=1.0
+        Trade-off; larger values fit the training data more closely.
+    loss : "zero-one", array-like of shape (K, K) or dict, default="zero-one"
+        The loss: a name, a cost matrix in the order of `classes_` (row: true class), or a dict of costs by true class
+        (default 1).
+    fit_intercept : bool, default=True
+        Whether to add a constant feature of value 1, whose weight is regularised like the others.
+    classes : list or None, default=None
+        All labels, if a training set may lack some; None for the labels of the data.
+    bound, slack, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
+    checkpoint, checkpoint_every : optional
+        As in `StructuralSVM`.
 
     Attributes
     ----------
-    classes_ : labels in the order of the rows of `coef_`.
-    coef_, intercept_ : weights (K, d) and (K,), also for two classes.
+    classes_ : ndarray of shape (K,)
+        The labels, in the order of the rows of `coef_`.
+    coef_ : ndarray of shape (K, d)
+        Weights, also for two classes.
+    intercept_ : ndarray of shape (K,)
+        Intercepts; 0 without `fit_intercept`.
+    n_features_in_ : int
+        Number of features d.
     """
 
     def __init__(
@@ -78,17 +90,45 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         return Multiclass(cost=self.loss, fit_intercept=self.fit_intercept, classes=self.classes_.tolist())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows X (n, d) with labels y (n,)."""
+        """Learn from rows and their labels.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            Rows of features.
+        y : array-like of shape (n,)
+            Labels.
+        sample_weight : array-like of shape (n,), default=None
+            c_i ≥ 0 of each row; 1 by default.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         return self._fit(X, y, sample_weight)
 
     def resume(self, path: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Go on from a checkpoint, bit for bit (see `StructuralSVM.resume`)."""
+        """Resume a fit from a checkpoint, bit for bit.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File of the checkpoint.
+        X, y, sample_weight : array-like
+            As in `fit`; the same data as in the fit that wrote the checkpoint.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
         return self._fit(X, y, sample_weight, resume=path)
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
         named = None if self.classes is None else named_classes(self.classes).array()
         check_labels_of_one_kind(Y)
-        with told_by_row(X, OverflowError):  # scikit-learn has its own words for what is no number
+        with told_by_row(X, OverflowError):  # scikit-learn has its own message for values that are not numbers
             X, y = validate_data(self, X, Y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         if sample_weight is not None:
@@ -114,27 +154,64 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
 
     @property
     def feature_names_out(self) -> AnyArray:
+        """Name of each weight, by the names of the columns if X had some."""
         check_is_fitted(self, "coef_")
         return self.structure_.feature_names(getattr(self, "feature_names_in_", None))  # type: ignore[attr-defined]
 
     def decision_function(self, X: Any) -> FloatArray:
-        """Scores (n, K); for two classes (n,), positive for the second."""
+        """Return the score of every label.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            Rows of features.
+
+        Returns
+        -------
+        ndarray of shape (n, K), or (n,) for two classes
+            Scores; for two classes positive for the second.
+        """
         check_is_fitted(self, "coef_")
-        with told_by_row(X, OverflowError):  # scikit-learn has its own words for what is no number
+        with told_by_row(X, OverflowError):  # scikit-learn has its own message for values that are not numbers
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         scores: FloatArray = np.asarray(X @ self.coef_.T) + self.intercept_
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict(self, X: Any) -> AnyArray:
-        """The label of best score for each row."""
+        """Return the label of best score for each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            Rows of features.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels.
+        """
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of right labels.
+        """Return the share of right labels.
 
-        A label that is no class is an error; name it with ``classes=`` where a training set, or a fold of a
+        A label that is not a class is an error; name it with ``classes=`` if a training set, or a fold of a
         cross-validation, may lack it.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            Rows of features.
+        y : array-like of shape (n,)
+            True labels.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        float
+            The accuracy.
         """
         check_is_fitted(self, "coef_")
         labels: Labels = self.structure_.labels_  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""A regularisation path: one fit per C, each from where the last one ended."""
+"""A regularisation path: one fit per C, each from the end of the one before."""
 
 from __future__ import annotations
 
@@ -18,18 +18,29 @@ Model = TypeVar("Model", bound=MaxMarginEstimator)
 def regularization_path(
     estimator: Model, X: Any, Y: Any, Cs: Iterable[float], sample_weight: Any = None, *, groups: Any = None
 ) -> list[Model]:
-    """One fitted copy of the estimator for each C, in the order given; ascending C is fastest.
+    """Fit a copy of the estimator for each C, in the order given; ascending C is fastest.
 
     The data are encoded once, and each fit starts from the planes and dual values of the one before. Ctrl-C ends the
-    path: the models so far come back, the last of them with the ``stop_reason_`` ``"interrupted"``. Callbacks,
-    scikit-learn's too, are told of one fit after the other.
+    path: the models so far are returned, the last of them with the ``stop_reason_`` ``"interrupted"``. Callbacks,
+    also those of scikit-learn, are called for one fit after the other.
 
     Parameters
     ----------
-    estimator, X, Y : what to fit, and to what.
-    Cs : the trade-offs.
-    sample_weight : weights of the examples, as in `fit`.
-    groups : the query of each row, for `PrecisionAtK`.
+    estimator : estimator
+        The estimator to copy.
+    X, Y : sequence
+        Inputs, and the true output of each.
+    Cs : iterable of float
+        The trade-offs.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the examples, as in `fit`.
+    groups : sequence, default=None
+        Query of each row, for `PrecisionAtK`.
+
+    Returns
+    -------
+    list of estimators
+        The fitted copies.
 
     Examples
     --------

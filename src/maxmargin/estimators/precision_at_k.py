@@ -1,4 +1,4 @@
-"""`PrecisionAtK`: ranks documents so that the k on top are relevant."""
+"""`PrecisionAtK`: ranks documents so that the first k are relevant."""
 
 from __future__ import annotations
 
@@ -24,37 +24,51 @@ from maxmargin.structures.top_k.structure import TopK, TopKExamples
 
 
 class PrecisionAtK(LatentEstimator):
-    """Learns scores w·x of documents that put relevant ones among the k on top (Yu and Joachims 2009, 5.3).
+    """Ranking of documents by scores w·x that put relevant ones among the best k (Yu and Joachims 2009, section 5.3).
 
-    Which k documents of a query stand on top is latent: labels say which are relevant, not which come first.
+    The k documents of a query that are ranked first are latent: labels say which documents are relevant, not which come
+    first.
 
         ½‖w‖² + C Σ_q (max_ĥ [w·Ψ(x_q, ĥ) + Δ(y_q, ĥ)] − max_{h: relevant first} w·Ψ(x_q, h)),    Ψ = (1/k) Σ_{j∈h} x_j
 
-    The loss Δ is what is missing of the precision among the k that could be had. Training begins with a classifier of
-    relevant against other documents, every query with the same weight, as in the paper: its scores say which relevant
-    documents come first. What is learnt depends on this start.
+    The loss Δ is the greatest possible precision at k less that of ĥ. Training starts with a classifier of relevant
+    against other documents, every query with the same weight, as Yu and Joachims do: its scores say which relevant
+    documents come first. The result depends on this start.
 
-    On OHSUMED, with the paper's folds, the mean of precision@1, 3, 5 and 10 is 0.035 ± 0.014 (one standard error) above
-    that of the classifier it begins with; a plain ranking SVM is as good (−0.008 ± 0.012). See
+    On OHSUMED, with the folds of Yu and Joachims, the mean of precision@1, 3, 5 and 10 is 0.035 ± 0.014 (one standard
+    error) above that of the classifier it starts with; a plain ranking SVM is as good (−0.008 ± 0.012). See
     benchmarks/results/p5_precision_at_k.md.
 
     Features should be comparable between queries (LETOR's are scaled to [0, 1] query by query).
 
     Parameters
     ----------
-    k : how many documents are shown.
-    C : trade-off; losses lie between 0 and 1 for each query.
-    start : ``"classifier"``, or weights (d,) to begin with.
-    start_C : trade-off of the classifier, for each query: its documents share it out.
-    drop_empty : leave queries out that have no relevant document, instead of calling them an error.
-    bound, max_outer, slack, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks :
-        as in `LatentStructuralSVM`.
+    k : int, default=10
+        Number of documents that are shown.
+    C : float, default=1.0
+        Trade-off; the loss of each query is between 0 and 1.
+    start : "classifier" or array-like of shape (d,), default="classifier"
+        The weights to start with.
+    start_C : float, default=1.0
+        Trade-off of the classifier for each query, divided among its documents.
+    drop_empty : bool, default=False
+        Whether to leave out queries without a relevant document, which are an error otherwise.
+    bound : {"margin", "ramp"}, default="margin"
+        As in `LatentStructuralSVM`.
+    max_outer : int, default=100
+        Greatest number of outer steps.
+    slack, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, \
+    checkpoint_every : optional
+        As in `LatentStructuralSVM`.
 
     Attributes
     ----------
-    coef_ : weights (d,).
-    start_coef_ : the weights it began with, as they are: those of the classifier, those given, or of the last fit.
-    n_features_in_, feature_names_in_ : as in scikit-learn.
+    coef_ : ndarray of shape (d,)
+        The weights.
+    start_coef_ : ndarray of shape (d,)
+        The weights that training started with: those of the classifier, those given, or those of the last fit.
+    n_features_in_, feature_names_in_ : object
+        As in scikit-learn.
 
     Examples
     --------
@@ -115,9 +129,17 @@ class PrecisionAtK(LatentEstimator):
 
         Parameters
         ----------
-        X : rows (n, d), dense or sparse, one for each document and query.
-        y : relevance of each row; above 0 means relevant.
-        groups : the query of each row, by any hashable names; rows of a query need not stand together.
+        X : {array-like, sparse matrix} of shape (n, d)
+            A row for each document and query.
+        y : array-like of shape (n,)
+            Relevance of each row; above 0 means relevant.
+        groups : sequence of length n
+            Query of each row, by any hashable names; the rows of a query need not be adjacent.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         return self._fit(X, y, groups=groups)
 
@@ -134,7 +156,7 @@ class PrecisionAtK(LatentEstimator):
         return replace(super()._training_data(X, Y, sample_weight, groups=groups), X=X, Y=Y)
 
     def _kept_queries(self, y: FloatArray, groups: Any) -> list[IntArray]:
-        """The rows of each query that has a relevant document."""
+        """Return the rows of each query that has a relevant document."""
         names, members = rows_by_query(_checked_groups(groups, len(y)))
         kept = [rows for rows in members if (y[rows] > 0).any()]
         if not kept:
@@ -162,7 +184,7 @@ class PrecisionAtK(LatentEstimator):
         return weights
 
     def _classifier(self, examples: TopKExamples) -> FloatArray:
-        """Weights that tell relevant documents from others; a document of a query of n has weight 1/n."""
+        """Return weights that separate relevant documents from others; a document of n has weight 1/n."""
         relevant = examples.relevance > 0
         if relevant.all():
             return np.zeros(examples.dim)
@@ -175,19 +197,46 @@ class PrecisionAtK(LatentEstimator):
     # ------------------------------------------------------------------ use
 
     def predict(self, X: Any) -> FloatArray:
-        """The score of each row: among the documents of a query, those of the highest scores come first."""
+        """Return the score of each row; among the documents of a query, those of the highest scores come first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            A row for each document and query.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Scores.
+        """
         check_is_fitted(self, "coef_")
         with told_by_row(X):
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray(X @ self.coef_)
 
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
-        """Precision among the k on top, as a mean over queries (`maxmargin.metrics.precision_at_k`)."""
+        """Return the mean over queries of the precision at k (`maxmargin.metrics.precision_at_k`).
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            A row for each document and query.
+        y : array-like of shape (n,)
+            Relevance of each row; above 0 means relevant.
+        groups : sequence of length n
+            Query of each row.
+
+        Returns
+        -------
+        float
+            The mean precision, between 0 and 1.
+        """
         scores = self.predict(X)
         return precision_at_k(_checked_relevance(y), scores, _checked_groups(groups, len(scores)), self.k)
 
     @property
     def feature_names_out(self) -> AnyArray:
+        """Name of each weight, by the names of the columns if X had some."""
         check_is_fitted(self, "coef_")
         return np.asarray(getattr(self, "feature_names_in_", self.structure_.feature_names()), object)  # type: ignore[attr-defined]
 
@@ -198,7 +247,7 @@ class PrecisionAtK(LatentEstimator):
 
 
 def _checked_groups(groups: Any, n: int) -> Any:
-    """The query of each of n rows, or a sentence."""
+    """Return the query of each of n rows; raise ValueError if they are not given."""
     if groups is None:
         raise ValueError("groups= must say to which query each row belongs")
     groups = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
@@ -215,7 +264,7 @@ def _checked_groups(groups: Any, n: int) -> Any:
 
 
 def _check_name(query: Any, where: str) -> None:
-    """A sentence for a query that cannot be looked up."""
+    """Raise ValueError if a query is not hashable."""
     try:
         hash(query)
     except TypeError:
@@ -225,7 +274,7 @@ def _check_name(query: Any, where: str) -> None:
 
 
 def _checked_relevance(y: Any) -> AnyArray:
-    """Finite relevance labels, or a sentence that names the first that is none."""
+    """Return finite relevance labels; raise ValueError for the first that is not finite."""
     labels = column_or_1d(y, warn=True)
     if labels.dtype.kind in "biuf" and np.isfinite(labels).all():
         return labels

@@ -13,7 +13,7 @@ from maxmargin.estimators.base import MaxMarginEstimator
 
 
 class GivenStructure:
-    """Mixin in front of `MaxMarginEstimator`: the structure is a parameter, and has parameters of its own."""
+    """Mixin before `MaxMarginEstimator`: the structure is a parameter that may have parameters itself."""
 
     structure: Structure
 
@@ -28,7 +28,18 @@ class GivenStructure:
         return self.structure
 
     def set_params(self, **parameters: Any) -> Self:
-        """Set parameters, also of the structure (``structure__name=…``) where it is a scikit-learn `BaseEstimator`."""
+        """Set parameters, also of the structure (``structure__name=…``) if it is a scikit-learn `BaseEstimator`.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Parameters by name.
+
+        Returns
+        -------
+        self
+            The estimator.
+        """
         nested = [name for name in parameters if name.startswith("structure__")]
         structure = parameters.get("structure", self.structure)
         if nested and not hasattr(structure, "set_params"):
@@ -43,39 +54,64 @@ class GivenStructure:
 
 
 class StructuralSVM(GivenStructure, MaxMarginEstimator):
-    """Learns the weights of a structure with a maximal margin: ½‖w‖² + C Σ c_i ξ_i.
+    """Max-margin estimator of the weights of any structure: ½‖w‖² + C Σ c_i ξ_i.
 
     Parameters
     ----------
-    structure : a `Structure`: your own four methods, or `Chain`, `Multiclass`. Latent variables of others
-        (`Motif`, `Forest`, `TopK`) stay as they are given or begun with: `LatentStructuralSVM` finds them.
-    C : trade-off between margin and losses; ``inf`` asks for no losses at all (hard margin).
-    bound : ``"margin"`` or ``"slack"`` re-scaling (paper 1), or the ramp of either, ``"ramp"`` or ``"ramp-slack"``
-        (paper 4): tighter where labels are wrong, but not convex, so that a good point is found and not the best.
-    slack : ``"linear"`` or ``"quadratic"`` (½ C Σ c_i ξ_i²).
-    solver : ``"auto"`` (proximal working sets), ``"nslack"``, ``"oneslack"``, ``"bundle"``, ``"subgradient"``,
+    structure : Structure
+        A structure of your own with four methods, or a built-in one such as `Chain` or `Multiclass`. Latent variables
+        (of `Motif`, `Forest`, `TopK`) keep the values that are given or that training starts with;
+        `LatentStructuralSVM` estimates them.
+    C : float, default=1.0
+        Trade-off between margin and losses; ``inf`` asks for no losses at all (hard margin).
+    bound : {"margin", "slack", "ramp", "ramp-slack"}, default="margin"
+        Margin or slack re-scaling (Tsochantaridis et al. 2004), or the ramp of either (Do et al. 2008): tighter where
+        labels are wrong, but not convex, so that a local optimum is found.
+    slack : {"linear", "quadratic"}, default="linear"
+        Penalty of slacks: C Σ c_i ξ_i, or ½ C Σ c_i ξ_i².
+    solver : str or Solver, default="auto"
+        ``"auto"`` (proximal working sets), ``"nslack"``, ``"oneslack"``, ``"bundle"``, ``"subgradient"``,
         ``"perceptron"``, or a solver object.
-    tol : stop at this relative gap between objective and proven lower bound.
-    max_iter, max_seconds : stop after so many steps of the solver, or so much time.
-    n_jobs : threads for the argmaxes; None means all cores for compiled structures and one for your own (set it
-        where your methods release the interpreter lock). Results do not depend on it.
-    random_state : the seed of everything random.
-    warm_start : begin from the weights of the last fit.
-    verbose : 1 shows a progress line on a terminal.
-    callbacks : functions (or one) called with a `Step` after every step; a true answer stops the fit.
-    checkpoint : file to write the state to every `checkpoint_every` seconds, 0 for after every step; see `resume`.
+    tol : float, default=1e-3
+        Relative gap between the objective and its proven lower bound at which training stops.
+    max_iter : int or None, default=None
+        Greatest number of steps of the solver; None for the solver's own limit.
+    max_seconds : float or None, default=None
+        Time limit of the fit; None for no limit.
+    n_jobs : int or None, default=None
+        Threads for the argmaxes. None means all cores for compiled structures and one for your own, whose methods
+        should release the interpreter lock if it is set; -1 means all cores. Results do not depend on it.
+    random_state : int, RandomState instance or None, default=0
+        Seed of everything random.
+    warm_start : bool, default=False
+        Whether to start from the weights of the last fit.
+    verbose : int, default=0
+        1 shows a progress line on a terminal.
+    callbacks : callable, list of callables or None, default=None
+        Functions called with a `Step` after every step; a true return value stops the fit.
+    checkpoint : str, path-like or None, default=None
+        File to which the state is written while the fit runs; see `resume`.
+    checkpoint_every : float, default=60.0
+        Seconds between checkpoints; 0 for one after every step.
 
     Attributes
     ----------
-    coef_ : the weights.
-    certificate_ : what is proven about them.
-    history_ : a row per step: iteration, oracle_calls, seconds, primal, dual, gap; after `resume` only of new steps.
-        For a ramp, a row per outer step: step, objective, convex, bound, loss, inner_gap, changes, oracle_calls,
-        seconds.
-    stop_reason_ : ``"tol"``, ``"converged"``, ``"max_iter"``, ``"max_seconds"``, ``"callback"``, ``"interrupted"``,
-        and for a ramp ``"max_outer"``.
-    support_ : the planes that hold the weights, with dual values, examples and outputs; None for solvers that keep
-        only sums of planes.
+    coef_ : ndarray of shape (n_weights,)
+        The weights.
+    structure_ : Structure
+        The structure, with the sizes that it learnt.
+    certificate_ : Certificate
+        What is proven about the weights.
+    history_ : list of dict
+        A row per step: iteration, oracle_calls, seconds, primal, dual, gap; after `resume` only of new steps. For a
+        ramp, a row per outer step: step, objective, convex, bound, loss, inner_gap, changes, oracle_calls, seconds.
+    n_iter_ : int
+        Number of steps of the solver.
+    stop_reason_ : str
+        ``"tol"``, ``"converged"``, ``"max_iter"``, ``"max_seconds"``, ``"callback"``, ``"interrupted"``, and for a ramp
+        ``"max_outer"``.
+    support_ : Support or None
+        The planes with dual values, examples and outputs; None for solvers that keep only sums of planes.
     """
 
     def __init__(

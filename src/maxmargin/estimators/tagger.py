@@ -19,30 +19,45 @@ from maxmargin.structures.chain.structure import Chain, label_sequence
 
 
 class SequenceTagger(MaxMarginEstimator):
-    """Tags sequences with a first-order chain trained for a large margin.
+    """Sequence tagger: a first-order chain trained for a large margin.
 
     Each x is an array (T, d), a sparse matrix, or a list of tokens, each a dict ``{"word": "casa", "caps": False}``
-    or a list of strings, as CRF packages take them; each y is a sequence of T labels of any kind. `predict` gives
+    or a list of strings, as CRF packages take them; each y is a sequence of T labels of any kind. `predict` returns
     lists of labels.
-
-    All parameters not named here are those of `StructuralSVM`.
 
     Parameters
     ----------
-    C : trade-off. The default is chosen for losses that count wrong tokens: see docs/defaults.md.
-    loss : ``"hamming"`` (number of wrong tokens), ``"hamming-share"``, ``"zero-one"`` (whole sequences), a (K, K) cost
-        matrix per token in the order of `classes_` (row: true label), or a dict of costs per true label.
-    constraints : transitions that must never be predicted: None, ``"bio"``, ``"bioes"``, a `Constraints`, or pairs.
-    fit_intercept : a constant feature for every token.
-    start_end : weights for the first and for the last label.
-    transition_features : each x is a pair (tokens, transitions), the second with T − 1 rows of features.
-    classes : all labels, where a training set may lack some.
+    C : float, default=0.3
+        Trade-off; the default was chosen for losses that count wrong tokens (docs/defaults.md).
+    loss : str, array-like of shape (K, K) or dict, default="hamming"
+        ``"hamming"`` (number of wrong tokens), ``"hamming-share"``, ``"zero-one"`` (whole sequences), a cost matrix per
+        token in the order of `classes_` (row: true label), or a dict of costs by true label (default 1).
+    constraints : "bio", "bioes", Constraints, list of pairs or None, default=None
+        Transitions that are never predicted.
+    fit_intercept : bool, default=True
+        Whether to add a constant feature to every token.
+    start_end : bool, default=True
+        Whether first and last labels have weights.
+    transition_features : bool, default=False
+        Whether each x is a pair (tokens, transitions), the second with T − 1 rows of features.
+    classes : list or None, default=None
+        All labels, if a training set may lack some; None for the labels of the data.
+    tol : float, default=1e-2
+        Relative gap at which training stops.
+    bound, slack, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
+    checkpoint, checkpoint_every : optional
+        As in `StructuralSVM`.
 
     Attributes
     ----------
-    classes_ : the labels, in the order of the tables below.
-    coef_ : all weights; `feature_names_out` names them.
-    transitions_, start_, end_ : weights of label pairs (row: before), of first and of last labels.
+    classes_ : ndarray of shape (K,)
+        The labels, in the order of the tables below.
+    coef_ : ndarray of shape (n_weights,)
+        All weights; `feature_names_out` names them.
+    transitions_ : ndarray of shape (K, K)
+        Weights of label pairs (row: label before).
+    start_, end_ : ndarray of shape (K,)
+        Weights of first and of last labels.
     """
 
     def __init__(
@@ -100,10 +115,22 @@ class SequenceTagger(MaxMarginEstimator):
         return attributes
 
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
-        """Share of tokens with the right label; sample weights count for all tokens of a sequence.
+        """Return the share of tokens with the right label.
 
-        A label that is no class is an error; name it with ``classes=`` where a training set, or a fold of a
+        A label that is not a class is an error; name it with ``classes=`` if a training set, or a fold of a
         cross-validation, may lack it.
+
+        Parameters
+        ----------
+        X, Y : sequence
+            Sequences and their true labels.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each sequence, for all of its tokens.
+
+        Returns
+        -------
+        float
+            The accuracy.
         """
         check_is_fitted(self, "coef_")
         X, Y = paired_examples(X, Y)

@@ -1,8 +1,8 @@
-"""How well partitions of items agree: MUC, B³, CEAF, and the losses of paper 5's table 2.
+"""How well partitions of items agree: MUC, B³, CEAF, and the losses of Yu and Joachims (2009), table 2.
 
 A partition gives the cluster of each item, by any labels. Scores are pooled: shares are taken of sums over all
 partitions, as scorers of coreference do. The two losses are means over the partitions, in per cent, as in Finley and
-Joachims (2005) and paper 5; ``pooled=True`` pools them too.
+Joachims (2005) and Yu and Joachims (2009); ``pooled=True`` pools them too.
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from maxmargin._types import FloatArray, IntArray
 
 @dataclass(frozen=True)
 class ClusterScores:
-    """Two shares, and their harmonic mean.
+    """Precision, recall and F1 of predicted clusters.
 
-    Where neither partition has anything to judge (MUC: no two items together), all is right, and the scores are 1.
+    If neither partition has anything to judge (MUC: no two items together), all is right, and the scores are 1.
 
     Attributes
     ----------
-    right_of_predicted, n_predicted : precision is the first over the second.
-    right_of_true, n_true : recall is the first over the second.
+    right_of_predicted, n_predicted : float
+        Precision is the first over the second.
+    right_of_true, n_true : float
+        Recall is the first over the second.
     """
 
     right_of_predicted: float
@@ -36,14 +38,17 @@ class ClusterScores:
 
     @property
     def precision(self) -> float:
+        """Share of what is predicted that is right."""
         return self._share(self.right_of_predicted, self.n_predicted)
 
     @property
     def recall(self) -> float:
+        """Share of what is true that is predicted."""
         return self._share(self.right_of_true, self.n_true)
 
     @property
     def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
         precision, recall = self.precision, self.recall
         return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
@@ -63,12 +68,24 @@ class ClusterScores:
 
 
 def muc(Y_true: Any, Y_pred: Any) -> ClusterScores:
-    """Links: of the |S| − 1 links that hold each true cluster S together, those that the prediction has.
+    """Return MUC: the links that hold true clusters together and that the prediction has (Vilain et al. 1995).
 
         recall = Σ_S (|S| − p(S)) / Σ_S (|S| − 1),    p(S) the number of predicted clusters that S is spread over;
 
-    precision is the same with the partitions exchanged (Vilain et al. 1995). Clusters of one item do not count.
+    precision is the same with the partitions exchanged. Clusters of one item do not count.
 
+    Parameters
+    ----------
+    Y_true, Y_pred : list of sequences
+        True and predicted partitions: the cluster of each item, by any labels.
+
+    Returns
+    -------
+    ClusterScores
+        Precision, recall and F1, pooled over the partitions.
+
+    Examples
+    --------
     >>> scores = muc([["a", "a", "a", "a"]], [[0, 0, 1, 1]])
     >>> scores.precision, scores.recall
     (1.0, 0.6666666666666666)
@@ -77,18 +94,39 @@ def muc(Y_true: Any, Y_pred: Any) -> ClusterScores:
 
 
 def b_cubed(Y_true: Any, Y_pred: Any) -> ClusterScores:
-    """B³: for each item, the share of its predicted cluster that is in its true one, and the other way round.
+    """Return B³: shares of each item's clusters that the other partition has too (Bagga and Baldwin 1998).
 
-    Precision is Σ_{S,R} |S ∩ R|² / |R| over the number of items, recall the same with |S| (Bagga and Baldwin 1998).
+    Precision is Σ_{S,R} |S ∩ R|² / |R| over the number of items, recall the same with |S|.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : list of sequences
+        True and predicted partitions: the cluster of each item, by any labels.
+
+    Returns
+    -------
+    ClusterScores
+        Precision, recall and F1, pooled over the partitions.
     """
     return _pooled(_b_cubed(overlap) for overlap in _overlaps(Y_true, Y_pred))
 
 
 def ceaf(Y_true: Any, Y_pred: Any, similarity: Literal["items", "clusters"] = "items") -> ClusterScores:
-    """CEAF: clusters are matched one to one, so that the sum of their similarities φ is greatest (Luo 2005).
+    """Return CEAF: clusters matched one to one so that the sum of their similarities φ is greatest (Luo 2005).
 
-    ``"items"`` is φ₃ = |S ∩ R| (mention-based), ``"clusters"`` is φ₄ = 2 |S ∩ R| / (|S| + |R|) (entity-based).
     Precision is the sum over Σ_R φ(R, R), recall over Σ_S φ(S, S).
+
+    Parameters
+    ----------
+    Y_true, Y_pred : list of sequences
+        True and predicted partitions: the cluster of each item, by any labels.
+    similarity : {"items", "clusters"}, default="items"
+        φ₃ = |S ∩ R| (mention-based), or φ₄ = 2 |S ∩ R| / (|S| + |R|) (entity-based).
+
+    Returns
+    -------
+    ClusterScores
+        Precision, recall and F1, pooled over the partitions.
     """
     if similarity not in ("items", "clusters"):
         raise ValueError(f"similarity must be 'items' or 'clusters', found {similarity!r}")
@@ -96,7 +134,20 @@ def ceaf(Y_true: Any, Y_pred: Any, similarity: Literal["items", "clusters"] = "i
 
 
 def mitre_loss(Y_true: Any, Y_pred: Any, *, pooled: bool = False) -> float:
-    """100 (1 − F1 of MUC): the mean over partitions, or of the pooled F1."""
+    """Return 100 (1 − F1 of MUC), as a mean over partitions.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : list of sequences
+        True and predicted partitions: the cluster of each item, by any labels.
+    pooled : bool, default=False
+        Whether to return the loss of the pooled F1 instead.
+
+    Returns
+    -------
+    float
+        The loss, between 0 and 100.
+    """
     parts = [_muc(overlap) for overlap in _overlaps(Y_true, Y_pred)]
     if pooled:
         parts = [_pooled(iter(parts))]
@@ -104,10 +155,24 @@ def mitre_loss(Y_true: Any, Y_pred: Any, *, pooled: bool = False) -> float:
 
 
 def pair_loss(Y_true: Any, Y_pred: Any, *, pooled: bool = False) -> float:
-    """100 W / T: of all T pairs of items, those W that are together in one of the partitions only.
+    """Return 100 W / T: of all T pairs of items, those W that are together in only one of the partitions.
 
-    The mean over partitions, or of the pooled counts. Where there is no pair, the loss is 0.
+    It is a mean over partitions; the loss of a partition without pairs is 0.
 
+    Parameters
+    ----------
+    Y_true, Y_pred : list of sequences
+        True and predicted partitions: the cluster of each item, by any labels.
+    pooled : bool, default=False
+        Whether to return the loss of the pooled counts instead.
+
+    Returns
+    -------
+    float
+        The loss, between 0 and 100.
+
+    Examples
+    --------
     >>> pair_loss([[0, 0, 1, 1]], [[0, 0, 0, 1]])  # wrong are (0, 2), (1, 2) and (2, 3)
     50.0
     """

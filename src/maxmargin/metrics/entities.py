@@ -30,17 +30,40 @@ def _parts(label: Any) -> tuple[str, str] | None:
 
 
 def is_entity_scheme(labels: Iterable[Any]) -> bool:
-    """Whether all labels are O, B-X, I-X (E-X, S-X, L-X, U-X) with at least one typed entity, or B, I and O."""
+    """Return whether labels form entities: O, B-X, I-X (E-X, S-X, L-X, U-X) with a typed entity, or B, I and O.
+
+    Parameters
+    ----------
+    labels : iterable
+        Labels, in any order.
+
+    Returns
+    -------
+    bool
+        Whether `entity_spans` can read them.
+    """
     distinct = {str(label) for label in labels}
     parts = [_parts(label) for label in distinct]
     return None not in parts and (distinct >= {"B", "O"} or any(part is not None and part[1] for part in parts))
 
 
 def entity_spans(labels: Sequence[Any]) -> list[Span]:
-    """The entities of a label sequence: (first token, token behind the last, type).
+    """Return the entities of a label sequence.
 
     As in conlleval, an I-X that continues no entity of type X begins one.
 
+    Parameters
+    ----------
+    labels : sequence
+        Labels of one sequence.
+
+    Returns
+    -------
+    list of (int, int, str)
+        First token, the token after the last, and the type of each entity.
+
+    Examples
+    --------
     >>> entity_spans(["B-PER", "I-PER", "O", "I-LOC", "B-LOC"])
     [(0, 2, 'PER'), (3, 4, 'LOC'), (4, 5, 'LOC')]
     """
@@ -70,11 +93,14 @@ def entity_spans(labels: Sequence[Any]) -> list[Span]:
 
 @dataclass(frozen=True)
 class TypeScores:
-    """Counts of entities, and what follows from them; shares of nothing are 0, as in conlleval.
+    """Counts of entities, with precision, recall and F1; shares of nothing are 0, as in conlleval.
 
     Attributes
     ----------
-    n_right, n_predicted, n_true : right among the predicted, predicted, and true entities.
+    n_right : int
+        Number of predicted entities that are right.
+    n_predicted, n_true : int
+        Numbers of predicted and of true entities.
     """
 
     n_right: int
@@ -83,20 +109,29 @@ class TypeScores:
 
     @property
     def precision(self) -> float:
+        """Share of predicted entities that are right."""
         return self.n_right / self.n_predicted if self.n_predicted else 0.0
 
     @property
     def recall(self) -> float:
+        """Share of true entities that are predicted."""
         return self.n_right / self.n_true if self.n_true else 0.0
 
     @property
     def f1(self) -> float:
+        """Harmonic mean of precision and recall."""
         return 2 * self.n_right / (self.n_predicted + self.n_true) if self.n_right else 0.0
 
 
 @dataclass(frozen=True)
 class EntityScores(TypeScores):
-    """Scores of all entities together, and of each type in `types`."""
+    """Scores of all entities together, and of each type.
+
+    Attributes
+    ----------
+    types : dict of str to TypeScores
+        Scores by type.
+    """
 
     types: dict[str, TypeScores] = field(default_factory=dict)
 
@@ -111,8 +146,20 @@ class EntityScores(TypeScores):
 
 
 def entity_f1(Y_true: Any, Y_pred: Any) -> EntityScores:
-    """Precision, recall and F1 of the entities, overall and for each type.
+    """Return precision, recall and F1 of the entities, overall and for each type.
 
+    Parameters
+    ----------
+    Y_true, Y_pred : list of sequences of labels
+        True and predicted labels, of the same lengths.
+
+    Returns
+    -------
+    EntityScores
+        The scores.
+
+    Examples
+    --------
     >>> scores = entity_f1([["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "O", "O", "B-LOC"]])
     >>> scores.f1, scores.types["LOC"].f1
     (0.5, 1.0)
@@ -130,7 +177,18 @@ def entity_f1(Y_true: Any, Y_pred: Any) -> EntityScores:
 
 
 def entity_f1_score(Y_true: Any, Y_pred: Any) -> float:
-    """F1 of all entities together, between 0 and 1; ``sklearn.metrics.make_scorer(entity_f1_score)`` makes a scorer."""
+    """Return F1 of all entities together; ``sklearn.metrics.make_scorer(entity_f1_score)`` makes a scorer.
+
+    Parameters
+    ----------
+    Y_true, Y_pred : list of sequences of labels
+        True and predicted labels, of the same lengths.
+
+    Returns
+    -------
+    float
+        F1, between 0 and 1.
+    """
     return entity_f1(Y_true, Y_pred).f1
 
 

@@ -12,17 +12,29 @@ from maxmargin._types import FloatArray, IntArray
 
 
 def precision_at_k(y: Any, scores: Any, groups: Any, k: int = 10) -> float:
-    """The share of relevant documents among the k of best score, as a mean over the queries.
+    """Return the share of relevant documents among the k of best score, as a mean over the queries.
 
-    Of equal scores the earlier document counts as better. A query with fewer than k documents is divided by k too, as
-    in LETOR's evaluation, and one without a relevant document counts as 0.
+    Of equal scores the earlier document counts as better. The count of a query with fewer than k documents is divided
+    by k too, as in LETOR's evaluation, and a query without a relevant document counts as 0.
 
     Parameters
     ----------
-    y : relevance of each document; above 0 means relevant.
-    scores : of each document.
-    groups : the query of each document.
+    y : array-like of shape (n,)
+        Relevance of each document; above 0 means relevant.
+    scores : array-like of shape (n,)
+        Score of each document.
+    groups : sequence of length n
+        Query of each document.
+    k : int, default=10
+        Number of documents.
 
+    Returns
+    -------
+    float
+        The mean precision, between 0 and 1.
+
+    Examples
+    --------
     >>> precision_at_k([1, 0, 1, 0], [0.9, 0.2, 0.1, 0.5], ["a", "a", "b", "b"], k=1)
     0.5
     """
@@ -48,7 +60,7 @@ def _check_numbers(name: str, values: FloatArray) -> None:
 
 
 def rows_by_query(groups: Iterable[Any]) -> tuple[list[Any], list[IntArray]]:
-    """The queries in the order in which they first come, and the rows of each."""
+    """Return the queries in the order of their first rows, and the rows of each."""
     members: dict[Any, list[int]] = {}
     for row, query in enumerate(groups.tolist() if isinstance(groups, np.ndarray) else groups):
         members.setdefault(query, []).append(row)

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def paired(Y_true: Any, Y_pred: Any) -> Iterator[tuple[Sequence[Any], Sequence[Any]]]:
-    """Sequences side by side; a sentence where they are none, or their numbers or lengths differ."""
+    """Yield pairs of sequences; raise ValueError if their numbers or lengths differ."""
     _check_sequences("Y_true", Y_true)
     _check_sequences("Y_pred", Y_pred)
     if len(Y_true) != len(Y_pred):
@@ -26,8 +26,20 @@ def _check_sequences(name: str, Y: Any) -> None:
 
 
 def token_accuracy(Y_true: Any, Y_pred: Any) -> float:
-    """Share of tokens, of all sequences together, with the right label.
+    """Return the share of tokens, of all sequences together, with the right label.
 
+    Parameters
+    ----------
+    Y_true, Y_pred : list of sequences of labels
+        True and predicted labels, of the same lengths.
+
+    Returns
+    -------
+    float
+        The accuracy.
+
+    Examples
+    --------
     >>> token_accuracy([["a", "b"], ["a"]], [["a", "a"], ["a"]])
     0.6666666666666666
     """

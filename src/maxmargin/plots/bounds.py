@@ -18,13 +18,23 @@ class BoundDisplay:
     the ramp bound falls. A narrow grey band means that what was minimised is nearly the loss itself. Latent bounds have
     no loss to show, because the loss of a prediction is not known in training.
 
-    Use `from_estimator` or `from_models`. The axes are in `ax_`, the figure in `figure_`.
+    Use `from_estimator` or `from_models`.
 
     Parameters
     ----------
-    at : where the values were taken: outer steps, or values of C.
-    convex, bound, loss : the values.
-    over : ``"outer steps"`` or ``"C"``, which has a logarithmic axis.
+    at : array-like of shape (n,)
+        Outer steps, or values of C.
+    convex, bound, loss : array-like of shape (n,)
+        The values there.
+    over : {"outer steps", "C"}, default="outer steps"
+        What `at` is; C has a logarithmic axis.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        The figure.
     """
 
     def __init__(self, at: Any, convex: Any, bound: Any, loss: Any, *, over: str = "outer steps") -> None:
@@ -38,14 +48,40 @@ class BoundDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> BoundDisplay:
-        """Plot the outer steps of a fit with a ramp or with latent variables."""
+        """Plot the outer steps of a fit with a ramp or with latent variables.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The fitted estimator.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        BoundDisplay
+            The display, with its figure drawn.
+        """
         rows = _history(estimator)
         columns = ([row[name] for row in rows] for name in ("step", "convex", "bound", "loss"))
         return cls(*columns).plot(ax=ax)
 
     @classmethod
     def from_models(cls, models: Sequence[Any], *, ax: Any = None) -> BoundDisplay:
-        """Plot the ends of several fits over their C, such as those of a `regularization_path`."""
+        """Plot the ends of several fits over their C, such as those of a `regularization_path`.
+
+        Parameters
+        ----------
+        models : sequence of estimators
+            The fitted estimators.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        BoundDisplay
+            The display, with its figure drawn.
+        """
         ordered = sorted(models, key=lambda model: float(model.C))
         if not ordered:
             raise ValueError("there are no models to plot")
@@ -54,7 +90,18 @@ class BoundDisplay:
         return cls([float(model.C) for model in ordered], *columns, over="C").plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> BoundDisplay:
-        """Draw on these axes, or on a new figure."""
+        """Draw the figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        BoundDisplay
+            The display, with its figure drawn.
+        """
         if ax is None:
             _, ax = pyplot().subplots(figsize=(5, 3.6), layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure

@@ -15,12 +15,21 @@ _AXES = {"seconds": "seconds", "oracle_calls": "argmaxes", "iteration": "steps"}
 class ConvergenceDisplay:
     """Primal and dual values (left) and relative gap (right) of a fit.
 
-    Use `from_estimator`. The axes are in `axes_`, the figure in `figure_`.
+    Use `from_estimator`.
 
     Parameters
     ----------
-    history : rows as in ``estimator.history_``.
-    tol : the gap that was asked for, drawn as a line; None for none.
+    history : list of dict
+        Rows as in ``estimator.history_``.
+    tol : float or None, default=None
+        The gap at which the fit was to stop, drawn as a line; None for no line.
+
+    Attributes
+    ----------
+    axes_ : sequence of two matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        The figure.
     """
 
     def __init__(self, history: list[dict[str, float]], tol: float | None = None) -> None:
@@ -28,7 +37,22 @@ class ConvergenceDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, x: str = "seconds", axes: Any = None) -> ConvergenceDisplay:
-        """Plot a fitted estimator over ``"seconds"``, ``"oracle_calls"`` or ``"iteration"``."""
+        """Plot the history of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The fitted estimator.
+        x : {"seconds", "oracle_calls", "iteration"}, default="seconds"
+            The horizontal axis.
+        axes : sequence of two matplotlib Axes or None, default=None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display, with its figure drawn.
+        """
         if not hasattr(estimator, "history_"):
             raise ValueError(f"{type(estimator).__name__} is not fitted: it has no history_ to plot")
         if estimator.history_ and "primal" not in estimator.history_[0]:
@@ -47,7 +71,20 @@ class ConvergenceDisplay:
         return np.array([row[name] for row in self.history if np.isfinite(row["primal"])])
 
     def plot(self, *, x: str = "seconds", axes: Any = None) -> ConvergenceDisplay:
-        """Draw on two axes, or on a new figure."""
+        """Draw the figure.
+
+        Parameters
+        ----------
+        x : {"seconds", "oracle_calls", "iteration"}, default="seconds"
+            The horizontal axis.
+        axes : sequence of two matplotlib Axes or None, default=None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        ConvergenceDisplay
+            The display, with its figure drawn.
+        """
         if x not in _AXES:
             raise ValueError(f"x must be one of {', '.join(map(repr, _AXES))}, found {x!r}")
         at, primal, dual, gap = (self._column(name) for name in (x, "primal", "dual", "gap"))

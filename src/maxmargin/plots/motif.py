@@ -17,24 +17,38 @@ _LARGEST_FACTOR = 1e6
 
 
 class MotifDisplay:
-    """The logo of a motif (left) and, where sequences are given, its places in them (right).
+    """The logo of a motif (left) and, if sequences are given, its positions in them (right).
 
     The weights M of `Motif.motif` are read as log odds over the shares q of the characters: position j of the motif
     draws character a with probability p_j(a) ∝ q(a) exp(β M[j, a]). The stack at j is as high as its information
-    Σ_a p_j(a) log₂(p_j(a) / q(a)), and shared out by p_j. Weights have no unit of their own (they grow with C), so β is
+    Σ_a p_j(a) log₂(p_j(a) / q(a)), and shared out by p_j. Weights have no unit (they grow with C), so that β is
     chosen to give `bits`.
 
-    Use `from_estimator`. The axes are in `axes_`, the figure in `figure_`.
+    Use `from_estimator`.
 
     Parameters
     ----------
-    motif : log odds (l, A).
-    alphabet : the A characters.
-    shares : q, summing to 1; by default all the same.
-    sites : the site found in each sequence, as `MotifSite`.
-    lengths : of these sequences.
-    known : for each sequence the sites known from elsewhere as (start, stop, …), drawn for comparison.
-    bits : information of a position on average; None takes β = 1.
+    motif : ndarray of shape (l, A)
+        Log odds.
+    alphabet : str
+        The A characters.
+    shares : ndarray of shape (A,) or None, default=None
+        Shares q of the characters, with sum 1; None for equal shares.
+    sites : sequence of MotifSite, default=()
+        The site found in each sequence.
+    lengths : sequence of int, default=()
+        Lengths of these sequences.
+    known : sequence of lists of (start, stop, …) or None, default=None
+        Sites of each sequence that are known from elsewhere, drawn for comparison.
+    bits : float or None, default=1.0
+        Mean information of a position; None for β = 1.
+
+    Attributes
+    ----------
+    axes_ : ndarray of matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        The figure.
     """
 
     def __init__(
@@ -67,7 +81,26 @@ class MotifDisplay:
         bits: float | None = 1.0,
         axes: Any = None,
     ) -> MotifDisplay:
-        """Plot a fitted motif finder, and where it finds the motif in the sequences X."""
+        """Plot a fitted motif finder, and the motif in sequences.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The fitted estimator.
+        X : sequence of str, default=()
+            Sequences to draw.
+        known : sequence of lists of (start, stop, …) or None, default=None
+            Sites of each sequence that are known from elsewhere.
+        bits : float or None, default=1.0
+            Mean information of a position; None for β = 1.
+        axes : matplotlib Axes, sequence of them or None, default=None
+            Axes to draw on, two if there are sequences; None for a new figure.
+
+        Returns
+        -------
+        MotifDisplay
+            The display, with its figure drawn.
+        """
         structure: Any = getattr(estimator, "structure_", None)
         if not hasattr(structure, "motif"):
             raise ValueError(f"{type(estimator).__name__} has no motif to plot: it is not fitted, or no motif finder")
@@ -82,23 +115,51 @@ class MotifDisplay:
     # ------------------------------------------------------------------ numbers
 
     def probabilities(self, factor: float) -> FloatArray:
-        """p_j(a) ∝ q(a) exp(factor · M[j, a])."""
+        """Return p_j(a) ∝ q(a) exp(factor · M[j, a]).
+
+        Parameters
+        ----------
+        factor : float
+            The factor β.
+
+        Returns
+        -------
+        ndarray of shape (l, A)
+            Probability of each character at each position.
+        """
         exponents = factor * (self.motif - self.motif.max(axis=1, keepdims=True))
         p: FloatArray = self.shares * np.exp(exponents)
         return p / p.sum(axis=1, keepdims=True)
 
     def information(self, p: FloatArray) -> FloatArray:
-        """Bits of each position: how far p_j is from the shares of the characters."""
+        """Return the information of each position: Σ_a p_j(a) log₂(p_j(a) / q(a)).
+
+        Parameters
+        ----------
+        p : ndarray of shape (l, A)
+            Probabilities.
+
+        Returns
+        -------
+        ndarray of shape (l,)
+            Bits.
+        """
         ratio = np.divide(p, self.shares, out=np.ones_like(p), where=(p > 0) & (self.shares > 0))
         return (p * np.log2(ratio)).sum(axis=1)
 
     def heights(self) -> FloatArray:
-        """How high each character is drawn (l, A), in bits."""
+        """Return the height of each character, in bits.
+
+        Returns
+        -------
+        ndarray of shape (l, A)
+            Heights.
+        """
         p = self.probabilities(1.0 if self.bits is None else self._factor(self.bits))
         return p * self.information(p)[:, None]
 
     def _factor(self, bits: float) -> float:
-        """The β that gives so much information on average, which grows with β; the largest where none does."""
+        """Return the β of this mean information, which grows with β; the largest β if there is none."""
         low, high = 0.0, 1.0
         while self.information(self.probabilities(high)).mean() < bits and high < _LARGEST_FACTOR:
             low, high = high, 2.0 * high
@@ -111,7 +172,18 @@ class MotifDisplay:
     # ------------------------------------------------------------------ drawing
 
     def plot(self, *, axes: Any = None) -> MotifDisplay:
-        """Draw on axes (one, or two where there are sequences), or on a new figure."""
+        """Draw the figure.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, sequence of them or None, default=None
+            Axes to draw on, two if there are sequences; None for a new figure.
+
+        Returns
+        -------
+        MotifDisplay
+            The display, with its figure drawn.
+        """
         panels = 2 if self.sites else 1
         if axes is None:
             logo = float(np.clip(0.42 * len(self.motif) + 1.0, 3.0, 12.0))
@@ -150,7 +222,7 @@ class MotifDisplay:
         return _COLOURS[a % len(_COLOURS)]
 
     def _places(self, ax: Any) -> None:
-        """Sequences from long to short, with the sites in them."""
+        """Draw sequences from long to short, with their sites."""
         rows = np.argsort(np.argsort(-self.lengths, kind="stable"), kind="stable")
         thick = float(np.clip(150 / len(rows), 0.8, 6.0))
         ax.hlines(rows, 0, self.lengths, color="#dddddd", linewidth=thick)
@@ -179,7 +251,7 @@ class MotifDisplay:
 
 
 def _draw_letter(ax: Any, letter: str, centre: float, bottom: float, height: float, colour: str) -> None:
-    """A letter stretched to fill its place."""
+    """Draw a letter stretched to fill its place."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.patches import PathPatch
     from matplotlib.textpath import TextPath

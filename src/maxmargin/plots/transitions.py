@@ -17,13 +17,27 @@ _NUMBERS_UP_TO = 14
 class TransitionDisplay:
     """Weights of label pairs, of first and of last labels; forbidden transitions are grey and hatched.
 
-    Use `from_estimator`. The axes are in `ax_`, the figure in `figure_`.
+    Use `from_estimator`.
 
     Parameters
     ----------
-    labels : names, in the order of the tables.
-    transitions, start, end : weights (K, K) (row: label before), (K,) and (K,).
-    allowed, start_allowed, end_allowed : which of them may be used; None where all may.
+    labels : sequence of length K
+        Labels, in the order of the tables.
+    transitions : ndarray of shape (K, K)
+        Weights of label pairs (row: label before).
+    start, end : ndarray of shape (K,)
+        Weights of first and of last labels.
+    allowed : ndarray of bool of shape (K, K) or None, default=None
+        Which transitions are allowed; None for all.
+    start_allowed, end_allowed : ndarray of bool of shape (K,) or None, default=None
+        Which first and last labels are allowed; None for all.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        The axes.
+    figure_ : matplotlib Figure
+        The figure.
     """
 
     def __init__(
@@ -52,7 +66,20 @@ class TransitionDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> TransitionDisplay:
-        """Plot a fitted tagger, or anything else with `transitions_`, `start_`, `end_` and `classes_`."""
+        """Plot a fitted tagger.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted estimator with `transitions_`, `start_`, `end_` and `classes_`.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        TransitionDisplay
+            The display, with its figure drawn.
+        """
         if not hasattr(estimator, "transitions_"):
             raise ValueError(f"{type(estimator).__name__} has no transitions_ to plot: it is not fitted, or no tagger")
         structure = getattr(estimator, "structure_", None)
@@ -61,7 +88,18 @@ class TransitionDisplay:
         return display.plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> TransitionDisplay:
-        """Draw on these axes, or on a new figure."""
+        """Draw the figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        TransitionDisplay
+            The display, with its figure drawn.
+        """
         plt = pyplot()
         side = len(self.weights)
         if ax is None:

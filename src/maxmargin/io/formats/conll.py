@@ -23,10 +23,14 @@ class Sentence:
 
     Attributes
     ----------
-    line : number of its first token's line.
-    tokens : the columns of each token.
-    text : the lines of the tokens as they stand.
-    before : blank, comment and document lines since the sentence before.
+    line : int
+        Line number of its first token.
+    tokens : list of tuple of str
+        The columns of each token.
+    text : list of str
+        The lines of the tokens, unchanged.
+    before : list of str
+        Blank, comment and document lines since the sentence before.
     """
 
     line: int
@@ -36,21 +40,28 @@ class Sentence:
 
 
 class ColumnReader:
-    """Reads sentences one after the other; iterate over it.
+    """Iterator over the sentences of a file.
 
-    Columns are separated by tabs where the first token's line has a tab, else by blanks. All lines of tokens must have
-    equally many columns.
+    Columns are separated by tabs if the first token's line has a tab, else by blanks. All lines of tokens must have the
+    same number of columns.
 
     Parameters
     ----------
-    source : a file, gzip or not, or ``"-"`` for standard input.
-    comments : lines that begin with ``"# "`` before the first token of a sentence are comments.
-    documents : lines whose first column is ``-DOCSTART-`` belong to no sentence.
+    source : str or path-like
+        The file, gzip or not; ``"-"`` for standard input.
+    comments : bool, default=True
+        Whether lines that begin with ``"# "`` before the first token of a sentence are comments.
+    documents : bool, default=True
+        Whether lines whose first column is ``-DOCSTART-`` belong to no sentence.
 
     Attributes
     ----------
-    n_columns : columns of each line; 0 before the first.
-    separator : between columns.
+    n_columns : int
+        Number of columns; 0 before the first line of a token.
+    separator : str
+        Separator of the columns.
+    first_line : int
+        Number of the first line of a token; 0 before it.
     """
 
     def __init__(self, source: Source, *, comments: bool = True, documents: bool = True) -> None:
@@ -118,7 +129,7 @@ def _blanks(line: str) -> list[str]:
 
 
 def column_index(column: int, n_columns: int, source: Source, what: str = "label column") -> int:
-    """A column number counted from the front; a sentence where there is no such column."""
+    """Return a column number counted from the front; raise FormatError if there is no such column."""
     if not -n_columns <= column < n_columns:
         raise FormatError(
             source, None,
@@ -128,12 +139,12 @@ def column_index(column: int, n_columns: int, source: Source, what: str = "label
 
 
 def without_column(tokens: Iterable[Token], column: int) -> list[Token]:
-    """The other columns of each token."""
+    """Return the other columns of each token."""
     return [token[:column] + token[column + 1 :] for token in tokens]
 
 
 def labels_of(sentence: Sentence, column: int, source: Source) -> list[str]:
-    """One column of a sentence, which must not be empty anywhere."""
+    """Return one column of a sentence, which must not be empty anywhere."""
     labels = [*map(itemgetter(column), sentence.tokens)]
     if "" in labels:
         raise FormatError(source, sentence.line + labels.index(""), f"expected a label in column {column}, found none")
@@ -155,20 +166,31 @@ def read_conll(
 def read_conll(
     source: Source, *, label_column: int | None = -1, comments: bool = True, documents: bool = True
 ) -> tuple[list[list[Token]], list[list[str]] | None]:
-    """Sentences as lists of column tuples, and their labels.
+    r"""Read sentences as lists of column tuples, and their labels.
 
     Parameters
     ----------
-    source : a file, gzip or not, or ``"-"`` for standard input.
-    label_column : taken out of the columns and given as labels; counted from 0, negative from the end. None: there are
-        no labels, and None comes back for them.
-    comments, documents : see `ColumnReader`.
+    source : str or path-like
+        The file, gzip or not; ``"-"`` for standard input.
+    label_column : int or None, default=-1
+        Column of the labels, counted from 0, negative from the end; None if there are no labels.
+    comments : bool, default=True
+        Whether lines that begin with ``"# "`` before the first token of a sentence are comments.
+    documents : bool, default=True
+        Whether lines whose first column is ``-DOCSTART-`` belong to no sentence.
+
+    Returns
+    -------
+    X : list of list of tuple of str
+        The other columns of each token.
+    Y : list of list of str, or None
+        The labels; None without a label column.
 
     Examples
     --------
     >>> import tempfile, pathlib
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "two.conll"
-    >>> _ = path.write_text("Ana NP B-PER\\nsings V O\\n\\nOslo NP B-LOC\\n")
+    >>> _ = path.write_text("Ana NP B-PER\nsings V O\n\nOslo NP B-LOC\n")
     >>> read_conll(path)
     ([[('Ana', 'NP'), ('sings', 'V')], [('Oslo', 'NP')]], [['B-PER', 'O'], ['B-LOC']])
     """
@@ -189,16 +211,21 @@ def read_conll(
 def write_conll(
     target: Source, sentences: Iterable[Sequence[Any]], *columns: Iterable[Sequence[Any]], separator: str = " "
 ) -> None:
-    """Write sentences (lists of words or of column tuples) with further columns, such as labels, at the end.
+    """Write sentences with further columns, such as labels, at the end.
 
-    What `read_conll` would read otherwise is refused: an empty sentence, blanks in columns that blanks separate,
-    ``-DOCSTART-``, a first token ``#`` that would be a comment (it is none where tabs separate).
+    What `read_conll` would read otherwise raises ValueError: an empty sentence, blanks in columns that blanks separate,
+    ``-DOCSTART-``, a first token ``#`` that would be a comment (it is not one if tabs separate).
 
     Parameters
     ----------
-    target : a file, which takes its place when it is whole, or ``"-"`` for standard output.
-    columns : for each further column the values of every sentence.
-    separator : a blank or a tab.
+    target : str or path-like
+        The file, which replaces an old one when it is whole; ``"-"`` for standard output.
+    sentences : iterable
+        Lists of words or of column tuples.
+    *columns : iterable
+        For each further column the values of every sentence.
+    separator : str, default=" "
+        Blanks, or a tab.
     """
     if separator != "\t" and (separator.strip(" ") or not separator):
         raise ValueError(f"separator: expected a blank or a tab, found {separator!r}")
@@ -225,7 +252,7 @@ def _check_sentence(i: int, tokens: Sequence[Any], values: Sequence[Sequence[Any
 
 
 def _unlike_what_is_read(reader: ColumnReader, line: str, cells: list[str], t: int) -> str:
-    """What was expected where a reader, which has seen the lines before, would not find these cells on this line."""
+    """Return what was expected if a reader would not read these cells from this line; else an empty string."""
     if "\n" in line or "\r" in line:
         return "columns without line ends"
     if cells and reader._is_aside(line, cells, t > 0):
@@ -244,7 +271,7 @@ def _unlike_what_is_read(reader: ColumnReader, line: str, cells: list[str], t: i
 
 
 def appended(sentence: Sentence, labels: Sequence[Any], separator: str) -> str:
-    """The text of a sentence as it stood, with a label at the end of each token's line."""
+    """Return the text of a sentence unchanged, with a label at the end of each token's line."""
     lines = [*sentence.before]
     lines += [f"{text.rstrip(' ')}{separator}{label}" for text, label in zip(sentence.text, labels, strict=True)]
     return "".join(f"{line}\n" for line in lines)

@@ -1,4 +1,4 @@
-"""Files and standard streams: gzip by its magic bytes, UTF-8 or a sentence, files written whole or not at all."""
+"""Files and standard streams: gzip by its magic bytes, UTF-8 text, files written whole or not at all."""
 
 from __future__ import annotations
 
@@ -23,7 +23,17 @@ _BLOCK = 1 << 20
 
 
 class FormatError(ValueError):
-    """A file is not what its format says: ``file:line: what was expected and what was found``."""
+    """A file does not follow its format: ``file:line: what was expected and what was found``.
+
+    Parameters
+    ----------
+    source : str or path-like
+        The file.
+    line : int or None
+        Number of the line; None if the error is about the whole file.
+    message : str
+        What was expected and what was found.
+    """
 
     def __init__(self, source: Source, line: int | None, message: str) -> None:
         self.source, self.line = shown_name(source), line
@@ -31,12 +41,12 @@ class FormatError(ValueError):
 
 
 def shown_name(source: Source) -> str:
-    """The name of a file in messages."""
+    """Return the name of a file for messages."""
     return "standard input" if is_standard(source) else os.fspath(source)
 
 
 def is_standard(source: Source) -> bool:
-    """Whether a name stands for standard input or output."""
+    """Return whether a name stands for standard input or output."""
     return os.fspath(source) == "-"
 
 
@@ -45,7 +55,7 @@ def is_standard(source: Source) -> bool:
 
 @contextmanager
 def open_bytes(source: Source) -> Iterator[BinaryIO]:
-    """The bytes of a file or, for ``"-"``, of standard input, unpacked where they are gzip."""
+    """Open the bytes of a file or, for ``"-"``, of standard input, unpacked if they are gzip."""
     with _raw(source) as raw:
         if raw.peek(2)[:2] != _GZIP_MAGIC:
             yield raw
@@ -77,7 +87,7 @@ def _raw(source: Source) -> Iterator[io.BufferedReader]:
 
 
 def first_bytes(source: Source, size: int = 8192) -> bytes:
-    """About the first so many bytes, unpacked; standard input still gives them to the next reader."""
+    """Return about the first `size` bytes, unpacked; the next reader of standard input still gets them."""
     if not is_standard(source):
         with open_bytes(source) as file:
             return file.read(size)
@@ -89,19 +99,19 @@ def first_bytes(source: Source, size: int = 8192) -> bytes:
         head = standard.read(size)
         standard.seek(at)
     if head[:2] == _GZIP_MAGIC:
-        with suppress(zlib.error):  # a damaged file is told of when it is read
+        with suppress(zlib.error):  # the reader of a damaged file raises the error
             return zlib.decompressobj(31).decompress(head, size)
     return head
 
 
 def read_bytes(source: Source) -> bytes:
-    """All bytes, unpacked."""
+    """Return all bytes, unpacked."""
     with open_bytes(source) as file:
         return file.read()
 
 
 def line_blocks(source: Source) -> Iterator[tuple[int, list[str]]]:
-    """The lines of a UTF-8 text without their ends, many at a time, each batch with the number of its first line.
+    """Yield the lines of a UTF-8 text without their ends, in batches with the number of their first line.
 
     Lines end with LF or CRLF, and nowhere else. What has arrived on a pipe is given on, without waiting for more.
     """
@@ -140,7 +150,7 @@ def decode(data: bytes, source: Source, first_line: int = 1) -> str:
 
 @contextmanager
 def write_text(target: Source) -> Iterator[TextIO]:
-    """A UTF-8 text file that takes its place only when it is whole; standard output for ``"-"``."""
+    """Open a UTF-8 text file that replaces an old one only when it is whole; standard output for ``"-"``."""
     if is_standard(target):
         sys.stdout.flush()
         output: Any = getattr(sys.stdout, "buffer", None)

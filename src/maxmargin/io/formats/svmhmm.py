@@ -17,15 +17,25 @@ _INTEGER = re.compile(r"[-+]?[0-9]{1,4000}")
 def read_svmhmm(
     source: Source, *, zero_based: bool = False, n_features: int | None = None
 ) -> tuple[list[sp.csr_array], list[list[Any]]]:
-    """Sequences as sparse matrices (T, d), and the tags of their tokens.
+    """Read sequences as sparse matrices, and the tags of their tokens.
 
-    Tags come back as integers where all are, else as strings. The tokens of a sequence stand together.
+    The tokens of a sequence must be adjacent.
 
     Parameters
     ----------
-    source : a file, gzip or not, or ``"-"`` for standard input.
-    zero_based : feature f is column f, and 0 is a feature; else feature f is column f − 1.
-    n_features : number of columns; features above are left out. By default as many as the file has.
+    source : str or path-like
+        The file, gzip or not; ``"-"`` for standard input.
+    zero_based : bool, default=False
+        Whether feature f is column f; else it is column f − 1, and there is no feature 0.
+    n_features : int or None, default=None
+        Number of columns; features above it are left out. None for the number in the file.
+
+    Returns
+    -------
+    X : list of csr_array of shape (T, d)
+        Features of the tokens of each sequence.
+    Y : list of list
+        Tags, as integers if all are integers, else as strings.
     """
     data = read_bytes(source).removeprefix(b"\xef\xbb\xbf")
     tags, rows, numbers, starts = _tokens(data, source)

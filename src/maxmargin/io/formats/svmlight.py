@@ -20,13 +20,23 @@ _UNDERSCORE = re.compile(rb"^[^#\n]*_", re.MULTILINE)
 def read_svmlight(
     source: Source, *, zero_based: bool = False, n_features: int | None = None
 ) -> tuple[sp.csr_array, AnyArray]:
-    """Sparse rows (n, d) and their labels (n,); whole-numbered labels come back as integers.
+    """Read sparse rows and their labels.
 
     Parameters
     ----------
-    source : a file, gzip or not, or ``"-"`` for standard input.
-    zero_based : feature f is column f, and 0 is a feature; else feature f is column f − 1.
-    n_features : number of columns; features above are left out. By default as many as the file has.
+    source : str or path-like
+        The file, gzip or not; ``"-"`` for standard input.
+    zero_based : bool, default=False
+        Whether feature f is column f; else it is column f − 1, and there is no feature 0.
+    n_features : int or None, default=None
+        Number of columns; features above it are left out. None for the number in the file.
+
+    Returns
+    -------
+    X : csr_array of shape (n, d)
+        Rows.
+    y : ndarray of shape (n,)
+        Labels, as integers if all are whole numbers.
     """
     data = read_bytes(source).removeprefix(b"\xef\xbb\xbf")
     rows, labels = parse_rows(data, source, zero_based, n_features)
@@ -36,7 +46,7 @@ def read_svmlight(
 
 
 def parse_rows(data: bytes, source: Source, zero_based: bool, n_features: int | None) -> tuple[sp.csr_array, AnyArray]:
-    """Rows and labels by scikit-learn's reader; where it gives up, the line it stumbled over is found and named."""
+    """Return rows and labels, read by scikit-learn; raise FormatError for the first line it cannot read."""
     if _UNDERSCORE.search(data):  # scikit-learn's reader takes 1_0 for 10
         check_lines(data, source, zero_based)
     try:
@@ -50,7 +60,7 @@ def parse_rows(data: bytes, source: Source, zero_based: bool, n_features: int | 
 
 
 def with_width(rows: Any, width: int | None) -> sp.csr_array:
-    """The first so many columns, with empty ones where there are fewer."""
+    """Return the first `width` columns, with empty ones added if there are fewer."""
     if width is None or rows.shape[1] == width:
         return rows
     if rows.shape[1] > width:
@@ -59,13 +69,13 @@ def with_width(rows: Any, width: int | None) -> sp.csr_array:
 
 
 def whole_numbers(labels: AnyArray) -> AnyArray:
-    """Integers where all are whole and an integer holds them."""
+    """Return integers if all labels are whole and an integer holds them."""
     is_whole = (labels == np.floor(labels)) & (np.abs(labels) < 2.0**63)
     return labels.astype(np.int64) if is_whole.all() else labels
 
 
 def check_lines(data: bytes, source: Source, zero_based: bool) -> None:
-    """Raise for the first line that is no row."""
+    """Raise FormatError for the first line that is not a row."""
     for number, line in enumerate(decode(data, source).split("\n"), 1):
         fields = line.partition("#")[0].split()
         if not fields:
@@ -77,7 +87,7 @@ def check_lines(data: bytes, source: Source, zero_based: bool) -> None:
 
 
 def check_features(fields: list[str], source: Source, number: int, zero_based: bool) -> None:
-    """Raise for the first field that is no FEATURE:VALUE, or not after the one before."""
+    """Raise FormatError for the first field that is not FEATURE:VALUE, or not in ascending order."""
     last, lowest = -1, 0 if zero_based else 1
     for field in fields:
         name, colon, value = field.partition(":")
@@ -96,7 +106,7 @@ def check_features(fields: list[str], source: Source, number: int, zero_based: b
 
 
 def shown(text: str) -> str:
-    """A field in a message, not longer than a line."""
+    """Return a field for a message, shortened to a line."""
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 

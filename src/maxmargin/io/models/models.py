@@ -98,7 +98,7 @@ def _document(estimator: MaxMarginEstimator, support: bool, writer: ModelWriter)
 def load(
     path: str | os.PathLike[str], modules: str | ModuleType | Iterable[str | ModuleType] = ()
 ) -> MaxMarginEstimator:  # fmt: skip
-    """The estimator that `save` wrote to this file, fitted and ready to predict.
+    """Load an estimator from a file that `save` wrote, fitted and ready to predict.
 
     Loading runs no code from the file: it holds JSON and arrays of numbers and strings. A model of a structure or
     estimator class of your own names the module of that class, and the class is used if its module is already
@@ -106,14 +106,23 @@ def load(
 
     Parameters
     ----------
-    path : of the file.
-    modules : names of modules that may be imported to find classes of your own. A model that was saved by a script
-        (module ``__main__``) is also looked for in these.
+    path : str or path-like
+        The file.
+    modules : str, module or iterable of them, default=()
+        Modules that may be imported to find classes of your own. Classes of a model that was saved by a script (module
+        ``__main__``) are looked up in these too.
+
+    Returns
+    -------
+    estimator
+        The fitted estimator.
 
     Raises
     ------
-    FileNotFoundError : there is no such file.
-    ValueError : the file is truncated, damaged, no model, of a newer version, or needs a module that is not allowed.
+    FileNotFoundError
+        If there is no such file.
+    ValueError
+        If the file is truncated, damaged, not a model, of a newer version, or needs a module that is not allowed.
 
     Examples
     --------

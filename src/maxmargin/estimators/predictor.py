@@ -1,0 +1,214 @@
+"""`Predictor`: what a fitted estimator does, from `predict` to `explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin._checked import is_list, whole_number
+from maxmargin._input import example_weights, indexable, n_examples, paired_examples
+from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.core.codes import Answers
+from maxmargin.core.errors import Place
+from maxmargin.core.examples import Examples
+from maxmargin.core.structure import Compiled, Structure, StructureError, plain_output
+from maxmargin.custom.examples import OwnExamples
+from maxmargin.custom.sameness import own_copy
+from maxmargin.engines import Local
+from maxmargin.engines.local import one_blas_thread
+from maxmargin.estimators.explain import Decision, explain, weights_frame
+
+
+class Predictor:
+    """Mixin of `MaxMarginEstimator`: prediction, scores, and ways to look inside, of a fitted estimator."""
+
+    structure_: Structure
+    coef_: AnyArray
+    n_jobs: int | None
+
+    def _flat_weights(self) -> FloatArray:
+        """Return the weights as one vector, in the order of the structure."""
+        return self.coef_
+
+    def predict(self, X: Any) -> Any:
+        """Return the output of best score for each input.
+
+        Parameters
+        ----------
+        X : sequence
+            Inputs, in a form that `fit` takes.
+
+        Returns
+        -------
+        list or ndarray
+            The output of each input.
+        """
+        check_is_fitted(self, "coef_")
+        X = indexable(X, "X")
+        if isinstance(self.structure_, Compiled):
+            examples, answers = self._decode(X)
+            return examples.outputs(answers)
+        return self._own_predictions(X)
+
+    def _own_predictions(self, X: Any) -> list[Any]:
+        """Return the argmax of a user's structure for each input, with the threads of a fit."""
+        w, outputs = self._flat_weights(), [None] * n_examples(X)
+
+        def ask(ids: IntArray, _: slice) -> None:
+            for i in ids.tolist():
+                found = _called(Place("X", i), "argmax", self.structure_.argmax, w, X[i])
+                outputs[i] = own_copy(plain_output(found))  # at once: the next call may fill the same object again
+
+        with Local(self.n_jobs or 1) as engine, one_blas_thread():
+            engine.map(ask, np.arange(len(outputs)), OwnExamples.smallest_chunk)
+        return outputs
+
+    def _features(self, X: Any) -> Any:
+        """Return inputs in the form that the structure takes; by default unchanged."""
+        return X
+
+    def _decode(self, X: Any) -> tuple[Examples, Answers]:
+        assert isinstance(self.structure_, Compiled)
+        examples, w = self.structure_.encode(self._features(X)), self._flat_weights()
+        answers = examples.empty_answers()
+        zeros = np.zeros(examples.n_examples)
+        with Local(self.n_jobs) as engine, one_blas_thread():
+            engine.map(
+                lambda ids, chunk: examples.decode(w, ids, zeros[chunk], answers), np.arange(examples.n_examples)
+            )
+        return examples, answers
+
+    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+        """Return minus the mean loss of the predictions: higher is better, 0 is perfect.
+
+        Parameters
+        ----------
+        X, Y : sequence
+            Inputs and their true outputs.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each example in the mean; 1 by default.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        check_is_fitted(self, "coef_")
+        X, Y = paired_examples(X, Y)
+        weights = example_weights(sample_weight, len(Y))
+        pairs = enumerate(zip(Y, self.predict(X), strict=True))
+        losses = [_called(Place("Y", i), "loss", self._loss, y, y_hat) for i, (y, y_hat) in pairs]
+        return -float(np.average(losses, weights=weights))
+
+    def _loss(self, y: Any, y_hat: Any) -> float:
+        return float(self.structure_.loss(y, y_hat))
+
+    def topk(self, x: Any, k: int) -> list[tuple[Any, float]]:
+        """Return the k best outputs of one input, with their scores.
+
+        Parameters
+        ----------
+        x : object
+            One input.
+        k : int
+            Number of outputs.
+
+        Returns
+        -------
+        list of (output, float)
+            At most k pairs, best first.
+        """
+        check_is_fitted(self, "coef_")
+        if not hasattr(self.structure_, "topk"):
+            raise TypeError(f"{type(self.structure_).__name__} offers no topk(w, x, k)")
+        k = whole_number(k, "k")
+        with _one_input(self, x, "topk"):
+            return own_copy(self.structure_.topk(self._flat_weights(), self._features([x])[0], k))
+
+    def explain(self, x: Any, n_features: int = 10) -> Decision:
+        """Return why an output won: the runner-up, the margin to it, and the features that decided.
+
+        Parameters
+        ----------
+        x : object
+            One input.
+        n_features : int, default=10
+            Number of features listed, those of greatest effect first.
+
+        Returns
+        -------
+        Decision
+            The decision.
+        """
+        check_is_fitted(self, "coef_")
+        with _one_input(self, x, "explain"):
+            found = self._features([x])[0]
+            return explain(self.structure_, self._flat_weights(), found, self.feature_names_out, n_features)
+
+    @property
+    def feature_names_out(self) -> AnyArray:
+        """Name of each weight, in the order of the structure's weights."""
+        check_is_fitted(self, "coef_")
+        if hasattr(self.structure_, "feature_names"):
+            return np.asarray(self.structure_.feature_names(), object)
+        return np.array([f"w{j}" for j in range(len(self._flat_weights()))], object)
+
+    def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
+        """Return the name of each weight, as scikit-learn's transformers do.
+
+        Parameters
+        ----------
+        input_features : ignored
+            For compatibility with scikit-learn.
+
+        Returns
+        -------
+        ndarray of str
+            The names.
+        """
+        return self.feature_names_out
+
+    def weights_frame(self) -> Any:
+        """Return the weights as a data frame, largest first (pandas: extra ``data``).
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns ``feature`` and ``weight``.
+        """
+        check_is_fitted(self, "coef_")
+        return weights_frame(self.feature_names_out, self._flat_weights())
+
+
+def _called(place: Place, name: str, method: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a method of a structure returns, its errors with the place of the example."""
+    try:
+        return method(*arguments)
+    except Exception as error:
+        raise StructureError.at(place, f"{name} raised {type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def _one_input(estimator: Predictor, x: Any, method: str) -> Iterator[None]:
+    """Raise an error of its own if a method fails because x is a list of inputs."""
+    try:
+        yield
+    except ValueError:
+        n = _n_inputs(estimator, x)
+        if n:
+            raise ValueError(f"{method} takes one input x, found a list of {n} of them") from None
+        raise
+
+
+def _n_inputs(estimator: Predictor, x: Any) -> int:
+    """Return the number of inputs in x; 0 if x is not a list of inputs, or if that is not known."""
+    if not isinstance(estimator.structure_, Compiled) or not is_list(x):
+        return 0
+    try:
+        return estimator.structure_.encode(estimator._features(x)).n_examples
+    except (TypeError, ValueError):
+        return 0
