@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from maxmargin._checked import check_flag, finite_number, positive_number, whole_number
 from maxmargin.estimators._callbacks import callback_list
+from maxmargin.estimators._nonnegative import check_nonnegative
 from maxmargin.io.formats.streams import check_writable
 from maxmargin.solvers.registry import resolve
 
@@ -25,6 +26,7 @@ def check_parameters(estimator: Any) -> None:
         if not (isinstance(value, str) and value in choices):
             raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, found {value!r}")
     positive_number(estimator.tol, "tol")
+    check_nonnegative(estimator.nonnegative)
     for name in _FLAGS:
         if hasattr(estimator, name):
             check_flag(getattr(estimator, name), name)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
@@ -28,6 +29,7 @@ from maxmargin.custom.examples import OwnExamples, told_size
 from maxmargin.engines import Local
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators._html import CertificateInNotebooks
+from maxmargin.estimators._nonnegative import joined, lower_bounds
 from maxmargin.estimators._parameters import check_files, check_parameters, seed_of
 from maxmargin.estimators._refit import learning_anew
 from maxmargin.estimators._warnings import warn_of_contradiction, warn_of_gap
@@ -158,7 +160,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         """
         callbacks = FitCallbacks(self, data.X, data.Y, data.structure)
         with by_position(data.positions):
-            problem = self._problem(data.examples, data.weights, engine)
+            problem = self._problem(data, engine)
             problem.positions = data.positions
             run = self._run(callbacks)
             begin = None if before is None else run.solver.adapt(problem, before, run.seed)
@@ -210,12 +212,14 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
     def _bound(self) -> Bound:
         return Bound(BOUNDS[self.bound].rescaling, self.slack)
 
-    def _problem(self, examples: Examples, weights: FloatArray, engine: Local) -> Problem:
+    def _problem(self, data: TrainingData, engine: Local) -> Problem:
         """Return the problem to solve; raise MemoryError if its argmaxes need too much memory."""
-        bound = self._bound()
+        examples, bound = data.examples, self._bound()
         planned, what = examples.planned_decoding(bound, engine.n_jobs if examples.parallel else 1)
         check_memory(planned, what, "use shorter inputs or fewer threads (n_jobs), or another bound or loss")
-        return Problem(examples, bound, Objective(float(self.C), weights, self.slack), engine)
+        names = partial(self._weight_names, data.structure, examples.dim)
+        lower = joined(examples.lower, lower_bounds(self.nonnegative, examples.dim, names))
+        return Problem(examples, bound, Objective(float(self.C), data.weights, self.slack, lower), engine)
 
     def _run(self, callbacks: Iterable[Any]) -> Run:
         return Run(

@@ -31,8 +31,8 @@ class ColumnTagger(SequenceTagger):
         Function of a sentence that returns the names of the features of each token.
     label_column : int, default=-1
         Column of the labels in a file, for `read`; counted from 0, negative from the end.
-    C, loss, constraints, fit_intercept, start_end, classes, bound, slack, solver, tol, max_iter, max_seconds, \
-    n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, checkpoint_every : optional
+    C, loss, constraints, fit_intercept, start_end, classes, bound, slack, nonnegative, solver, tol, max_iter, \
+    max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, checkpoint_every : optional
         As in `SequenceTagger`.
 
     Attributes
@@ -66,6 +66,7 @@ class ColumnTagger(SequenceTagger):
         classes: Any = None,
         bound: str = "margin",
         slack: str = "linear",
+        nonnegative: Any = False,
         solver: Any = "auto",
         tol: float = 1e-2,
         max_iter: int | None = None,
@@ -83,6 +84,7 @@ class ColumnTagger(SequenceTagger):
         self.start_end, self.classes = start_end, classes
         self.bound, self.slack, self.solver = bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
+        self.nonnegative = nonnegative
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
 

@@ -46,8 +46,8 @@ class ForestClustering(LatentEstimator):
         Greatest number of outer steps.
     tol : float, default=1e-2
         Tolerance of the inner gap and of the outer decrease.
-    slack, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, \
-    checkpoint_every : optional
+    slack, nonnegative, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
+    checkpoint, checkpoint_every : optional
         As in `LatentStructuralSVM`.
 
     Attributes
@@ -82,6 +82,7 @@ class ForestClustering(LatentEstimator):
         bound: str = "margin",
         max_outer: int = 100,
         slack: str = "linear",
+        nonnegative: Any = False,
         solver: Any = "auto",
         tol: float = 1e-2,
         max_iter: int | None = None,
@@ -97,6 +98,7 @@ class ForestClustering(LatentEstimator):
         self.r, self.fit_intercept, self.feature_names = r, fit_intercept, feature_names
         self.C, self.bound, self.max_outer, self.slack, self.solver = C, bound, max_outer, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
+        self.nonnegative = nonnegative
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
 
@@ -173,11 +175,8 @@ class ForestClustering(LatentEstimator):
             total += _weighted(muc([true], [y_hat]), float(weights[i]))
         return total.f1
 
-    @property
-    def feature_names_out(self) -> AnyArray:
-        """Name of each weight; that of the intercept is last."""
-        check_is_fitted(self, "coef_")
-        names: AnyArray = self.structure_.feature_names(self.feature_names)  # type: ignore[attr-defined]
+    def _weight_names(self, structure: Any, size: int) -> AnyArray:
+        names: AnyArray = structure.feature_names(self.feature_names)
         return names
 
 

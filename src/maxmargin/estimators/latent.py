@@ -119,7 +119,7 @@ class LatentStructuralSVM(GivenStructure, LatentEstimator):
         Tolerance of the inner gap and of the outer decrease, both relative.
     max_iter : int or None, default=None
         Greatest number of steps for each convex problem.
-    slack, solver, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, \
+    slack, nonnegative, solver, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, \
     checkpoint_every : optional
         As in `StructuralSVM`.
 
@@ -143,6 +143,7 @@ class LatentStructuralSVM(GivenStructure, LatentEstimator):
         n_restarts: int = 1,
         max_outer: int = 100,
         slack: str = "linear",
+        nonnegative: Any = False,
         solver: Any = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -157,5 +158,6 @@ class LatentStructuralSVM(GivenStructure, LatentEstimator):
     ) -> None:
         self.structure, self.C, self.bound, self.n_restarts, self.max_outer = structure, C, bound, n_restarts, max_outer
         self.slack, self.solver, self.tol, self.max_iter, self.max_seconds = slack, solver, tol, max_iter, max_seconds
+        self.nonnegative = nonnegative
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every

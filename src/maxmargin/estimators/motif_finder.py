@@ -68,8 +68,8 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
     tol : float, default=1e-2
         Tolerance of the inner gap and the outer decrease, both relative. On parts of the yeast data 0.001 predicted no
         better than 0.01, at twice the time.
-    slack, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, \
-    checkpoint_every : optional
+    slack, nonnegative, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
+    checkpoint, checkpoint_every : optional
         As in `LatentStructuralSVM`.
 
     Attributes
@@ -117,6 +117,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         bound: str = "margin",
         max_outer: int = 100,
         slack: str = "linear",
+        nonnegative: Any = False,
         solver: Any = "auto",
         tol: float = 1e-2,
         max_iter: int | None = None,
@@ -133,6 +134,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         self.both_strands, self.classes = both_strands, classes
         self.C, self.start, self.n_restarts, self.bound, self.max_outer = C, start, n_restarts, bound, max_outer
         self.slack, self.solver, self.tol, self.max_iter, self.max_seconds = slack, solver, tol, max_iter, max_seconds
+        self.nonnegative = nonnegative
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
 

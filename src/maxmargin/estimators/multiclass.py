@@ -39,8 +39,8 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         Whether to add a constant feature of value 1, whose weight is regularised like the others.
     classes : list or None, default=None
         All labels, if a training set may lack some; None for the labels of the data.
-    bound, slack, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
-    checkpoint, checkpoint_every : optional
+    bound, slack, nonnegative, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, \
+    callbacks, checkpoint, checkpoint_every : optional
         As in `StructuralSVM`.
 
     Attributes
@@ -64,6 +64,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         classes: Any = None,
         bound: str = "margin",
         slack: str = "linear",
+        nonnegative: Any = False,
         solver: Any = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -79,6 +80,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         self.C, self.loss, self.fit_intercept, self.classes = C, loss, fit_intercept, classes
         self.bound, self.slack, self.solver = bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
+        self.nonnegative = nonnegative
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
 
@@ -152,11 +154,10 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         table = np.column_stack([self.coef_, self.intercept_]) if structure.fit_intercept else self.coef_
         return np.ascontiguousarray(table.T).ravel()
 
-    @property
-    def feature_names_out(self) -> AnyArray:
-        """Name of each weight, by the names of the columns if X had some."""
-        check_is_fitted(self, "coef_")
-        return self.structure_.feature_names(getattr(self, "feature_names_in_", None))  # type: ignore[attr-defined]
+    def _weight_names(self, structure: Any, size: int) -> AnyArray:
+        """Return the name of each weight, by the names of the columns if X had some."""
+        names: AnyArray = structure.feature_names(getattr(self, "feature_names_in_", None))
+        return names
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the score of every label.

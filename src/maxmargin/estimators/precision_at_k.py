@@ -57,8 +57,8 @@ class PrecisionAtK(LatentEstimator):
         As in `LatentStructuralSVM`.
     max_outer : int, default=100
         Greatest number of outer steps.
-    slack, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, \
-    checkpoint_every : optional
+    slack, nonnegative, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
+    checkpoint, checkpoint_every : optional
         As in `LatentStructuralSVM`.
 
     Attributes
@@ -94,6 +94,7 @@ class PrecisionAtK(LatentEstimator):
         bound: str = "margin",
         max_outer: int = 100,
         slack: str = "linear",
+        nonnegative: Any = False,
         solver: Any = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -109,6 +110,7 @@ class PrecisionAtK(LatentEstimator):
         self.k, self.C, self.start, self.start_C, self.drop_empty = k, C, start, start_C, drop_empty
         self.bound, self.max_outer, self.slack, self.solver, self.tol = bound, max_outer, slack, solver, tol
         self.max_iter, self.max_seconds, self.n_jobs, self.random_state = max_iter, max_seconds, n_jobs, random_state
+        self.nonnegative = nonnegative
         self.warm_start, self.verbose, self.callbacks = warm_start, verbose, callbacks
         self.checkpoint, self.checkpoint_every = checkpoint, checkpoint_every
 
@@ -234,11 +236,9 @@ class PrecisionAtK(LatentEstimator):
         scores = self.predict(X)
         return precision_at_k(_checked_relevance(y), scores, _checked_groups(groups, len(scores)), self.k)
 
-    @property
-    def feature_names_out(self) -> AnyArray:
-        """Name of each weight, by the names of the columns if X had some."""
-        check_is_fitted(self, "coef_")
-        return np.asarray(getattr(self, "feature_names_in_", self.structure_.feature_names()), object)  # type: ignore[attr-defined]
+    def _weight_names(self, structure: Any, size: int) -> AnyArray:
+        """Return the name of each weight, by the names of the columns if X had some."""
+        return np.asarray(getattr(self, "feature_names_in_", structure.feature_names()), object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

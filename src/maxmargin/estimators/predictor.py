@@ -153,9 +153,13 @@ class Predictor:
     def feature_names_out(self) -> AnyArray:
         """Name of each weight, in the order of the structure's weights."""
         check_is_fitted(self, "coef_")
-        if hasattr(self.structure_, "feature_names"):
-            return np.asarray(self.structure_.feature_names(), object)
-        return np.array([f"w{j}" for j in range(len(self._flat_weights()))], object)
+        return self._weight_names(self.structure_, len(self._flat_weights()))
+
+    def _weight_names(self, structure: Any, size: int) -> AnyArray:
+        """Return the name of each weight of a structure."""
+        if hasattr(structure, "feature_names"):
+            return np.asarray(structure.feature_names(), object)
+        return np.array([f"w{j}" for j in range(size)], object)
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """Return the name of each weight, as scikit-learn's transformers do.

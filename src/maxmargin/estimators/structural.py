@@ -69,6 +69,9 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
         labels are wrong, but not convex, so that a local optimum is found.
     slack : {"linear", "quadratic"}, default="linear"
         Penalty of slacks: C Σ c_i ξ_i, or ½ C Σ c_i ξ_i².
+    nonnegative : bool or list of int or str, default=False
+        Weights that must not be negative: all (True), or those with these indices or names. The name of a feature
+        stands for all its weights.
     solver : str or Solver, default="auto"
         ``"auto"`` (proximal working sets), ``"nslack"``, ``"oneslack"``, ``"bundle"``, ``"subgradient"``,
         ``"perceptron"``, or a solver object.
@@ -103,8 +106,9 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
     certificate_ : Certificate
         What is proven about the weights.
     history_ : list of dict
-        A row per step: iteration, oracle_calls, seconds, primal, dual, gap; after `resume` only of new steps. For a
-        ramp, a row per outer step: step, objective, convex, bound, loss, inner_gap, changes, oracle_calls, seconds.
+        A row per step: iteration, round (of the solver), oracle_calls, seconds, primal, dual, gap; after `resume` only
+        of new steps. For a ramp, a row per outer step: step, objective, convex, bound, loss, inner_gap, changes,
+        oracle_calls, seconds.
     n_iter_ : int
         Number of steps of the solver.
     stop_reason_ : str
@@ -121,6 +125,7 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
         C: float = 1.0,
         bound: str = "margin",
         slack: str = "linear",
+        nonnegative: Any = False,
         solver: Any = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -135,6 +140,7 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
     ) -> None:
         self.structure, self.C, self.bound, self.slack, self.solver = structure, C, bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
+        self.nonnegative = nonnegative
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
 

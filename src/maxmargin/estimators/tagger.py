@@ -44,7 +44,7 @@ class SequenceTagger(MaxMarginEstimator):
         All labels, if a training set may lack some; None for the labels of the data.
     tol : float, default=1e-2
         Relative gap at which training stops.
-    bound, slack, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
+    bound, slack, nonnegative, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
     checkpoint, checkpoint_every : optional
         As in `StructuralSVM`.
 
@@ -72,6 +72,7 @@ class SequenceTagger(MaxMarginEstimator):
         classes: Any = None,
         bound: str = "margin",
         slack: str = "linear",
+        nonnegative: Any = False,
         solver: Any = "auto",
         tol: float = 1e-2,
         max_iter: int | None = None,
@@ -88,6 +89,7 @@ class SequenceTagger(MaxMarginEstimator):
         self.start_end, self.transition_features, self.classes = start_end, transition_features, classes
         self.bound, self.slack, self.solver = bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
+        self.nonnegative = nonnegative
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
 
