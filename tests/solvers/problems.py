@@ -1,7 +1,6 @@
 """Small problems with every plane written out, so that objective and optimum can be computed without the library.
 
-To add a structure, write a factory that returns its `Examples` and, for each example, the joint feature differences
-(one row per wrong output) and the losses, and name it in `FACTORIES`.
+To add a structure, name a small instance of its conformance test in `FACTORIES`.
 """
 
 from __future__ import annotations
@@ -9,10 +8,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import scipy.sparse as sp
+from conformance import Instance
+from instances import Documents, Graphs, Queries, Strings
 from scipy.optimize import minimize
 
 from maxmargin.bounds import Bound
@@ -128,6 +129,33 @@ def chain(cost, **parameters) -> tuple[Examples, Outputs]:
     return examples, outputs
 
 
+def enumerated(make: Callable[[int], Instance]) -> tuple[Examples, Outputs]:
+    """The first instance with enough planes to be interesting and few enough for an independent solution."""
+    for seed in itertools.count():
+        case, outputs = make(seed), []
+        if case.whole or case.examples.dim > 40 or sum(len(case.outputs(i)) for i in range(case.n)) > 60:
+            continue
+        for i in range(case.n):
+            true = case.name(case.truth(i))
+            wrong = [y for y in case.outputs(i) if case.name(y) != true]
+            rows = np.array([case.psis[i][true] - case.psis[i][case.name(y)] for y in wrong])
+            losses = np.array([max(case.loss(i, y), 0.0) for y in wrong], float)
+            outputs.append((rows.reshape(len(wrong), case.examples.dim), losses))
+        most = max(losses.max(initial=0.0) for _, losses in outputs)
+        if sum(len(losses) for _, losses in outputs) >= 15 and most > 0:
+            return case.examples, outputs
+    raise AssertionError
+
+
+#: Structures whose instances are those of the conformance test.
+INSTANCES: dict[str, Callable[[int], Instance]] = {
+    "motif": Strings,
+    "forest": Documents,
+    "top k": Queries,
+    "tree": lambda seed: Graphs(seed, True, False),
+    "undirected tree": lambda seed: Graphs(seed, False, False),
+}
+
 FACTORIES: dict[str, Callable[[], tuple[Examples, Outputs]]] = {
     "dense": dense,
     "csr": csr,
@@ -136,6 +164,7 @@ FACTORIES: dict[str, Callable[[], tuple[Examples, Outputs]]] = {
     "chain without ends": lambda: chain("hamming", start_end=False),
     "chain of shares": lambda: chain("hamming-share"),
     "chain zero-one": lambda: chain("zero-one"),
+    **{name: partial(enumerated, make) for name, make in INSTANCES.items()},
 }
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from problems import FACTORIES, Case
+from problems import FACTORIES, INSTANCES, Case
 
 from maxmargin.solvers.base import Limits, Solver
 from maxmargin.solvers.bundle import ProximalBundle
@@ -45,6 +45,7 @@ CASES = [
     for structure, rescaling, slack, weighted in itertools.product(
         FACTORIES, ("margin", "slack"), ("linear", "quadratic"), (False, True)
     )
+    if not (weighted and structure in INSTANCES)
 ]
 FEW = [
     Case(structure, *form) for structure in FACTORIES for form in (("margin", "linear"), ("slack", "quadratic", True))
@@ -61,12 +62,17 @@ def test_the_certificate_is_true_and_the_optimum_is_reached(name, case):
     reason = entry.solver.run(problem, state, Limits(entry.tol or 0.0, entry.max_iter))
     certificate, optimum = state.certificate(problem), case.optimum()
 
-    assert certificate.exact
+    exact_argmax = (case.rescaling, case.slack) == ("margin", "linear") or problem.examples.exact_for(problem.bound)
+    assert problem.exact == exact_argmax
     assert certificate.oracle_calls >= problem.n_examples
-    assert certificate.primal == pytest.approx(case.primal(state.best_w), rel=1e-9)
     assert certificate.dual <= optimum * (1 + 2e-6)
+    if not certificate.exact:  # outputs may have been missed, but no more than the certificate says
+        assert not exact_argmax
+        assert case.primal(state.best_w) <= certificate.primal_bound * (1 + 1e-9)
+        return
+    assert certificate.primal == pytest.approx(case.primal(state.best_w), rel=2e-6 if problem.searches else 1e-9)
     assert certificate.primal >= optimum * (1 - 2e-6)
-    assert certificate.dual > 0.0
+    assert certificate.dual > 0.0 or (name == "perceptron" and not state.provable)
     if entry.tol is not None:
         assert reason == "tol"
         assert certificate.primal <= optimum * (1 + entry.tol + 2e-6)

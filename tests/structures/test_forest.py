@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import combinations
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conformance import Instance, StructureConformance, every_case
+from conformance import StructureConformance, every_case
+from instances import Documents, all_forests, trees
 from sklearn.base import clone
 
 from maxmargin.core.codes import Answers
 from maxmargin.structures.forest.structure import Forest
-
-
-def trees(n, links):
-    """The component of each item, numbered by first items; None where the links have a cycle."""
-    tree = list(range(n))
-    for i, j in links:
-        if tree[i] == tree[j]:
-            return None
-        tree = [tree[i] if t == tree[j] else t for t in tree]
-    first = {t: k for k, t in enumerate(dict.fromkeys(tree))}
-    return [first[t] for t in tree]
-
-
-@cache
-def all_forests(n):
-    """(links, partition) of every forest over n items."""
-    pairs = list(combinations(range(n), 2))
-    subsets = (links for size in range(max(n, 1)) for links in combinations(pairs, size))
-    return [(links, parts) for links in subsets if (parts := trees(n, links)) is not None]
 
 
 def kruskal(n, worth, least):
@@ -41,73 +20,6 @@ def kruskal(n, worth, least):
         if worth[link] > least and trees(n, [*taken, link]) is not None:
             taken.append(link)
     return tuple(sorted(taken))
-
-
-class Documents(Instance):
-    """Random items with features of pairs; outputs are forests, of which users see the partition."""
-
-    def __init__(self, seed):
-        super().__init__(seed)
-        rng = self.rng
-        self.width, self.r, self.intercept = (
-            int(rng.integers(1, 4)), self.choose(0.01, 0.5, 1.0, 2.5), bool(rng.integers(2))
-        )  # fmt: skip
-        form = self.choose("square", "condensed", "csr", "mixed")
-        self.sizes = [2, *rng.integers(0, 6, 3).tolist()]
-        self.square = [self.draw(n, n, self.width) for n in self.sizes]
-        self.square[0][0, 1, 0] = 1.0  # all zeros there would look like the wrong half
-        self.Y = [[f"c{k}" for k in rng.integers(0, max(n, 1), n)] for n in self.sizes]
-        self.X = [self.formed(x, form) for x in self.square]
-        self.structure = Forest(r=self.r, fit_intercept=self.intercept)
-        self.encode()
-
-    def inputs(self):
-        return self.square
-
-    def unlabelled(self):
-        """Without outputs, no rows of pairs may mean one item or none."""
-        return self.square
-
-    def formed(self, x, form):
-        condensed = x[np.triu_indices(len(x), 1)]
-        kind = form if form != "mixed" else self.rng.choice(["square", "condensed", "csr"])
-        return {"square": x, "condensed": condensed, "csr": sp.csr_array(condensed)}[str(kind)]
-
-    def outputs(self, i):
-        return [links for links, _ in all_forests(self.sizes[i])]
-
-    def shown(self, i, links):
-        return trees(self.sizes[i], links)
-
-    def truth(self, i):
-        """The chain through each true cluster."""
-        y = self.Y[i]
-        return tuple((a, b) for a, b in combinations(range(len(y)), 2) if y[a] == y[b] and y[a] not in y[a + 1 : b])
-
-    def psi(self, i, links):
-        total = sum((self.square[i][a, b] for a, b in links), np.zeros(self.width))
-        return np.append(total, len(links)) if self.intercept else total
-
-    def loss(self, i, links):
-        y = self.Y[i]
-        return len(y) - len(set(y)) - sum(1 if y[a] == y[b] else -self.r for a, b in links)
-
-    def consistent(self, i, links):
-        return self.shown(i, links) == self.shown(i, self.truth(i))
-
-    def found(self, answers, i, examples=None):
-        examples = self.examples if examples is None else examples
-        a, b = examples.code_offsets[i : i + 2]
-        pairs = list(combinations(range(self.sizes[i]), 2))
-        code = [c for c in answers.codes[a:b].tolist() if c >= 0]
-        assert code == sorted(set(code))
-        assert answers.codes[a : a + len(code)].tolist() == code
-        return tuple(pairs[c] for c in code)
-
-    def worth(self, i, scale):
-        y = self.Y[i]
-        scores = {(a, b): float(self.w @ self.psi(i, [(a, b)])) for a, b in combinations(range(self.sizes[i]), 2)}
-        return {(a, b): s - scale * (1 if y[a] == y[b] else -self.r) for (a, b), s in scores.items()}
 
 
 class TestForest(StructureConformance):

@@ -6,7 +6,8 @@ import re
 
 import numpy as np
 import pytest
-from conformance import BOUNDS, Instance, StructureConformance, every_case
+from conformance import BOUNDS, StructureConformance, every_case
+from instances import Strings
 
 import maxmargin as mm
 from maxmargin import _memory as memory
@@ -14,56 +15,6 @@ from maxmargin.core.codes import Answers
 from maxmargin.encoding.alphabet import Alphabet
 from maxmargin.encoding.labels import Labels
 from maxmargin.structures.motif.structure import Motif, MotifSite
-
-COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A"}
-
-
-class Strings(Instance):
-    """Random strings and labels."""
-
-    def __init__(self, seed):
-        super().__init__(seed)
-        rng = self.rng
-        self.length, self.order = int(rng.integers(1, 14)), int(rng.integers(0, 4))
-        self.alphabet = self.choose("ACGT", "TGCA", "01", "ACDEFGHIKLMN")
-        self.both = bool(rng.integers(2)) and set(self.alphabet) == set(COMPLEMENT)
-        n = int(rng.integers(2, 8))
-        self.X = ["".join(rng.choice(list(self.alphabet), size)) for size in self.length + rng.integers(0, 12, n)]
-        self.Y = [-1, 1, *rng.choice([-1, 1], n - 2).tolist()]
-        self.structure = Motif(
-            length=self.length, background_order=self.order, alphabet=self.alphabet, both_strands=self.both
-        )
-        self.encode()
-
-    def outputs(self, i):
-        """All outputs, in the order of their codes."""
-        windows = range(len(self.X[i]) - self.length + 1)
-        return [MotifSite(-1), *(MotifSite(1, h, s) for h in windows for s in ("+-" if self.both else "+"))]
-
-    def truth(self, i):
-        return MotifSite(1, 0, "+") if self.Y[i] == 1 else MotifSite(-1)
-
-    def loss(self, i, output):
-        return float(output.label != self.Y[i])
-
-    def psi(self, i, site):
-        x, size = self.X[i], len(self.alphabet)
-        out = np.zeros(self.length * size + size ** (self.order + 1))
-        window = range(0)
-        if site.position is not None:
-            window = range(site.position, site.position + self.length)
-            text = x[window.start : window.stop]
-            if site.strand == "-":
-                text = "".join(COMPLEMENT[c] for c in reversed(text))
-            for j, c in enumerate(text):
-                out[j * size + self.alphabet.index(c)] += 1
-        for p in range(self.order, len(x)):
-            if p not in window:
-                context = 0
-                for c in x[p - self.order : p + 1]:
-                    context = context * size + self.alphabet.index(c)
-                out[self.length * size + context] += 1
-        return out
 
 
 class TestMotif(StructureConformance):

@@ -5,63 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conformance import BOUNDS, Instance, StructureConformance, every_case
+from conformance import BOUNDS, StructureConformance, every_case
+from instances import LabelledRows
 
 from maxmargin.core.codes import Answers
 from maxmargin.encoding.rows import Rows
 from maxmargin.structures.multiclass import Multiclass
-
-NAMES = ["a", "b", "c", "d"]
-
-
-class LabelledRows(Instance):
-    """Random rows and labels."""
-
-    def __init__(self, seed):
-        super().__init__(seed)
-        rng = self.rng
-        n, n_labels, width = int(rng.integers(1, 9)), int(rng.integers(2, 5)), int(rng.integers(1, 4))
-        cost, form, self.intercept = (
-            self.choose("zero-one", "matrix", "dict"),
-            self.choose("dense", "csr", "lists"),
-            bool(rng.integers(2)),
-        )
-        self.dense = self.draw(n, width)
-        self.names = [NAMES[k] for k in rng.permutation(n_labels)]
-        self.Y = [self.names[k] for k in rng.integers(0, n_labels, n)]
-        costs = rng.integers(0, 4, (n_labels, n_labels)) * 0.5
-        np.fill_diagonal(costs, 0.0)
-        per_label = {name: float(rng.integers(0, 4)) for name in self.names[1:]}
-        self.costs = {
-            "zero-one": 1.0 - np.eye(n_labels),
-            "matrix": costs,
-            "dict": (1.0 - np.eye(n_labels)) * np.array([[per_label.get(name, 1.0)] for name in self.names]),
-        }[cost]
-        parameter = {"zero-one": "zero-one", "matrix": costs, "dict": per_label}[cost]
-        self.structure = Multiclass(cost=parameter, fit_intercept=self.intercept, classes=self.names)
-        self.X = {"dense": self.dense, "csr": sp.csr_array(self.dense), "lists": self.dense.tolist()}[form]
-        self.encode()
-
-    def encode(self):
-        self.structure.fit(self.X, self.Y)
-        super().encode()
-
-    def inputs(self):
-        return [self.X[[i]] if sp.issparse(self.X) else self.X[i] for i in range(self.n)]
-
-    def outputs(self, i):
-        return self.names
-
-    def truth(self, i):
-        return self.Y[i]
-
-    def psi(self, i, output):
-        """Feature f of class k is entry f K + k; the intercept comes last."""
-        row = [*self.dense[i], 1.0] if self.intercept else list(self.dense[i])
-        return np.outer(row, [name == output for name in self.names]).ravel()
-
-    def loss(self, i, output):
-        return float(self.costs[self.names.index(self.Y[i]), self.names.index(output)])
 
 
 class TestMulticlass(StructureConformance):

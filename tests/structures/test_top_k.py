@@ -2,52 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 import pytest
-import scipy.sparse as sp
-from conformance import BOUNDS, Instance, StructureConformance, every_case
+from conformance import BOUNDS, StructureConformance, every_case
+from instances import Queries
 
 import maxmargin as mm
 from maxmargin.core.codes import Answers
 from maxmargin.structures.top_k.structure import TopDocuments, TopK
-
-
-class Queries(Instance):
-    """Random queries and relevance."""
-
-    def __init__(self, seed):
-        super().__init__(seed)
-        rng = self.rng
-        self.k, width, form = int(rng.integers(1, 6)), int(rng.integers(1, 5)), self.choose("dense", "csr")
-        sizes = rng.integers(1, 8, rng.integers(1, 6))
-        self.dense = [self.draw(size, width) * (rng.random((size, width)) < 0.7) for size in sizes]
-        self.Y = [rng.integers(-1, 3, size) for size in sizes]
-        for y in self.Y:
-            y[rng.integers(len(y))] = 1
-        self.X = {"dense": self.dense, "csr": [sp.csr_array(x) for x in self.dense]}[form]
-        self.structure = TopK(k=self.k)
-        self.encode()
-
-    def outputs(self, i):
-        n = len(self.Y[i])
-        return list(map(TopDocuments, combinations(range(n), min(self.k, n))))
-
-    def truth(self, i):
-        y = self.Y[i]
-        order = [j for j, v in enumerate(y) if v > 0] + [j for j, v in enumerate(y) if v <= 0]
-        return TopDocuments(sorted(order[: self.k]))
-
-    def psi(self, i, documents):
-        return np.mean([self.dense[i][j] for j in documents], axis=0)
-
-    def loss(self, i, documents):
-        k, y = len(documents), self.Y[i]
-        return min(1.0, sum(y > 0) / k) - sum(y[j] > 0 for j in documents) / k
-
-    def consistent(self, i, documents):
-        return self.loss(i, documents) < 1e-12
 
 
 class TestTopK(StructureConformance):

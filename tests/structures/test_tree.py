@@ -2,124 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import combinations, product
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conformance import Instance, StructureConformance
+from conformance import StructureConformance
+from instances import Graphs
 from sklearn.base import clone
 
 import maxmargin as mm
 from maxmargin.structures.tree import _kernels as kernels
-
-
-def reaches_root(heads):
-    """Whether every node 1 … n reaches 0 by its heads."""
-    for node in range(1, len(heads) + 1):
-        steps = 0
-        while node != 0 and steps <= len(heads):
-            node, steps = heads[node - 1], steps + 1
-        if node != 0:
-            return False
-    return True
-
-
-def joins_all(edges, n):
-    """Whether n − 1 edges join n nodes."""
-    part = list(range(n))
-    for i, j in edges:
-        part = [part[i] if p == part[j] else p for p in part]
-    return len(set(part)) <= 1
-
-
-class Graphs(Instance):
-    """Random graphs with features of arcs, forbidden arcs and costs of single arcs."""
-
-    def __init__(self, seed, directed, single_root):
-        super().__init__(seed)
-        self.directed, self.single_root = directed, single_root
-        self.width, form = int(self.rng.integers(1, 4)), self.choose("dense", "csr", "dicts", "strings", "mixed")
-        sizes = [3, *self.rng.integers(1, 5 if directed else 6, 3).tolist()]
-        self.tables = [self.draw(n, n, self.width) for n in sizes]
-        if form == "strings":
-            self.tables = [np.abs(np.sign(table)) for table in self.tables]
-        masked = bool(self.rng.integers(2))
-        self.allowed = [self._allowed(n) if masked else np.ones((n, n), bool) for n in sizes]
-        self.structure = mm.Tree(directed=directed, single_root=single_root)
-        self.X = [self._formed(i, form, masked) for i in range(len(sizes))]
-        self._outputs = [self._trees(i) for i in range(len(sizes))]
-        self.truths = [self.choose(*outputs) for outputs in self._outputs]
-        self.costs = [None] * len(sizes)
-        if self.rng.integers(2):
-            self.costs = [self.rng.integers(0, 4, (2, n, n)) * 0.5 for n in sizes]
-        self.Y = [
-            y if costs is None else mm.PartCosts(y, costs[0], costs[1])
-            for y, costs in zip(self.truths, self.costs, strict=True)
-        ]
-        self.encode()
-
-    def _allowed(self, n):
-        """Random arcs, and those of a random tree, so that there is one at least."""
-        allowed = self.rng.random((n, n)) < 0.6
-        order = [0, *(1 + self.rng.permutation(n - 1)).tolist()]
-        for place in range(1, n):
-            i = order[self.rng.integers(1 if self.single_root and place > 1 else 0, place)]
-            allowed[i, order[place]] = allowed[order[place], i] = True
-        return allowed
-
-    def _formed(self, i, form, masked):
-        table, allowed = self.tables[i], self.allowed[i]
-        n = len(table)
-        kind = form if form != "mixed" else self.choose("dense", "csr")
-        if kind in ("dicts", "strings"):
-            cells = [[self._named(table[a, b], kind) for b in range(n)] for a in range(n)]
-            return [[cells[a][b] if allowed[a, b] or a == b else None for b in range(n)] for a in range(n)]
-        x = sp.csr_array(table.reshape(n * n, -1)) if kind == "csr" else table
-        return (x, allowed) if masked else x
-
-    @staticmethod
-    def _named(row, kind):
-        if kind == "strings":
-            return [f"f{j}" for j in np.flatnonzero(row)]
-        return {f"f{j}": float(v) for j, v in enumerate(row)}
-
-    def arcs(self, output):
-        return [(h, m + 1) for m, h in enumerate(output)] if self.directed else output
-
-    def _trees(self, i):
-        n, allowed = len(self.tables[i]), self.allowed[i]
-        if self.directed:
-            trees = [list(heads) for heads in product(range(n), repeat=n - 1) if reaches_root(heads)]
-            trees = [heads for heads in trees if not (self.single_root and heads.count(0) > 1)]
-        else:
-            edges = combinations(combinations(range(n), 2), n - 1)
-            trees = [list(chosen) for chosen in edges if joins_all(chosen, n)]
-        return [tree for tree in trees if all(allowed[arc] for arc in self.arcs(tree))]
-
-    def outputs(self, i):
-        return self._outputs[i]
-
-    def truth(self, i):
-        return self.truths[i]
-
-    @property
-    def columns(self):
-        """The feature behind each weight: columns of named features are in the order of first sight."""
-        names = self.structure.feature_names().tolist()
-        return [int(name[1:]) for name in names]
-
-    def psi(self, i, output):
-        total = sum((self.tables[i][arc] for arc in self.arcs(output)), np.zeros(self.width))
-        return total[self.columns]
-
-    def loss(self, i, output):
-        true, found = set(self.arcs(self.truths[i])), set(self.arcs(output))
-        if self.costs[i] is None:
-            return float(len(found - true))
-        false, missed = self.costs[i]
-        return sum(false[arc] for arc in found - true) + sum(missed[arc] for arc in true - found)
-
 
 SQUARE = np.ones((3, 3, 2))
 ONE_WAY = np.array([[1, 1, 0], [1, 1, 0], [1, 1, 1]], bool)

@@ -109,7 +109,7 @@ class Solver(ABC):
     #: Whether a hard margin (C = inf) can be asked of it.
     hard_margin: ClassVar[bool] = False
     #: Whether it keeps weights above the lower bounds of an objective.
-    lower_bounds: ClassVar[bool] = True
+    lower_bounds: ClassVar[bool] = False
     #: Whether the certificate's gap closes, so that stopping above ``tol`` deserves a warning.
     certifies: ClassVar[bool] = True
     #: Steps taken when the user sets no limit.
@@ -142,7 +142,7 @@ class Solver(ABC):
         lower = problem.objective.lower
         if lower is not None and not self.lower_bounds:
             raise ValueError(
-                f"solver={self.name!r} minimises no objective, so it cannot keep weights above lower bounds"
+                f"solver={self.name!r} cannot keep weights above lower bounds (nonnegative); 'auto' and 'bundle' can"
             )
         if lower is not None and lower.shape != (problem.dim,):
             raise ValueError(f"lower must have one number per weight, {problem.dim}, found shape {lower.shape}")

@@ -130,6 +130,7 @@ class NSlack(Solver):
     name: ClassVar[str] = "nslack"
     lowest: ClassVar[Mapping[str, int | float]] = {"rounds_together": 0}
     hard_margin: ClassVar[bool] = True
+    lower_bounds: ClassVar[bool] = True
     stricter: ClassVar[str] = "lower the epsilon of NSlack"
 
     epsilon: float = 1e-3

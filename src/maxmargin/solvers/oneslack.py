@@ -43,6 +43,7 @@ class CuttingPlanes(Solver):
     inner_gap : the quadratic program over the planes is solved to this share of the present gap.
     """
 
+    lower_bounds: ClassVar[bool] = True
     lowest: ClassVar[Mapping[str, int | float]] = {"most_planes": 3, "keep_rounds": 0}
 
     most_planes: int = 200

@@ -60,7 +60,6 @@ class AveragedPerceptron(Solver):
 
     name: ClassVar[str] = "perceptron"
     certifies: ClassVar[bool] = False
-    lower_bounds: ClassVar[bool] = False
     default_max_iter: ClassVar[int] = 10
 
     batch: int = 1

@@ -67,6 +67,7 @@ class Subgradient(Solver):
 
     name: ClassVar[str] = "subgradient"
     default_max_iter: ClassVar[int] = 100
+    lower_bounds: ClassVar[bool] = True
 
     step_rule: str = "pegasos"
     batch: int = 16

@@ -69,6 +69,7 @@ class ProximalWorkingSets(Tuning, Solver):
 
     name: ClassVar[str] = "auto"
     hard_margin: ClassVar[bool] = True
+    lower_bounds: ClassVar[bool] = True
 
     @property
     def rounds(self) -> tuple[ProximalRound, ...]:

@@ -1,0 +1,478 @@
+"""Random instances of every structure, with joint features and losses computed in plain Python."""
+
+from __future__ import annotations
+
+import itertools
+from functools import cache
+from itertools import combinations, product
+
+import numpy as np
+import scipy.sparse as sp
+from conformance import Instance
+
+import maxmargin as mm
+from maxmargin.structures.chain.constraints import Constraints
+from maxmargin.structures.chain.structure import Chain
+from maxmargin.structures.forest.structure import Forest
+from maxmargin.structures.motif.structure import Motif, MotifSite
+from maxmargin.structures.multiclass import Multiclass
+from maxmargin.structures.top_k.structure import TopDocuments, TopK
+
+CLASS_NAMES = ["a", "b", "c", "d"]
+
+
+class LabelledRows(Instance):
+    """Random rows and labels."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        rng = self.rng
+        n, n_labels, width = int(rng.integers(1, 9)), int(rng.integers(2, 5)), int(rng.integers(1, 4))
+        cost, form, self.intercept = (
+            self.choose("zero-one", "matrix", "dict"),
+            self.choose("dense", "csr", "lists"),
+            bool(rng.integers(2)),
+        )
+        self.dense = self.draw(n, width)
+        self.names = [CLASS_NAMES[k] for k in rng.permutation(n_labels)]
+        self.Y = [self.names[k] for k in rng.integers(0, n_labels, n)]
+        costs = rng.integers(0, 4, (n_labels, n_labels)) * 0.5
+        np.fill_diagonal(costs, 0.0)
+        per_label = {name: float(rng.integers(0, 4)) for name in self.names[1:]}
+        self.costs = {
+            "zero-one": 1.0 - np.eye(n_labels),
+            "matrix": costs,
+            "dict": (1.0 - np.eye(n_labels)) * np.array([[per_label.get(name, 1.0)] for name in self.names]),
+        }[cost]
+        parameter = {"zero-one": "zero-one", "matrix": costs, "dict": per_label}[cost]
+        self.structure = Multiclass(cost=parameter, fit_intercept=self.intercept, classes=self.names)
+        self.X = {"dense": self.dense, "csr": sp.csr_array(self.dense), "lists": self.dense.tolist()}[form]
+        self.encode()
+
+    def encode(self):
+        self.structure.fit(self.X, self.Y)
+        super().encode()
+
+    def inputs(self):
+        return [self.X[[i]] if sp.issparse(self.X) else self.X[i] for i in range(self.n)]
+
+    def outputs(self, i):
+        return self.names
+
+    def truth(self, i):
+        return self.Y[i]
+
+    def psi(self, i, output):
+        """Feature f of class k is entry f K + k; the intercept comes last."""
+        row = [*self.dense[i], 1.0] if self.intercept else list(self.dense[i])
+        return np.outer(row, [name == output for name in self.names]).ravel()
+
+    def loss(self, i, output):
+        return float(self.costs[self.names.index(self.Y[i]), self.names.index(output)])
+
+
+LABEL_NAMES = ["w", "x", "y", "z"]
+
+
+COSTS = ["hamming", "hamming-share", "zero-one", "dict", "matrix"]
+
+
+FORMS = ["dense", "csr", "mixed", "dicts", "strings"]
+
+
+class Sequences(Instance):
+    """Random sequences of length 0 to 4, random truths within random constraints."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        rng = self.rng
+        self.n_labels, self.cost, self.intercept = int(rng.integers(2, 5)), self.choose(*COSTS), bool(rng.integers(2))
+        constrained, n_edges = bool(rng.integers(2)), self.choose(0, 0, 1, 2)
+        self.names = [LABEL_NAMES[k] for k in rng.permutation(self.n_labels)]
+        self.allowed, self.start, self.end = self._constraints(constrained)
+        self.lengths = [int(t) for t in rng.integers(0, 5, 3)] + [2]
+        self.lengths = [t for t in self.lengths if self.sequences(t)] or [0]
+        if not any(self.lengths):
+            self.allowed[:], self.start[:], self.end[:] = True, True, True
+            self.lengths.append(1)
+        self.truths = [self.choose(*self.sequences(t)) for t in self.lengths]
+        self._losses()
+        self.edges = [self.draw(max(t - 1, 0), n_edges) for t in self.lengths] if n_edges else None
+        if n_edges and max(self.lengths) < 2:
+            self.edges = None
+        self._tokens(self.choose(*FORMS), int(rng.integers(1, 4)))
+        forbidden = Constraints(
+            tuple((self.names[a], self.names[b]) for a, b in np.argwhere(~self.allowed)),
+            tuple(self.names[a] for a in np.flatnonzero(~self.start)),
+            tuple(self.names[a] for a in np.flatnonzero(~self.end)),
+        )
+        self.structure = Chain(
+            cost=self.parameter, constraints=forbidden if constrained else None, fit_intercept=self.intercept,
+            transition_features=self.edges is not None, classes=self.names,
+        )  # fmt: skip
+        self.Y = [self.labels(y) for y in self.truths]
+        self.encode()
+
+    def labels(self, codes):
+        return [self.names[k] for k in codes]
+
+    def outputs(self, i):
+        return [self.labels(y) for y in self.sequences(self.lengths[i])]
+
+    def truth(self, i):
+        return self.Y[i]
+
+    def _constraints(self, constrained):
+        K = self.n_labels
+        if not constrained:
+            return np.ones((K, K), bool), np.ones(K, bool), np.ones(K, bool)
+        return self.rng.random((K, K)) < 0.6, self.rng.random(K) < 0.7, self.rng.random(K) < 0.7
+
+    def sequences(self, length):
+        """All allowed label sequences, as tuples of codes."""
+        return [
+            y
+            for y in itertools.product(range(self.n_labels), repeat=length)
+            if not y
+            or (self.start[y[0]] and self.end[y[-1]] and all(self.allowed[a, b] for a, b in itertools.pairwise(y)))
+        ]
+
+    def _losses(self):
+        K, rng = self.n_labels, self.rng
+        table = rng.integers(0, 4, (K, K)) * 0.5 * (1 - np.eye(K))
+        per_label = {name: float(rng.integers(0, 4)) for name in self.names[1:]}
+        self.parameter = {"dict": per_label, "matrix": table}.get(self.cost, self.cost)
+        if self.cost == "dict":
+            table = (1 - np.eye(K)) * np.array([[per_label.get(name, 1.0)] for name in self.names])
+        self.table = table if self.cost in ("dict", "matrix") else 1 - np.eye(K)
+
+    def loss(self, i, output):
+        y, y_hat = self.truths[i], tuple(map(self.names.index, output))
+        total = sum(float(self.table[a, b]) for a, b in zip(y, y_hat, strict=True))
+        if self.cost == "zero-one":
+            return float(y != y_hat)
+        return total / max(len(y), 1) if self.cost == "hamming-share" else total
+
+    def _tokens(self, form, width):
+        """X in the form asked for, and the dense rows (columns in order of first sight where they are named)."""
+        rng = self.rng
+        if form in ("dense", "csr", "mixed"):
+            self.rows = [self.draw(t, width) for t in self.lengths]
+            sparse = [form == "csr" or (form == "mixed" and rng.random() < 0.5) for _ in self.lengths]
+            X = [sp.csr_array(rows) if s else rows for rows, s in zip(self.rows, sparse, strict=True)]
+        else:
+            pool = [f"f{j}" for j in range(width + 1)]
+            if form == "strings":
+                X = [[list(rng.choice(pool, rng.integers(0, 4))) for _ in range(t)] for t in self.lengths]
+            else:
+                X = [[self._dict(pool) for _ in range(t)] for t in self.lengths]
+            columns = {}
+            for name in (name for x in X for token in x for name in token):
+                columns.setdefault(name, len(columns))
+            self.rows = [np.zeros((t, len(columns))) for t in self.lengths]
+            for i, x in enumerate(X):
+                for t, token in enumerate(x):
+                    for name in token:
+                        self.rows[i][t, columns[name]] += token[name] if form == "dicts" else 1.0
+        self.X = X if self.edges is None else list(zip(X, self.edges, strict=True))
+
+    def _dict(self, pool):
+        chosen = self.rng.permutation(len(pool))[: self.rng.integers(0, len(pool) + 1)]
+        return {pool[j]: float(v) for j, v in zip(chosen, self.draw(len(chosen)), strict=True)}
+
+    def psi(self, i, output):
+        """Blocks: tokens (column by column, label by label), transitions, start, end, transition features."""
+        K, y = self.n_labels, tuple(map(self.names.index, output))
+        tokens = np.zeros((self.rows[i].shape[1] + self.intercept, K))
+        pairs, start, end = np.zeros((K, K)), np.zeros(K), np.zeros(K)
+        edges = np.zeros((self.edges[i].shape[1] if self.edges is not None else 0, K, K))
+        for t, k in enumerate(y):
+            tokens[:, k] += [*self.rows[i][t], 1.0] if self.intercept else self.rows[i][t]
+            if t > 0:
+                pairs[y[t - 1], k] += 1
+                if self.edges is not None:
+                    edges[:, y[t - 1], k] += self.edges[i][t - 1]
+        if y:
+            start[y[0]] += 1
+            end[y[-1]] += 1
+        return np.concatenate([tokens.ravel(), pairs.ravel(), start, end, edges.ravel()])
+
+
+COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A"}
+
+
+class Strings(Instance):
+    """Random strings and labels."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        rng = self.rng
+        self.length, self.order = int(rng.integers(1, 14)), int(rng.integers(0, 4))
+        self.alphabet = self.choose("ACGT", "TGCA", "01", "ACDEFGHIKLMN")
+        self.both = bool(rng.integers(2)) and set(self.alphabet) == set(COMPLEMENT)
+        n = int(rng.integers(2, 8))
+        self.X = ["".join(rng.choice(list(self.alphabet), size)) for size in self.length + rng.integers(0, 12, n)]
+        self.Y = [-1, 1, *rng.choice([-1, 1], n - 2).tolist()]
+        self.structure = Motif(
+            length=self.length, background_order=self.order, alphabet=self.alphabet, both_strands=self.both
+        )
+        self.encode()
+
+    def outputs(self, i):
+        """All outputs, in the order of their codes."""
+        windows = range(len(self.X[i]) - self.length + 1)
+        return [MotifSite(-1), *(MotifSite(1, h, s) for h in windows for s in ("+-" if self.both else "+"))]
+
+    def truth(self, i):
+        return MotifSite(1, 0, "+") if self.Y[i] == 1 else MotifSite(-1)
+
+    def loss(self, i, output):
+        return float(output.label != self.Y[i])
+
+    def psi(self, i, site):
+        x, size = self.X[i], len(self.alphabet)
+        out = np.zeros(self.length * size + size ** (self.order + 1))
+        window = range(0)
+        if site.position is not None:
+            window = range(site.position, site.position + self.length)
+            text = x[window.start : window.stop]
+            if site.strand == "-":
+                text = "".join(COMPLEMENT[c] for c in reversed(text))
+            for j, c in enumerate(text):
+                out[j * size + self.alphabet.index(c)] += 1
+        for p in range(self.order, len(x)):
+            if p not in window:
+                context = 0
+                for c in x[p - self.order : p + 1]:
+                    context = context * size + self.alphabet.index(c)
+                out[self.length * size + context] += 1
+        return out
+
+
+class Queries(Instance):
+    """Random queries and relevance."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        rng = self.rng
+        self.k, width, form = int(rng.integers(1, 6)), int(rng.integers(1, 5)), self.choose("dense", "csr")
+        sizes = rng.integers(1, 8, rng.integers(1, 6))
+        self.dense = [self.draw(size, width) * (rng.random((size, width)) < 0.7) for size in sizes]
+        self.Y = [rng.integers(-1, 3, size) for size in sizes]
+        for y in self.Y:
+            y[rng.integers(len(y))] = 1
+        self.X = {"dense": self.dense, "csr": [sp.csr_array(x) for x in self.dense]}[form]
+        self.structure = TopK(k=self.k)
+        self.encode()
+
+    def outputs(self, i):
+        n = len(self.Y[i])
+        return list(map(TopDocuments, combinations(range(n), min(self.k, n))))
+
+    def truth(self, i):
+        y = self.Y[i]
+        order = [j for j, v in enumerate(y) if v > 0] + [j for j, v in enumerate(y) if v <= 0]
+        return TopDocuments(sorted(order[: self.k]))
+
+    def psi(self, i, documents):
+        return np.mean([self.dense[i][j] for j in documents], axis=0)
+
+    def loss(self, i, documents):
+        k, y = len(documents), self.Y[i]
+        return min(1.0, sum(y > 0) / k) - sum(y[j] > 0 for j in documents) / k
+
+    def consistent(self, i, documents):
+        return self.loss(i, documents) < 1e-12
+
+
+def trees(n, links):
+    """The component of each item, numbered by first items; None where the links have a cycle."""
+    tree = list(range(n))
+    for i, j in links:
+        if tree[i] == tree[j]:
+            return None
+        tree = [tree[i] if t == tree[j] else t for t in tree]
+    first = {t: k for k, t in enumerate(dict.fromkeys(tree))}
+    return [first[t] for t in tree]
+
+
+@cache
+def all_forests(n):
+    """(links, partition) of every forest over n items."""
+    pairs = list(combinations(range(n), 2))
+    subsets = (links for size in range(max(n, 1)) for links in combinations(pairs, size))
+    return [(links, parts) for links in subsets if (parts := trees(n, links)) is not None]
+
+
+class Documents(Instance):
+    """Random items with features of pairs; outputs are forests, of which users see the partition."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        rng = self.rng
+        self.width, self.r, self.intercept = (
+            int(rng.integers(1, 4)), self.choose(0.01, 0.5, 1.0, 2.5), bool(rng.integers(2))
+        )  # fmt: skip
+        form = self.choose("square", "condensed", "csr", "mixed")
+        self.sizes = [2, *rng.integers(0, 6, 3).tolist()]
+        self.square = [self.draw(n, n, self.width) for n in self.sizes]
+        self.square[0][0, 1, 0] = 1.0  # all zeros there would look like the wrong half
+        self.Y = [[f"c{k}" for k in rng.integers(0, max(n, 1), n)] for n in self.sizes]
+        self.X = [self.formed(x, form) for x in self.square]
+        self.structure = Forest(r=self.r, fit_intercept=self.intercept)
+        self.encode()
+
+    def inputs(self):
+        return self.square
+
+    def unlabelled(self):
+        """Without outputs, no rows of pairs may mean one item or none."""
+        return self.square
+
+    def formed(self, x, form):
+        condensed = x[np.triu_indices(len(x), 1)]
+        kind = form if form != "mixed" else self.rng.choice(["square", "condensed", "csr"])
+        return {"square": x, "condensed": condensed, "csr": sp.csr_array(condensed)}[str(kind)]
+
+    def outputs(self, i):
+        return [links for links, _ in all_forests(self.sizes[i])]
+
+    def shown(self, i, links):
+        return trees(self.sizes[i], links)
+
+    def truth(self, i):
+        """The chain through each true cluster."""
+        y = self.Y[i]
+        return tuple((a, b) for a, b in combinations(range(len(y)), 2) if y[a] == y[b] and y[a] not in y[a + 1 : b])
+
+    def psi(self, i, links):
+        total = sum((self.square[i][a, b] for a, b in links), np.zeros(self.width))
+        return np.append(total, len(links)) if self.intercept else total
+
+    def loss(self, i, links):
+        y = self.Y[i]
+        return len(y) - len(set(y)) - sum(1 if y[a] == y[b] else -self.r for a, b in links)
+
+    def consistent(self, i, links):
+        return self.shown(i, links) == self.shown(i, self.truth(i))
+
+    def found(self, answers, i, examples=None):
+        examples = self.examples if examples is None else examples
+        a, b = examples.code_offsets[i : i + 2]
+        pairs = list(combinations(range(self.sizes[i]), 2))
+        code = [c for c in answers.codes[a:b].tolist() if c >= 0]
+        assert code == sorted(set(code))
+        assert answers.codes[a : a + len(code)].tolist() == code
+        return tuple(pairs[c] for c in code)
+
+    def worth(self, i, scale):
+        y = self.Y[i]
+        scores = {(a, b): float(self.w @ self.psi(i, [(a, b)])) for a, b in combinations(range(self.sizes[i]), 2)}
+        return {(a, b): s - scale * (1 if y[a] == y[b] else -self.r) for (a, b), s in scores.items()}
+
+
+def reaches_root(heads):
+    """Whether every node 1 … n reaches 0 by its heads."""
+    for node in range(1, len(heads) + 1):
+        steps = 0
+        while node != 0 and steps <= len(heads):
+            node, steps = heads[node - 1], steps + 1
+        if node != 0:
+            return False
+    return True
+
+
+def joins_all(edges, n):
+    """Whether n − 1 edges join n nodes."""
+    part = list(range(n))
+    for i, j in edges:
+        part = [part[i] if p == part[j] else p for p in part]
+    return len(set(part)) <= 1
+
+
+class Graphs(Instance):
+    """Random graphs with features of arcs, forbidden arcs and costs of single arcs."""
+
+    def __init__(self, seed, directed, single_root):
+        super().__init__(seed)
+        self.directed, self.single_root = directed, single_root
+        self.width, form = int(self.rng.integers(1, 4)), self.choose("dense", "csr", "dicts", "strings", "mixed")
+        sizes = [3, *self.rng.integers(1, 5 if directed else 6, 3).tolist()]
+        self.tables = [self.draw(n, n, self.width) for n in sizes]
+        if form == "strings":
+            self.tables = [np.abs(np.sign(table)) for table in self.tables]
+        masked = bool(self.rng.integers(2))
+        self.allowed = [self._allowed(n) if masked else np.ones((n, n), bool) for n in sizes]
+        self.structure = mm.Tree(directed=directed, single_root=single_root)
+        self.X = [self._formed(i, form, masked) for i in range(len(sizes))]
+        self._outputs = [self._trees(i) for i in range(len(sizes))]
+        self.truths = [self.choose(*outputs) for outputs in self._outputs]
+        self.costs = [None] * len(sizes)
+        if self.rng.integers(2):
+            self.costs = [self.rng.integers(0, 4, (2, n, n)) * 0.5 for n in sizes]
+        self.Y = [
+            y if costs is None else mm.PartCosts(y, costs[0], costs[1])
+            for y, costs in zip(self.truths, self.costs, strict=True)
+        ]
+        self.encode()
+
+    def _allowed(self, n):
+        """Random arcs, and those of a random tree, so that there is one at least."""
+        allowed = self.rng.random((n, n)) < 0.6
+        order = [0, *(1 + self.rng.permutation(n - 1)).tolist()]
+        for place in range(1, n):
+            i = order[self.rng.integers(1 if self.single_root and place > 1 else 0, place)]
+            allowed[i, order[place]] = allowed[order[place], i] = True
+        return allowed
+
+    def _formed(self, i, form, masked):
+        table, allowed = self.tables[i], self.allowed[i]
+        n = len(table)
+        kind = form if form != "mixed" else self.choose("dense", "csr")
+        if kind in ("dicts", "strings"):
+            cells = [[self._named(table[a, b], kind) for b in range(n)] for a in range(n)]
+            return [[cells[a][b] if allowed[a, b] or a == b else None for b in range(n)] for a in range(n)]
+        x = sp.csr_array(table.reshape(n * n, -1)) if kind == "csr" else table
+        return (x, allowed) if masked else x
+
+    @staticmethod
+    def _named(row, kind):
+        if kind == "strings":
+            return [f"f{j}" for j in np.flatnonzero(row)]
+        return {f"f{j}": float(v) for j, v in enumerate(row)}
+
+    def arcs(self, output):
+        return [(h, m + 1) for m, h in enumerate(output)] if self.directed else output
+
+    def _trees(self, i):
+        n, allowed = len(self.tables[i]), self.allowed[i]
+        if self.directed:
+            trees = [list(heads) for heads in product(range(n), repeat=n - 1) if reaches_root(heads)]
+            trees = [heads for heads in trees if not (self.single_root and heads.count(0) > 1)]
+        else:
+            edges = combinations(combinations(range(n), 2), n - 1)
+            trees = [list(chosen) for chosen in edges if joins_all(chosen, n)]
+        return [tree for tree in trees if all(allowed[arc] for arc in self.arcs(tree))]
+
+    def outputs(self, i):
+        return self._outputs[i]
+
+    def truth(self, i):
+        return self.truths[i]
+
+    @property
+    def columns(self):
+        """The feature behind each weight: columns of named features are in the order of first sight."""
+        names = self.structure.feature_names().tolist()
+        return [int(name[1:]) for name in names]
+
+    def psi(self, i, output):
+        total = sum((self.tables[i][arc] for arc in self.arcs(output)), np.zeros(self.width))
+        return total[self.columns]
+
+    def loss(self, i, output):
+        true, found = set(self.arcs(self.truths[i])), set(self.arcs(output))
+        if self.costs[i] is None:
+            return float(len(found - true))
+        false, missed = self.costs[i]
+        return sum(false[arc] for arc in found - true) + sum(missed[arc] for arc in true - found)
