@@ -41,8 +41,8 @@ def insert(tuning: Tuning, problem: Problem, state: ProximalState, ids: IntArray
 def take_in(tuning: Tuning, problem: Problem, state: ProximalState, moves: int) -> None:
     """Take in the planes found last for all examples.
 
-    Without moves, dual values and weights stay. With moves, ρ of the next move of the centre is settled first, from the
-    gap at the weights that were decoded.
+    Without moves, dual values and weights stay, except where a full working set makes room. With moves, ρ of the next
+    move of the centre is settled first, from the gap at the weights that were decoded.
     """
     if moves == 0:
         insert(tuning, problem, state, problem.everyone, 0)
