@@ -95,26 +95,6 @@ def count_dots(ptr, parts, counts, starts, scores, factor, out):
 
 
 @kernel
-def cost_dots(ids, ptr, parts, counts, part_offsets, costs, out):
-    """out −= Σ count · cost over the parts of each example."""
-    for r in range(len(ids)):
-        total = 0.0
-        for k in range(ptr[r], ptr[r + 1]):
-            total += counts[k] * costs[part_offsets[ids[r]] + np.int64(parts[k])]
-        out[r] -= total
-
-
-@kernel
-def even_cost_dots(ptr, counts, cost, out):
-    """out −= cost · Σ of the counts below 0: the parts that the truth lacks."""
-    for r in range(len(ptr) - 1):
-        total = 0.0
-        for k in range(ptr[r], ptr[r + 1]):
-            total += min(counts[k], 0.0)
-        out[r] -= cost * total
-
-
-@kernel
 def code_keys(ids, offsets, codes, truths, known, keys):
     """The hash of each code; 0 for that of the truth."""
     for r in range(len(ids)):
@@ -127,13 +107,52 @@ def code_keys(ids, offsets, codes, truths, known, keys):
 
 
 @kernel
-def first_outside(ids, n_parts, ptr, parts):
-    """The first row of the batch with a part that its example does not have; −1 if there is none."""
+def first_wrong(ids, n_parts, most, ptr, parts):
+    """The first row of the batch with more parts than there may be, or with a part that its example does not have.
+
+    −1 if there is none.
+    """
     for r in range(len(ids)):
+        if ptr[r + 1] - ptr[r] > most[ids[r]]:
+            return r
         for k in range(ptr[r], ptr[r + 1]):
             if np.int64(parts[k]) >= n_parts[ids[r]]:
                 return r
     return -1
+
+
+@kernel
+def judge(
+    ids, true_ptr, true_parts, true_counts, ptr, parts, counts, scratch, starts, scores, part_offsets, costs, cost,
+    rises, losses,
+):  # fmt: skip
+    """Add Σ (c(ŷ) − c(y)) s to the rises and Σ (c(ŷ) − c(y)) l to the losses, without what cancels.
+
+    l is `costs` of the part; where there are none it is `cost`, and 0 for the parts of the truth. `scratch` is zeros,
+    one for each part of the largest example, and is left so.
+    """
+    for r in range(len(ids)):
+        first, stop, start, offset = true_ptr[ids[r]], true_ptr[ids[r] + 1], starts[r], part_offsets[ids[r]]
+        for k in range(ptr[r], ptr[r + 1]):
+            scratch[parts[k]] += counts[k]
+        for k in range(first, stop):
+            scratch[true_parts[k]] -= true_counts[k]
+        rise, loss = 0.0, 0.0
+        for k in range(first, stop):
+            p = np.int64(true_parts[k])
+            if scratch[p] != 0.0:
+                rise += scratch[p] * scores[start + p]
+                if len(costs) > 0:
+                    loss += scratch[p] * costs[offset + p]
+                scratch[p] = 0.0
+        for k in range(ptr[r], ptr[r + 1]):
+            p = np.int64(parts[k])
+            if scratch[p] != 0.0:
+                rise += scratch[p] * scores[start + p]
+                loss += scratch[p] * (costs[offset + p] if len(costs) > 0 else cost)
+                scratch[p] = 0.0
+        rises[r] += rise
+        losses[r] += loss
 
 
 @kernel
@@ -208,11 +227,16 @@ def sum_dense(
     for r in range(len(ids)):
         first, n_touched = firsts[ids[r]], 0
         for k in range(ptr[r], ptr[r + 1]):
-            row, output = first + np.int64(parts[k]) // n_outputs, np.int64(parts[k]) % n_outputs
-            for f in range(width):
-                total[f * n_outputs + output] += counts[k] * rows[row, f]
+            row, output, count = first + np.int64(parts[k]) // n_outputs, np.int64(parts[k]) % n_outputs, counts[k]
+            features = rows[row]
+            if n_outputs == 1:
+                for f in range(width):
+                    total[f] += count * features[f]
+            else:
+                for f in range(width):
+                    total[f * n_outputs + output] += count * features[f]
             if constant >= 0:
-                total[constant * n_outputs + output] += counts[k]
+                total[constant * n_outputs + output] += count
             new = True
             for t in range(n_touched):
                 new = new and touched[t] != output
@@ -222,7 +246,8 @@ def sum_dense(
         for t in range(n_touched):
             for f in range(width + (constant >= 0)):
                 at = f * n_outputs + touched[t]
-                out_index[used], out_value[used], value = at, total[at], total[at]
+                value = total[at]
+                out_index[used], out_value[used] = at, value
                 total[at] = 0.0
                 used += value != 0.0
         out_ptr[r + 1] = used

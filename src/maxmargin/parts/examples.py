@@ -29,6 +29,7 @@ from maxmargin.parts.blocks import Block
 
 #: Whole numbers up to this size are exact as float32.
 FLOAT32_WHOLE = 2.0**24
+_NO_COSTS = np.zeros(0)
 #: Parts that are scored before an argmax looks at them: few enough to be in the cache still.
 PARTS_TOGETHER = 1 << 17
 
@@ -77,6 +78,8 @@ class PartExamples(Examples):
         self.truths = np.full(int(code_offsets[-1]), -1, np.int32) if truths is None else truths
         self.costs = tuple(costs) if self.known else (None,) * len(self.blocks)
         self.n_parts = [block.n_parts(self.n_examples) for block in self.blocks]
+        self.largest = [int(n_parts.max(initial=0)) for n_parts in self.n_parts]
+        self.part_offsets = [block.part_offsets(self.n_examples) for block in self.blocks]
         self.operations = sum(block.operations for block in blocks) + 8.0 * float(code_offsets[-1])
         self.plane_entries = np.zeros(self.n_examples, np.int64)
         self._scratch, self.most_parts = np.zeros(0), self._most_parts()
@@ -161,8 +164,7 @@ class PartExamples(Examples):
     ) -> FloatArray:
         out = np.empty_like(scores.values)
         if isinstance(costs, np.ndarray):
-            offsets = self.blocks[b].part_offsets(self.n_examples)
-            kernels.add_costs(ids, offsets, costs, scales, scores.starts, scores.values, out)
+            kernels.add_costs(ids, self.part_offsets[b], costs, scales, scores.starts, scores.values, out)
         else:
             true = self.true_parts[b]
             kernels.add_even_costs(ids, costs, scales, true.indptr, true.indices, scores.starts, scores.values, out)
@@ -172,16 +174,17 @@ class PartExamples(Examples):
         """Write losses, rises and keys of the codes in `answers`."""
         kernels.code_keys(ids, self.code_offsets, answers.codes, self.truths, self.known, answers.keys)
         rises, losses = np.zeros(len(ids)), np.zeros(len(ids))
-        counts = self.changes(ids, answers) if self.known else self._checked_parts(ids, answers.codes)
-        for b, (some, block) in enumerate(zip(counts, scores, strict=True)):
-            factor = -1.0 if self.known else 1.0
-            kernels.count_dots(some.indptr, some.indices, some.values, block.starts, block.values, factor, rises)
-            costs = self.costs[b]
-            if isinstance(costs, np.ndarray):
-                offsets = self.blocks[b].part_offsets(self.n_examples)
-                kernels.cost_dots(ids, some.indptr, some.indices, some.values, offsets, costs, losses)
-            elif costs is not None:
-                kernels.even_cost_dots(some.indptr, some.values, costs, losses)
+        for b, (found, block) in enumerate(zip(self._checked_parts(ids, answers.codes), scores, strict=True)):
+            counts = found.indptr, found.indices, found.values
+            if not self.known:
+                kernels.count_dots(*counts, block.starts, block.values, 1.0, rises)
+                continue
+            true, costs = self.true_parts[b], self.costs[b]
+            each, even = (costs, 0.0) if isinstance(costs, np.ndarray) else (_NO_COSTS, costs or 0.0)
+            kernels.judge(
+                ids, true.indptr, true.indices, true.values, *counts, np.zeros(self.largest[b]), block.starts,
+                block.values, self.part_offsets[b], each, float(even), rises, losses,
+            )  # fmt: skip
         answers.rises[ids], answers.losses[ids] = rises, losses
 
     def _true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
@@ -195,27 +198,22 @@ class PartExamples(Examples):
     def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
         found = self._checked_parts(ids, answers.codes)
         return [
-            count_changes(ids, true, counts, int(n_parts.max(initial=0)))
-            for true, counts, n_parts in zip(self.true_parts, found, self.n_parts, strict=True)
+            count_changes(ids, true, counts, largest)
+            for true, counts, largest in zip(self.true_parts, found, self.largest, strict=True)
         ]
 
     def _checked_parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
         """`parts`, none of them outside of its example and not too many: kernels and buffers rely on it."""
         found = self.parts(ids, codes)
         for b, (counts, n_parts, most) in enumerate(zip(found, self.n_parts, self.most_parts, strict=True)):
-            r = kernels.first_outside(ids, n_parts, counts.indptr, counts.indices)
+            r = kernels.first_wrong(ids, n_parts, most, counts.indptr, counts.indices)
             if r >= 0:
-                raise StructureError.at(
-                    Place("X", ids[r]),
-                    f"an output has a part of block {b} beyond the {n_parts[ids[r]]} parts that there are",
-                )
-            lengths = np.diff(counts.indptr)
-            if (lengths > most[ids]).any():
-                r = int(np.flatnonzero(lengths > most[ids])[0])
-                raise StructureError.at(
-                    Place("X", ids[r]),
-                    f"an output has {lengths[r]} parts of block {b}, expected {most[ids[r]]} at most",
-                )
+                place, n_found = Place("X", ids[r]), int(counts.indptr[r + 1] - counts.indptr[r])
+                if n_found > most[ids[r]]:
+                    what = f"an output has {n_found} parts of block {b}, expected {most[ids[r]]} at most"
+                else:
+                    what = f"an output has a part of block {b} beyond the {n_parts[ids[r]]} parts that there are"
+                raise StructureError.at(place, what)
         return found
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
@@ -264,7 +262,7 @@ class PartExamples(Examples):
         costs, block = self.costs[b], self.blocks[b]
         if not isinstance(costs, np.ndarray) or block.offsets is None:
             return costs
-        return costs[spans(ids, block.part_offsets(self.n_examples))]
+        return costs[spans(ids, self.part_offsets[b])]
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         features = [array for block in self.blocks for array in block.arrays()]

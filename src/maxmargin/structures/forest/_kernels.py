@@ -68,6 +68,18 @@ def count_links(code):
 
 
 @kernel
+def links_of(ids, offsets, codes, ptr, links):
+    """The links of the coded forests of ids, without padding; ptr[r] is where those of ids[r] begin."""
+    used = 0
+    for r in range(len(ids)):
+        for p in range(offsets[ids[r]], offsets[ids[r] + 1]):
+            if codes[p] >= 0:
+                links[used] = codes[p]
+                used += 1
+        ptr[r + 1] = used
+
+
+@kernel
 def cluster_numbers(code, n, out):
     """The tree of each item, numbered from 0 in the order of first items."""
     root = np.arange(n)

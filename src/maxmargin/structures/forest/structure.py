@@ -14,12 +14,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers, spans
+from maxmargin.core.codes import Answers
 from maxmargin.core.errors import Place, Where, error_at, inside
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import LatentCompiled
 from maxmargin.encoding.pairs import Pairs, pair_numbers
+from maxmargin.parts._kernels import forbid
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.examples import PartExamples, counted_once
 from maxmargin.structures.forest import _kernels as kernels
@@ -193,22 +194,23 @@ class ForestExamples(PartExamples):
             costs = np.concatenate([link_costs(own, r) for own in clusters] or [np.zeros(0)])
         block = Block(pairs.matrix, pairs.offsets, constant=intercept)
         super().__init__(structure, [block], offsets, truths, [costs], (r, intercept))
+        self.across = np.zeros(0, bool) if costs is None else costs >= 0.0
 
     def argmax(self, scores: list[Scores], ids: IntArray, codes: CodeArray) -> None:
         kernels.best_forests(ids, *scores[0], self.code_offsets, 0.0, codes)
 
     def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
-        found = codes[spans(ids, self.code_offsets)]
-        room, links = self.code_offsets[ids + 1] - self.code_offsets[ids], found >= 0
-        taken = np.bincount(np.repeat(np.arange(len(ids)), room)[links], minlength=len(ids))
-        return [counted_once(np.concatenate([[0], np.cumsum(taken)]), found[links])]
+        room = int((self.code_offsets[ids + 1] - self.code_offsets[ids]).sum())
+        ptr, links = np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32)
+        kernels.links_of(ids, self.code_offsets, codes, ptr, links)
+        return [counted_once(ptr, links[: ptr[-1]])]
 
     def complete(self, w: FloatArray, ids: IntArray, answers: Answers) -> None:
         """The best forest that spans the true clusters: no links across."""
         scores = self.scores(w, ids)
-        barred = self.augmented([Scores(np.zeros_like(scores[0].values), scores[0].starts)], ids, np.ones(len(ids)))
-        inside = np.where(barred[0].values < 0.0, scores[0].values, -np.inf)
-        kernels.best_forests(ids, inside, scores[0].starts, self.code_offsets, -np.inf, answers.codes)
+        values, starts = scores[0]
+        forbid(ids, self.part_offsets[0], self.across, starts, values)
+        kernels.best_forests(ids, values, starts, self.code_offsets, -np.inf, answers.codes)
         self.judge(scores, ids, answers)
 
     def initial_completion(self, rng: np.random.Generator, answers: Answers) -> None:
@@ -224,7 +226,7 @@ class ForestExamples(PartExamples):
 
     def take(self, ids: IntArray) -> ForestExamples:
         part = super().take(ids)
-        part.sizes = self.sizes[ids]
+        part.sizes, part.across = self.sizes[ids], np.asarray(part.costs[0], float) >= 0.0
         return part
 
 
