@@ -1,4 +1,4 @@
-"""What people give: whether it is a list; numbers, or a sentence that names what was expected and what was found."""
+"""Checks of values that users give; errors name what was expected and what was found."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from maxmargin.core.errors import Where, error_at
 
 
 def is_list(values: Any) -> bool:
-    """Whether it has members in order, as a list or an array does; text, sets and dicts are none."""
+    """Return whether a value has ordered members, as a list or an array; text, sets and dicts have not."""
     if isinstance(values, str | bytes | bytearray | Set | Mapping):
         return False
     return hasattr(values, "__len__") and getattr(values, "ndim", 1) > 0
 
 
 def whole_number(value: Any, name: str, lowest: int = 1) -> int:
-    """The value as an int ≥ lowest."""
+    """Return the value as an int ≥ lowest; raise ValueError if it is not."""
     if not isinstance(value, numbers.Integral) or isinstance(value, bool) or value < lowest:
         raise ValueError(f"{name} must be a whole number ≥ {lowest}, found {value!r}")
     return int(value)
 
 
 def finite_number(value: Any, name: str, lowest: float = 0.0) -> float:
-    """The value as a finite float ≥ lowest."""
+    """Return the value as a finite float ≥ lowest; raise ValueError if it is not."""
     if not lowest <= _float(value, name) < math.inf:
         raise ValueError(f"{name} must be a number ≥ {lowest:g}, found {value!r}")
     return float(value)
 
 
 def positive_number(value: Any, name: str) -> float:
-    """The value as a float > 0, infinity included."""
+    """Return the value as a float > 0, infinity included; raise ValueError if it is not."""
     if not _float(value, name) > 0:
         raise ValueError(f"{name} must be a number > 0, found {value!r}")
     return float(value)
 
 
 def check_flag(value: Any, name: str) -> None:
-    """That the value is True or False."""
+    """Raise ValueError unless the value is True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} must be True or False, found {value!r}")
 
 
 def _float(value: Any, name: str) -> float:
-    """The value as a float, NaN where it is no number."""
+    """Return the value as a float; NaN if it is not a number."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return math.nan
     try:

@@ -1,4 +1,4 @@
-"""Inputs, outputs and sample weights as people give them, checked before any work."""
+"""Checks of inputs, outputs and sample weights, before any work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from maxmargin.core.errors import ExampleError, Place
 
 
 def indexable(values: Any, name: str) -> Any:
-    """A list or an array of examples; the rows of a data frame or of a sparse matrix."""
+    """Return a list or an array of examples: the rows of a data frame or of a sparse matrix."""
     if sp.issparse(values):
         return values.tocsr()  # others may have no rows to take
     passing = isinstance(values, Iterable) and not hasattr(values, "__len__")
@@ -28,12 +28,12 @@ def indexable(values: Any, name: str) -> Any:
 
 
 def n_examples(values: Any) -> int:
-    """How many there are, also of a sparse matrix, which has no length."""
+    """Return the number of examples, also of a sparse matrix, which has no length."""
     return int(values.shape[0]) if hasattr(values, "shape") else len(values)
 
 
 def paired_examples(X: Any, Y: Any) -> tuple[Any, Any]:
-    """Inputs and as many outputs, at least one."""
+    """Return inputs and outputs; raise ValueError if their numbers differ or are 0."""
     X, Y = indexable(X, "X"), indexable(Y, "Y")
     n = n_examples(X)
     if n != len(Y):
@@ -44,7 +44,7 @@ def paired_examples(X: Any, Y: Any) -> tuple[Any, Any]:
 
 
 def check_labels_of_one_kind(y: Any) -> None:
-    """Labels that can be sorted, and that numpy takes as they are: all of them text, or all numbers."""
+    """Raise ExampleError unless all labels are text, or all are numbers: they can be sorted, and numpy keeps them."""
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
     labels = y.ravel().tolist() if isinstance(y, np.ndarray) and y.dtype == object else y
     if not isinstance(labels, list | tuple) or not labels:
@@ -66,7 +66,7 @@ def _kind_of_label(kind: type) -> str:
 
 
 def example_weights(sample_weight: Any, n: int) -> FloatArray:
-    """A finite number ≥ 0 for each of n examples, 1 by default; not all of them 0."""
+    """Return a finite weight ≥ 0 for each of n examples, 1 by default; raise ValueError if all are 0."""
     if sample_weight is None:
         return np.ones(n)
     try:
@@ -86,7 +86,7 @@ def example_weights(sample_weight: Any, n: int) -> FloatArray:
 
 
 def kept_examples(X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray, IntArray]:
-    """Inputs and outputs without examples of weight 0; their weights, and where they stood."""
+    """Return inputs and outputs without examples of weight 0, their weights, and their positions."""
     X, Y = paired_examples(X, Y)
     weights = example_weights(sample_weight, len(Y))
     kept = np.flatnonzero(weights)
@@ -98,7 +98,7 @@ def kept_examples(X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatAr
 
 @contextmanager
 def by_position(positions: IntArray) -> Iterator[None]:
-    """Errors about an encoded example name the position of the example in the user's data.
+    """Set the position in the user's data on errors about an encoded example.
 
     Examples of weight 0 are left out and equal ones merged before they are encoded.
     """
@@ -111,8 +111,8 @@ def by_position(positions: IntArray) -> Iterator[None]:
 
 
 @contextmanager
-def told_by_row(X: Any, faults: Any = (TypeError, OverflowError)) -> Iterator[None]:
-    """Where X cannot be read as floats, a sentence that names the first row at fault, in place of numpy's words."""
+def naming_rows(X: Any, faults: Any = (TypeError, OverflowError)) -> Iterator[None]:
+    """If X cannot be read as floats, raise an error that names the first invalid row, instead of numpy's."""
     try:
         yield
     except faults:
@@ -123,7 +123,7 @@ def told_by_row(X: Any, faults: Any = (TypeError, OverflowError)) -> Iterator[No
 
 
 def _check_readable(row: Any, where: Place) -> None:
-    """A sentence unless numpy makes floats of a row."""
+    """Raise ExampleError unless numpy makes floats of a row."""
     try:
         np.asarray(row, float)
     except OverflowError:

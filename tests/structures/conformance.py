@@ -400,5 +400,5 @@ class StructureConformance:
     def test_bad_input_is_refused(self):
         for structure, X, Y, message in self.bad_input:
             with pytest.raises(ValueError) as error:
-                structure.fit_encode(X, Y)
+                structure.fit(X, Y)
             assert message in str(error.value), f"expected {message!r} in {error.value}"

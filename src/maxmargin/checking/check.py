@@ -18,7 +18,17 @@ from maxmargin._input import paired_examples
 from maxmargin._memory import check_memory
 from maxmargin._types import FloatArray
 from maxmargin.bounds import Bound
-from maxmargin.checking.probe import FAILED, Findings, Output, Probe, binds, bound_argmax, joint_features, shown, told
+from maxmargin.checking.probe import (
+    FAILED,
+    Findings,
+    Output,
+    Probe,
+    binds,
+    bound_argmax,
+    described,
+    joint_features,
+    shown,
+)
 from maxmargin.core.structure import (
     Bounded,
     Compiled,
@@ -145,7 +155,7 @@ def check_structure(structure: Structure, X: Any, Y: Any, *, n_trials: int = 20,
         try:
             structure = clone(structure).fit(X, Y)
         except Exception as error:
-            return Report([f"fit raised {told(error)}"], [], subject)
+            return Report([f"fit raised {described(error)}"], [], subject)
     findings = Findings()
     _Checker(Probe(structure, rows, list(Y), findings), n_trials, np.random.default_rng(random_state)).run()
     return Report(findings.sentences(), findings.sentences(note=True), subject)
@@ -233,7 +243,7 @@ class _Checker:
         try:
             names = np.asarray(self.structure.feature_names(), object)
         except Exception as error:
-            self.findings.add("feature_names", "raises", f"feature_names raised {told(error)}")
+            self.findings.add("feature_names", "raises", f"feature_names raised {described(error)}")
         else:
             self._passes("feature_names", "shape", check_names, names, size)
 
@@ -262,7 +272,7 @@ class _Checker:
         try:
             outputs = list(map(own_copy, islice(self.structure.enumerate(self.probe.X[i]), _MOST_ENUMERATED + 1)))
         except Exception as error:
-            self.findings.add("enumerate", "raises", f"X[{i}]: enumerate raised {told(error)}")
+            self.findings.add("enumerate", "raises", f"X[{i}]: enumerate raised {described(error)}")
             return [truth]
         self.probe.compare_arguments(i, "enumerate")
         if len(outputs) > _MOST_ENUMERATED:
@@ -387,7 +397,7 @@ class _Checker:
             score, room = scores[:, t], rooms[t]
             before = asked.get((name, t))
             if name == "complete" and not completions[k]:
-                continue  # told already
+                continue  # reported already
             if answer.turn == "again" and before is not None:
                 if not pool[before].same(pool[k]):
                     found = f"expected {pool[before].shown}, found {pool[k].shown}"

@@ -1,4 +1,4 @@
-"""Careful calls of a user's methods, for `check_structure`: every fault becomes a sentence, none is raised."""
+"""Careful calls of a user's methods, for `check_structure`: every fault becomes a message, none is raised."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OUTPUT_ARGUMENT = {"joint_feature": "y", "loss": "y_hat"}
 
 
 class Findings:
-    """Sentences by kind: the first of each kind is told, with how often it was met."""
+    """Messages by kind: the first of each kind, with the number of cases."""
 
     def __init__(self) -> None:
         self._kinds: dict[tuple[bool, str, str], tuple[str, int]] = {}
@@ -130,7 +130,7 @@ class Probe:
                 )
                 self.findings.add(name, "w", f"X[{i}]: {name} {fault} (solvers pass it read-only): {error}")
                 return answer
-        self.findings.add(name, "raises", f"X[{i}]: {name} raised {told(error)}")
+        self.findings.add(name, "raises", f"X[{i}]: {name} raised {described(error)}")
         return FAILED
 
     def compare_arguments(self, i: int, name: str) -> None:
@@ -163,11 +163,11 @@ class Probe:
                 try:
                     answer = getattr(self.structure, name)(first, output)
                 except Exception as error:
-                    self.findings.add(name, "raises", f"X[{i}]: {name} raised {told(error)} {of}")
+                    self.findings.add(name, "raises", f"X[{i}]: {name} raised {described(error)} {of}")
                     return None
                 self.compare_arguments(i, name)
                 before = self._compare_output(i, name, before, output)
-                found.append(reader(i, answer, of))  # at once: the next call may fill the same object anew
+                found.append(reader(i, answer, of))  # at once: the next call may fill the same object again
                 if found[0] is None:
                     return None
             if not same(found[0], found[-1]):
@@ -267,12 +267,12 @@ def copied(value: Any) -> Any:
         return FAILED
 
 
-def told(error: Exception) -> str:
-    """An exception in a sentence."""
+def described(error: Exception) -> str:
+    """Return the type and the text of an exception, for a message."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def shown(value: Any) -> str:
-    """A value in a sentence: on one line and not too long."""
+    """Return a value for a message: on one line and not too long."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else text[:57] + "…"

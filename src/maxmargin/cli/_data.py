@@ -44,7 +44,7 @@ class Kind:
     def read(self, source: str, width: int | None = None) -> tuple[Any, Any]:
         """Inputs and labels of a file; rows and sequences as wide as the model, or as said, or as the file.
 
-        Columns that are not as many as said are told of.
+        A number of columns that differs from `width` is an error.
         """
         if self.name == "columns":
             with self.read_as_columns(source):
@@ -63,9 +63,9 @@ class Kind:
 
     @contextmanager
     def read_as_columns(self, source: str) -> Iterator[None]:
-        """Where reading columns fails and the file looks like another format, the sentence says so.
+        """If reading columns fails and the file looks like another format, name that format in the error.
 
-        Any line may be one of columns, ``7 19:30 O`` too: how a file looks is no reason not to read it.
+        Any line may be one of columns, also ``7 19:30 O``, so that a file is read whatever it looks like.
         """
         found = "conll" if self.said else detect_format(source)
         try:
@@ -77,7 +77,7 @@ class Kind:
 
 
 def load_model(path: str, zero_based: bool = False) -> Kind:
-    """A model from a file, if it is one whose data come in files."""
+    """Load a model from a file; raise ValueError if no file format describes its inputs."""
     if is_standard(path):
         raise ValueError("a model is read from a file, not from standard input")
     model = maxmargin.load(path)
@@ -112,7 +112,7 @@ _DESCRIBED = {
 
 
 def check_format(source: str, expected: str) -> None:
-    """A sentence where a file of numbered features is plainly of another format."""
+    """Raise FormatError if a file of numbered features is clearly of another format."""
     found = detect_format(source)
     if found not in (expected, "conll"):  # for lines that are neither, readers name the line themselves
         raise FormatError(source, None, _mismatch(expected, found))

@@ -1,4 +1,4 @@
-"""What the command line says on both standard streams, and how errors end it: with one sentence and exit code 1."""
+"""Output of the command line on both standard streams; errors end it with a one-line message and exit code 1."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import typer
 
 
 def say(text: str, quiet: bool = False) -> None:
-    """A line on standard error."""
+    """Write a line to standard error."""
     if not quiet:
         typer.echo(text, err=True)
 
@@ -52,7 +52,7 @@ def _with_finite_numbers(value: Any) -> Any:
 
 
 def sentence(error: BaseException) -> str:
-    """What went wrong, in one line."""
+    """Return the message of an error in one line."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"{os.fspath(error.filename)}: {error.strerror}"
     else:
@@ -61,7 +61,7 @@ def sentence(error: BaseException) -> str:
 
 
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
-    """Bad input ends the command with a sentence instead of a traceback, unless ``--debug`` asks for it."""
+    """End the command with a message instead of a traceback on bad input, unless ``--debug`` is given."""
 
     @wraps(command)
     def run(*args: Any, **options: Any) -> None:

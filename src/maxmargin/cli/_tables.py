@@ -14,7 +14,7 @@ from maxmargin.metrics import EntityScores
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", left: int = 1) -> None:
-    """A table whose first columns, so many as `left` says, hold words, and the others numbers."""
+    """Print a table whose first `left` columns hold words, and the others numbers."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for at, name in enumerate(columns):
         table.add_column(name, justify="left" if at < left else "right", no_wrap=True)

@@ -25,7 +25,7 @@ class Plan:
 
 def fit(kind: Kind, X: Any, Y: Any, plan: Plan, quiet: bool) -> None:
     """Fit the model of `kind`, and write it."""
-    # Read before the fit, so that a bad file is told of at once.
+    # Read before the fit, so that a bad file is an error at once.
     dev = None if plan.dev is None else _read_dev(kind, plan.dev, X)
     if len(plan.Cs) > 1:
         assert dev is not None

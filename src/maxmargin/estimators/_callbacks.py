@@ -24,13 +24,13 @@ except ImportError:  # scikit-learn before 1.9: the estimators' own `callbacks` 
 
 
 def with_callbacks(method: Method) -> Method:
-    """The method, of the same type; scikit-learn's callbacks are told when it is over, also where it fails."""
+    """Return the method, of the same type; scikit-learn's callbacks end with it, also if it fails."""
     managed: Method = _with_callbacks(method)
     return managed
 
 
 def callback_list(callbacks: Any) -> list[Callback]:
-    """None, one function or several, as a list."""
+    """Return None, one function or several as a list."""
     if callbacks is None:
         return []
     listed = [callbacks] if callable(callbacks) or not isinstance(callbacks, Iterable) else list(callbacks)
@@ -41,7 +41,7 @@ def callback_list(callbacks: Any) -> list[Callback]:
 
 
 class FitCallbacks:
-    """The estimator's own callbacks, and scikit-learn's, which are told of every step.
+    """The estimator's own callbacks, and scikit-learn's, which are called after every step.
 
     In scikit-learn's terms a step is a task named "step" below the task "fit"; the fitted estimator they are given
     is the estimator with the best weights so far.

@@ -68,7 +68,7 @@ def _with_bound(estimator: Any) -> str:
 
 
 def seed_of(random_state: Any) -> int:
-    """A seed for numpy's generators from any `random_state` that scikit-learn takes."""
+    """Return a seed for numpy's generators from any `random_state` that scikit-learn takes."""
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
@@ -95,7 +95,7 @@ def _check_seed(random_state: Any) -> None:
 
 
 def check_files(checkpoint: Any, resume: Any = None) -> None:
-    """That a checkpoint can be written, and that there is one to resume from."""
+    """Raise an error if a checkpoint cannot be written, or if there is none to resume from."""
     for name, path in (("checkpoint", checkpoint), ("path", resume)):
         if path is not None and not isinstance(path, str | os.PathLike):
             raise ValueError(f"{name} must be the path of a file, found {path!r}")

@@ -1,4 +1,4 @@
-"""What an estimator has learnt: set aside while it learns anew, and brought back where that fails."""
+"""Fitted attributes of an estimator: removed while it is fitted again, and restored if that fails."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 
 @contextmanager
-def learning_anew(estimator: Any) -> Iterator[Any]:
-    """The estimator without what its last fit taught it; yields a copy of what it was before.
+def refitting(estimator: Any) -> Iterator[Any]:
+    """Remove what the last fit set, and yield a copy of the estimator before.
 
-    Nothing of an earlier fit is left beside what is learnt now, and a fit that fails leaves the estimator as it was.
-    What a derived estimator learns by itself, before it calls the fit of its base, is its own and stays.
+    Nothing of an earlier fit is left beside the new attributes, and a fit that fails leaves the estimator unchanged.
+    Attributes that a derived estimator sets itself, before it calls the fit of its base class, stay.
     """
     before = copy(estimator)
     for name in names_learnt(estimator):
@@ -30,21 +30,21 @@ def learning_anew(estimator: Any) -> Iterator[Any]:
 
 
 def names_learnt(estimator: Any) -> list[str]:
-    """What the last fit set, beside what a derived class may have set itself."""
+    """Return the names of what the last fit set, without what a derived class set itself."""
     return sorted(vars(estimator).get("_names_learnt", ()))
 
 
 def remember(estimator: Any, names: Iterable[str]) -> None:
-    """These are the names that the last fit set."""
+    """Store the names that the last fit set."""
     estimator._names_learnt = frozenset(names)
 
 
 def take_over(estimator: Any, other: Any) -> None:
-    """Give the estimator what another one of its kind has learnt."""
+    """Copy the fitted attributes of another estimator."""
     vars(estimator).update({name: vars(other)[name] for name in _fitted(other)})
 
 
 def _fitted(estimator: Any) -> set[str]:
-    """Names of fitted attributes, by scikit-learn's convention."""
+    """Return the names of fitted attributes, by scikit-learn's convention."""
     parameters = estimator.get_params(deep=False)
     return {name for name in vars(estimator) if name.endswith("_") and name[0] != "_" and name not in parameters}

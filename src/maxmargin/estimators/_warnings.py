@@ -1,4 +1,4 @@
-"""How a fit ended: a warning where its certificate is contradicted, or where it ended above `tol`."""
+"""Warnings at the end of a fit: its certificate is contradicted, or its gap is above `tol`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from maxmargin.training.run import Run
 
 
 def warn_of_contradiction(certificate: Any) -> None:
-    """Say so when the lower bound lies above the objective."""
+    """Warn if the lower bound is above the objective."""
     if certificate.contradicted:
         warnings.warn(
             f"the lower bound {certificate.dual:.6g} is above the objective {certificate.primal:.6g}, which cannot be "
@@ -26,7 +26,7 @@ def warn_of_contradiction(certificate: Any) -> None:
 
 
 def warn_of_gap(estimator: Any, run: Run, state: State) -> None:
-    """Say so when a fit ended above `tol`, unless a person or a callback ended it, or its solver closes no gap."""
+    """Warn if a fit ended above `tol`, unless the user or a callback ended it, or its solver closes no gap."""
     what, remedy = _end(estimator, run, state)
     left = _left(estimator, run)
     if what and left and run.solver.certifies:
@@ -37,7 +37,7 @@ def warn_of_gap(estimator: Any, run: Run, state: State) -> None:
 
 
 def _end(estimator: Any, run: Run, state: State) -> tuple[str, str]:
-    """What ended the fit, where that deserves a warning, and what to do about it."""
+    """Return what ended the fit, if that deserves a warning, and what to do about it."""
     ends = {
         "max_iter": (f"stopped after {state.iteration} steps", "raise max_iter"),
         "max_seconds": (f"stopped after {state.seconds:.3g} seconds", "raise max_seconds"),
@@ -51,7 +51,7 @@ def _end(estimator: Any, run: Run, state: State) -> tuple[str, str]:
 
 
 def _left(estimator: Any, run: Run) -> str:
-    """What is left above `tol`."""
+    """Return what is left above `tol`."""
     if run.stop_reason == "max_outer" and estimator.tol < run.outer_decrease < np.inf:
         return f"of which the last lowered the objective by {run.outer_decrease:.2g} of itself"
     gap = estimator.certificate_.gap
@@ -59,7 +59,7 @@ def _left(estimator: Any, run: Run) -> str:
 
 
 def callers_level() -> int:
-    """How far up the stack, from where this is called, the first caller outside this library and scikit-learn is."""
+    """Return the stack level, from the caller on, of the first frame outside this library and scikit-learn."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("maxmargin", "sklearn"):
         frame, level = frame.f_back, level + 1

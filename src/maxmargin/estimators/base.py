@@ -31,7 +31,7 @@ from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, 
 from maxmargin.estimators._html import CertificateInNotebooks
 from maxmargin.estimators._nonnegative import joined, lower_bounds
 from maxmargin.estimators._parameters import check_files, check_parameters, seed_of
-from maxmargin.estimators._refit import learning_anew
+from maxmargin.estimators._refit import refitting
 from maxmargin.estimators._warnings import warn_of_contradiction, warn_of_gap
 from maxmargin.estimators.explain import Support
 from maxmargin.estimators.predictor import Predictor
@@ -133,7 +133,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         check_files(self.checkpoint, resume)
         if resume is not None and not self._convex:
             raise ValueError(f"bound={self.bound!r} has no checkpoints to resume from: they are for convex bounds")
-        with learning_anew(self) as before, Local(self.n_jobs) as engine:
+        with refitting(self) as before, Local(self.n_jobs) as engine:
             data = self._training_data(X, Y, sample_weight, groups=groups)
             self._learn(data, engine, start=before._warm_weights(data.examples.dim), resume=resume)
         return self

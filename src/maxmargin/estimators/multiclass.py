@@ -10,7 +10,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from maxmargin._input import check_labels_of_one_kind, told_by_row
+from maxmargin._input import check_labels_of_one_kind, naming_rows
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.errors import Place
 from maxmargin.core.structure import Structure
@@ -130,7 +130,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
     def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
         named = None if self.classes is None else named_classes(self.classes).array()
         check_labels_of_one_kind(Y)
-        with told_by_row(X, OverflowError):  # scikit-learn has its own message for values that are not numbers
+        with naming_rows(X, OverflowError):  # scikit-learn has its own message for values that are not numbers
             X, y = validate_data(self, X, Y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         if sample_weight is not None:
@@ -173,7 +173,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
             Scores; for two classes positive for the second.
         """
         check_is_fitted(self, "coef_")
-        with told_by_row(X, OverflowError):  # scikit-learn has its own message for values that are not numbers
+        with naming_rows(X, OverflowError):  # scikit-learn has its own message for values that are not numbers
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         scores: FloatArray = np.asarray(X @ self.coef_.T) + self.intercept_
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores

@@ -9,7 +9,7 @@ from sklearn.base import clone
 
 from maxmargin.engines import Local
 from maxmargin.estimators._parameters import check_files, check_trade_off
-from maxmargin.estimators._refit import learning_anew, take_over
+from maxmargin.estimators._refit import refitting, take_over
 from maxmargin.estimators.base import MaxMarginEstimator
 
 Model = TypeVar("Model", bound=MaxMarginEstimator)
@@ -61,7 +61,7 @@ def regularization_path(
     data = first._training_data(X, Y, sample_weight, groups=groups)
     with Local(first.n_jobs) as engine:
         for model in unfitted:
-            with learning_anew(model):
+            with refitting(model):
                 take_over(model, first)
                 state = model._learn(data, engine, before=state)
             models.append(model)

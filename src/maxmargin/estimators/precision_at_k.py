@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from maxmargin._checked import beyond_floats, is_list, positive_number, whole_number
-from maxmargin._input import told_by_row
+from maxmargin._input import naming_rows
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
 from maxmargin.core.problem import Problem
@@ -149,7 +149,7 @@ class PrecisionAtK(LatentEstimator):
         if sample_weight is not None:
             raise TypeError("PrecisionAtK takes groups, and no sample_weight beside them")
         y = Y if Y is None else _checked_relevance(Y)
-        with told_by_row(X):
+        with naming_rows(X):
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
         queries = self._kept_queries(y, groups)
         return super()._prepare([X[rows] for rows in queries], [y[rows] for rows in queries], None)
@@ -212,7 +212,7 @@ class PrecisionAtK(LatentEstimator):
             Scores.
         """
         check_is_fitted(self, "coef_")
-        with told_by_row(X):
+        with naming_rows(X):
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray(X @ self.coef_)
 

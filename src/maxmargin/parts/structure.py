@@ -47,17 +47,13 @@ class PartStructure(Compiled):
     """A compiled structure whose examples are `PartExamples`.
 
     A subclass names its encoders in `learns` and writes `_encoded`, `code_of`, `output_of`, `loss` and `enumerate`, and
-    `_check` where it has parameters to check.
+    `check_parameters` where it has parameters to check.
     """
 
     #: Encoders that `fit` fills: attribute → class with `get_state`, `set_state` and `column_names`.
     learns: ClassVar[dict[str, type]]
 
     # ------------------------------------------------------------------ what a structure writes
-
-    def _check(self) -> None:
-        """Raise ValueError if a parameter cannot be used."""
-        return None
 
     @abstractmethod
     def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> PartExamples:
@@ -78,11 +74,11 @@ class PartStructure(Compiled):
     # ------------------------------------------------------------------ what follows
 
     def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
+        self.check_parameters()
         self.fit_encode(X, Y)
         return self
 
     def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> PartExamples:
-        self._check()
         for name, kind in self.learns.items():
             setattr(self, name, kind())
         examples = self._paired(X, Y, True)
@@ -126,7 +122,7 @@ class PartStructure(Compiled):
         return {name: getattr(self, name).get_state() for name in self.learns}
 
     def _set_learnt(self, learnt: Any) -> None:
-        self._check()
+        self.check_parameters()
         for name, kind in self.learns.items():
             setattr(self, name, kind().set_state(learnt[name]))
         self.size = sum(int(np.prod(table.shape)) for table in self.tables().values())

@@ -1,4 +1,4 @@
-"""matplotlib where it is installed, else a sentence that names the extra."""
+"""Import matplotlib, or raise an error that names the extra."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from sklearn.utils import check_array
 
 from maxmargin._checked import check_flag, whole_number
 from maxmargin._compile import kernel
-from maxmargin._input import told_by_row
+from maxmargin._input import naming_rows
 from maxmargin._memory import check_rows
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.rescaling import violation
@@ -78,7 +78,7 @@ class Multiclass(Compiled):
                 if row.ndim == 2 and row.shape[0] != 1:
                     raise ExampleError.at(Place("X", i), f"expected one row, found {row.shape[0]}")
             X = sp.vstack(X)
-        with told_by_row(X):
+        with naming_rows(X):
             return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
 
     def encode(self, X: Any, Y: Any = None) -> MulticlassExamples:

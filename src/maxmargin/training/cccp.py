@@ -4,11 +4,11 @@ The objective is
 
     J(w) = ½‖w‖² + C Σ c_i (max_ŷ (b − a·w) − max_ỹ (−ã·w))
 
-with a ramp (paper 4) or completions of the truth (paper 5) in the second part. An outer step finds the best ỹ_i at the
-present weights, which become the references of a convex problem that is at least J everywhere and equal to it here
-(`bounds.references`); its solution is the next point. So J never rises, whatever the precision of the inner solutions,
-because each begins at the weights where the last one ended (Yuille and Rangarajan 2003). The perceptron
-minimises nothing and is no such solution.
+with a ramp (Do et al. 2008) or completions of the truth (Yu and Joachims 2009) in the second part. An outer step
+finds the best ỹ_i at the present weights; they become the references of a convex problem that is at least J everywhere
+and equal to it here (`bounds.references`), and its solution is the next point. So J never rises, whatever the precision
+of the inner solutions, because each starts at the weights where the last one ended (Yuille and Rangarajan 2003). The
+perceptron minimises nothing, so that its weights are not such a solution.
 
 Precision is loose at first and gets better when the outer decrease is no longer large beside the inner gap.
 """

@@ -42,7 +42,7 @@ _SIGNATURES = (
 
 
 class BadFileError(ValueError):
-    """What is wrong with a file, told so that the sentence can begin with its name."""
+    """A fault of a file; the message continues a sentence that begins with its name."""
 
 
 def write_archive(file: BinaryIO, document: Any, arrays: Mapping[str, AnyArray]) -> None:

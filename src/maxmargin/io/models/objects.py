@@ -180,7 +180,7 @@ class Classes:
         self.named = [module.__name__ if isinstance(module, ModuleType) else module for module in given]
 
     def check(self, needed: Iterable[Any]) -> None:
-        """All these modules are there or may be imported; else a sentence, and nothing has been imported."""
+        """Raise an error, before any import, unless all these modules are imported or may be imported."""
         missing = [name for name in needed if sys.modules.get(name) is None and name not in self.named]
         if missing:
             names = ", ".join(map(repr, missing))
@@ -241,7 +241,7 @@ def _look_up(module: ModuleType | None, qualified: str) -> Any:
 
 
 def _own(kind: type, method: str, call: Callable[[], Any]) -> Any:
-    """What the user's code answers; a failure of it is told as such."""
+    """Return what the user's code returns; raise OwnCodeError if it fails."""
     try:
         return call()
     except Exception as error:

@@ -2,7 +2,7 @@
 
 ``None``, booleans, numbers, strings, lists and dicts of names are JSON as they stand. Everything else is an object with
 a key that begins with ``$``: ``{"$tuple": [1, 2]}``, ``{"$float": "inf"}``, ``{"$array": "weights"}``. So 1, 1.0, True
-and "1" stay four values, and a tuple does not come back as a list.
+and "1" stay four values, and a tuple is not read as a list.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Writer:
         return self.encode_object(value, where)
 
     def encode_object(self, value: Any, where: str) -> Any:
-        """The JSON of what is no plain value: here a refusal."""
+        """Raise ValueError for what is not a plain value; subclasses encode more."""
         shown = repr(value)
         shown = shown if len(shown) <= 60 else shown[:57] + "…"
         raise ValueError(f"{where} cannot be saved: it is {_an(type(value).__name__)} {shown}; {SAVED_KINDS} can")
@@ -94,7 +94,7 @@ class Reader:
         return self.decode_object(tag, content, where)
 
     def decode_object(self, tag: str, content: dict[str, Any], where: str) -> Any:
-        """What is no plain value: here a refusal."""
+        """Raise an error for what is not a plain value; subclasses decode more."""
         raise BadFileError(f"is damaged: {where} is of an unknown kind {tag!r}")
 
     def items(self, content: Any, where: str) -> list[Any]:

@@ -64,7 +64,7 @@ class Tree(PartStructure):
     def __init__(self, *, directed: bool = True, single_root: bool = False) -> None:
         self.directed, self.single_root = directed, single_root
 
-    def _check(self) -> None:
+    def check_parameters(self) -> None:
         check_flag(self.directed, "directed")
         check_flag(self.single_root, "single_root")
         if self.single_root and not self.directed:
