@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from problems import Case
 from scipy.optimize import minimize
 
+from maxmargin.core.lower_bounds import conjugate
 from maxmargin.solvers.aggregate import AggregateModel, maximise_on_simplex
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.bundle import ProximalBundle
@@ -123,7 +124,26 @@ def test_the_dual_is_the_best_multiple():
     gain, used = float(model.weight[:n] @ model.value[:n]), float(model.weight[1:n].sum())
     multiples = np.linspace(0.0, 1.0 / used, 2001)
     best = (multiples * gain - 0.5 * multiples**2 * float(u @ u)).max()
-    assert model.dual(float(u @ u)) == pytest.approx(best, abs=1e-6)
+    assert model.dual(u) == pytest.approx(best, abs=1e-6)
+    lower = np.array([0.2, -np.inf, -0.1, 0.0])
+    best = max(t * gain - conjugate(t * u, lower) for t in multiples)
+    assert model.dual(u, lower) == pytest.approx(best, abs=1e-6)
+
+
+@pytest.mark.parametrize("rho", [1.0, 3.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_model_is_minimised_within_lower_bounds(rho, seed):
+    model, rng = filled(seed=seed)
+    centre, lower = rng.normal(size=4), np.where(rng.random(4) < 0.7, rng.normal(size=4), -np.inf)
+    w = model.solve(1e-12, centre, rho, lower)
+
+    def objective(v):
+        return 0.5 * v @ v + 0.5 * (rho - 1.0) * (v - centre) @ (v - centre) + model.level(v)
+
+    assert (w >= lower).all()
+    for _ in range(200):
+        near = np.maximum(w + 10.0 ** rng.uniform(-6, 0) * rng.normal(size=4), lower)
+        assert objective(near) >= objective(w) - 1e-10
 
 
 def test_merging_leaves_the_solution_as_it_is():
