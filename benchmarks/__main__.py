@@ -16,6 +16,8 @@ NAMES = (
     "scaling",
     "startup",
     "overhead",
+    "tree",
+    "conformance",
     "own_structure",
     "defaults",
     "p1_tables",
