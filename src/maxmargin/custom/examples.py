@@ -192,8 +192,8 @@ class OwnExamples(Examples):
             psis, losses[some] = self._asked(w, ids[some], name, last[some], ask, batch)
             self._add_rows(batch, k, self._rows(ids[some], psis), losses[some], w)
         answers.losses[ids], answers.rises[ids], answers.keys[ids] = losses, batch.rises, batch.keys
-        for i, output in zip(ids.tolist(), batch.outputs, strict=True) if len(answers.outputs) else ():
-            answers.outputs[i] = output
+        if len(answers.outputs):
+            answers.outputs[ids] = np.fromiter(batch.outputs, object, len(ids))
         if self.bounded:
             answers.upper[ids] = np.inf
             known = np.array(list(batch.uppers), np.int64)
@@ -325,7 +325,7 @@ class OwnExamples(Examples):
         return self.truths.minus(rows, ids, everyone, np.zeros(self.dim)).trimmed()
 
     def hold(self, ids: IntArray, answers: Answers) -> None:
-        self._held.update(zip(self._names(ids, answers.keys[ids]), answers.outputs[ids], strict=True))
+        self._held.update(zip(self._names(ids, answers.keys[ids]), answers.outputs[ids].tolist(), strict=True))
 
     def _found(self) -> _Batch:
         """All answers since `begin`, as one batch; `_row` says where the last one of each example is."""
