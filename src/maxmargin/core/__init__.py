@@ -1,1 +1,1 @@
-"""What every other room builds on: planes, codes, examples, structures, objective, certificate, problem."""
+"""Planes, codes, examples, structures, objective, certificate and problem: the base of all other packages."""
