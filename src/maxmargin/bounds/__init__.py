@@ -1,4 +1,4 @@
-"""Bounds of the loss: a bound turns the plane (a, b) into the plane that solvers use."""
+"""Bounds of the loss, which turn planes into those that solvers use."""
 
 from maxmargin.bounds.rescaling import BOUNDS, Bound, NamedBound
 from maxmargin.bounds.search import search_over_scale

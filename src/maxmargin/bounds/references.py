@@ -1,4 +1,4 @@
-"""References: planes that replace the truth in bounds that are differences of convex functions.
+"""References, which replace the truth in differences of convex functions.
 
 A ramp (Do et al. 2008) or latent variables (Yu and Joachims 2009) subtract the result of a second argmax,
 
@@ -25,7 +25,9 @@ from maxmargin.core.planes import Planes
 
 @dataclass(frozen=True)
 class References:
-    """For each example a plane (ã, b̃) relative to the encoded truth, and its key.
+    """A reference plane (ã, b̃) and its key for each example.
+
+    The planes are relative to the encoded truth.
 
     Attributes
     ----------

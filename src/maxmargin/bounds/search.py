@@ -27,9 +27,9 @@ _GALLOP, _LARGEST_SCALE = 8.0, 8.0**5
 
 
 class _Brackets:
-    """For each example the corner with too little loss and the corner with too much loss.
+    """The two corners that bracket the best one, for each example.
 
-    A corner is (rise, loss) and the scale with which it was found.
+    One corner has too little loss, the other too much. A corner is (rise, loss) and the scale with which it was found.
     """
 
     def __init__(self, n: int) -> None:

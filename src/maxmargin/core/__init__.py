@@ -1,1 +1,4 @@
-"""Planes, codes, examples, structures, objective, certificate and problem: the base of all other packages."""
+"""Planes, examples, structures, objective, certificate and problem.
+
+All other packages build on this one.
+"""

@@ -57,7 +57,7 @@ class Certificate:
 
     @property
     def gap(self) -> float:
-        """Relative gap (primal − dual) / primal, the number that is compared with ``tol``."""
+        """Relative gap (primal − dual) / primal, which is compared with ``tol``."""
         if self.primal == float("inf"):
             return float("inf")
         return max(self.primal - self.dual, 0.0) / self.primal if self.primal > 0 else 0.0

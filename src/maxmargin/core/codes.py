@@ -1,4 +1,7 @@
-"""Codes of outputs (rows of int32), their keys, and the answers of a decode."""
+"""Codes of outputs, their keys, and the answers of a decode.
+
+A code is a row of int32.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,9 @@ def mix_step(key, word):
 
 @dataclass
 class Answers:
-    """Results of decoding, in arrays over all examples; a decode overwrites the entries of its batch.
+    """Results of decoding, in arrays over all examples.
+
+    A decode overwrites the entries of its batch.
 
     Attributes
     ----------

@@ -8,7 +8,9 @@ from typing import Self, TypeAlias
 
 @dataclass(frozen=True)
 class Place:
-    """Position of an example, or of a part of an example, in the data: ``X[3]``, ``X[3], token 2``.
+    """Position of an example, or of a part of it, in the data.
+
+    As text it is ``X[3]`` or ``X[3], token 2``.
 
     Attributes
     ----------

@@ -77,12 +77,19 @@ class Objective:
 
     @property
     def budgets(self) -> FloatArray:
-        """C c_i: the largest dual mass of each example (linear slack), or its weight (quadratic slack)."""
+        """The budget C c_i of each example.
+
+        It is the largest dual mass of the example with linear slack, and the weight of its penalty with quadratic
+        slack.
+        """
         return self.C * self.weights
 
     @property
     def ridges(self) -> FloatArray:
-        """1 / (C c_i) for quadratic slack, otherwise 0: the coefficient of the squared dual mass."""
+        """Coefficients of the squared dual masses.
+
+        They are 1 / (C c_i) for quadratic slack, and otherwise 0.
+        """
         return 1.0 / self.budgets if self.quadratic else np.zeros_like(self.weights)
 
     def penalties(self, hinges: FloatArray) -> FloatArray:

@@ -1,4 +1,7 @@
-"""A problem as solvers see it: planes and hinges under one bound, without any x or y."""
+"""Planes and hinges under one bound, as solvers see them.
+
+Solvers never see an x or a y.
+"""
 
 from __future__ import annotations
 
@@ -85,7 +88,7 @@ class Problem:
 
     @property
     def scratch(self) -> FloatArray:
-        """Array of zeros, one for each weight; users of the array must leave it zero."""
+        """Array of zeros, one for each weight; its users leave it zero."""
         if len(self._scratch) == 0:
             self._scratch = np.zeros(self.dim)
         return self._scratch

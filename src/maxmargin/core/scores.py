@@ -1,4 +1,7 @@
-"""Scores of parts, the interface between a model (linear, kernel or network) and an argmax."""
+"""Scores of parts, the interface between a model and an argmax.
+
+The model may be linear, a kernel expansion or a network.
+"""
 
 from __future__ import annotations
 

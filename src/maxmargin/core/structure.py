@@ -15,14 +15,15 @@ from maxmargin.core.examples import Examples
 
 
 class StructureError(ExampleError):
-    """Error in a method of a structure: it raised an exception or returned an invalid value.
+    """Error in a method of a structure.
 
-    The message names the example, and contains what was expected and what was found.
+    The method raised an exception or returned an invalid value. The message names the example, and contains what was
+    expected and what was found.
     """
 
 
 class Bounded(NamedTuple):
-    """Output of an approximate argmax, with a proof of how good the output is.
+    """Output of an approximate argmax, with an upper bound of the maximum.
 
     A structure with ``exact = False`` may return it from `loss_augmented_argmax` (and from `argmax`, where `upper` is
     ignored). Certificates then have a finite `primal_bound`.
@@ -46,7 +47,7 @@ def plain_output(found: Any) -> Any:
 
 
 class Structure(ABC):
-    """Output space with joint features Ψ, a loss Δ and two argmaxes; the base of user-defined structures.
+    """Base of user-defined structures: joint features, a loss and two argmaxes.
 
     A subclass implements four methods over plain Python objects: `joint_feature`, `loss`, `argmax` and
     `loss_augmented_argmax`. Ψ may be a dense vector, a scipy sparse row, a pair ``(indices, values)`` or a dict

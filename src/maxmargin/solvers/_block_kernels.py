@@ -1,4 +1,6 @@
-"""Kernels for steps on working sets; `working_sets` describes the layout and the formula of a block step.
+"""Kernels for steps on working sets.
+
+`working_sets` describes the layout and the formula of a block step.
 
 Recurring arguments: `first, count, alpha, value, start, stop, age` are the slots, `room, gram_first, gram` the inner
 products of an example's planes (row 0, the row of the truth, holds the diagonal), `index, entry` the pool of plane

@@ -27,7 +27,10 @@ class Part:
 
 
 class ComposedState(State):
-    """State that also saves the arrays of each attribute named in `_parts`, as ``part.array``."""
+    """State that also saves the parts named in `_parts`.
+
+    Their arrays are saved as ``part.array``.
+    """
 
     _parts: ClassVar[tuple[str, ...]] = ()
 

@@ -20,10 +20,11 @@ GAIN, SHARE = -2, -1
 
 
 class PointState(State):
-    """State with a point V that grows by sparse steps g_t, and the weighted sum Σ_t z_t V_t.
+    """State with a growing point V and the sum Σ_t z_t V_t.
 
-    With Z_t = z_1 + … + z_t, Σ_t z_t V_t = Z V − Σ_r Z_{r−1} g_r. The last sum is maintained together with V, so the
-    cost is proportional to the nonzeros of the steps (Daumé 2006, section 2.1, for the averaged perceptron).
+    V grows by sparse steps g_t. With Z_t = z_1 + … + z_t, Σ_t z_t V_t = Z V − Σ_r Z_{r−1} g_r. The last sum is
+    maintained together with V, so the cost is proportional to the nonzeros of the steps (Daumé 2006, section 2.1, for
+    the averaged perceptron).
 
     Attributes
     ----------

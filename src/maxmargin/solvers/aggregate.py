@@ -1,4 +1,4 @@
-"""Aggregate planes: a model of the risk from below, and the quadratic program over its planes.
+"""Aggregate planes, which model the risk from below.
 
 One plane of every example, combined at weights v with slopes s_i of the penalties, bounds the risk R(w) = Σ
 penalty_i(H_i(w)) for all w:
@@ -43,11 +43,11 @@ _STILL = 1e-15
 
 
 class AggregateModel:
-    """Up to `most_planes` aggregate planes, including the zero plane, with weights β on the simplex.
+    """Up to `most_planes` aggregate planes with weights β on the simplex.
 
-    A new plane replaces one that has been inactive for more than `keep_rounds` solves. In a full model it replaces the
-    plane that has been inactive for longest; if all are active, the two planes of least weight are merged into their
-    mean, which does not change u and Σ β B.
+    The zero plane is one of them. A new plane replaces one that has been inactive for more than `keep_rounds` solves.
+    In a full model it replaces the plane that has been inactive for longest; if all are active, the two planes of least
+    weight are merged into their mean, which does not change u and Σ β B.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ EXACT_WITHIN = 1e-6
 
 @dataclass(frozen=True)
 class Limits:
-    """Stopping criteria of a run; it stops at the first one that is met.
+    """Stopping criteria of a run, which ends at the first one met.
 
     Attributes
     ----------

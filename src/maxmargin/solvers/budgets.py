@@ -1,6 +1,7 @@
-"""Budgets that start small and grow, for hard margins (which have no budgets) and large C.
+"""Budgets that start small and grow, for hard margins and large C.
 
-Dual values within smaller budgets are feasible, so certificates stay valid while budgets grow.
+A hard margin has no budgets of its own. Dual values within smaller budgets are feasible, so certificates stay valid
+while budgets grow.
 """
 
 from __future__ import annotations

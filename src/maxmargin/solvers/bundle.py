@@ -1,10 +1,10 @@
-"""Proximal bundle: 1-slack cutting planes around a centre that moves only to better weights.
+"""Proximal bundle: 1-slack cutting planes around a centre.
 
-The method is due to Kiwiel 1990; Yu and Joachims 2009 apply it to structural SVMs with latent variables. The trial
-weights minimise the model of `aggregate` plus ½(ρ − 1)‖w − z‖². If the objective decreases by at least a given share of
-the decrease that the model predicts, the centre moves there (serious step); otherwise only the model improves (null
-step). With u = Σ β A, the gap of the original problem at the trial weights splits into a part that a smaller ρ would
-close and a part that more planes would close:
+The centre moves only to better weights. The method is due to Kiwiel 1990; Yu and Joachims 2009 apply it to structural
+SVMs with latent variables. The trial weights minimise the model of `aggregate` plus ½(ρ − 1)‖w − z‖². If the objective
+decreases by at least a given share of the decrease that the model predicts, the centre moves there (serious step);
+otherwise only the model improves (null step). With u = Σ β A, the gap of the original problem at the trial weights
+splits into a part that a smaller ρ would close and a part that more planes would close:
 
     P(w) − D = ½‖u − w‖² + (R(w) − max_k (B_k − A_k·w)),
 

@@ -1,4 +1,7 @@
-"""Weights that satisfy all margins, for hard margins (C = inf) and large C, or an error if there are none."""
+"""Weights that satisfy all margins, for hard margins and large C.
+
+If a hard margin (C = inf) has no such weights, `NotSeparableError` is raised.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ LEAST_MARGIN = 1e-9
 
 
 class NotSeparableError(ValueError):
-    """Error that no weights satisfy all margins without slack, as C = inf requires.
+    """Error that no weights satisfy all margins, as C = inf requires.
 
     Parameters
     ----------

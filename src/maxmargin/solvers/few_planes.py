@@ -1,9 +1,9 @@
-"""Exact solution of the problem over the held planes, if they are few enough for a dense matrix.
+"""Exact solution of the problem over few held planes.
 
-A hard margin is the shortest w with a·w ≥ b for every plane (`least_norm`). Quadratic slack is the same in a larger
-space: with v_i = √(C c_i) ξ_i as additional weights, ½‖w‖² + ½ Σ v_i² is minimised subject to a·w + v_i / √(C c_i) ≥ b.
-With linear slack, the solution without slack is optimal if no example needs more dual mass than its budget. A lower
-bound of a weight is one more row, e_j·w ≥ l_j.
+Planes are few if their dense matrix is small. A hard margin is the shortest w with a·w ≥ b for every plane
+(`least_norm`). Quadratic slack is the same in a larger space: with v_i = √(C c_i) ξ_i as additional weights,
+½‖w‖² + ½ Σ v_i² is minimised subject to a·w + v_i / √(C c_i) ≥ b. With linear slack, the solution without slack is
+optimal if no example needs more dual mass than its budget. A lower bound of a weight is one more row, e_j·w ≥ l_j.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Lower bounds of weights as one more block of the dual, for solvers that step on one example at a time.
+"""Lower bounds of weights as one more block of the dual.
 
-With multipliers β ≥ 0 of the bounds w ≥ l, the weights around a proximal centre are
+Solvers that step on one example at a time use this block. With multipliers β ≥ 0 of the bounds w ≥ l, the weights
+around a proximal centre are
 
     w = ((ρ − 1) z + u + β) / ρ,      β ≥ 0,      β_j > 0 only if w_j = l_j,
 

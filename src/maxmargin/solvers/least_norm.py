@@ -1,8 +1,9 @@
-"""Exact shortest w with A w ≥ b: least distance programming (Lawson and Hanson 1974, chapter 23).
+"""Exact shortest w with A w ≥ b by least distance programming.
 
-With E = [Aᵀ; bᵀ] and f = (0, …, 0, 1), let u ≥ 0 minimise ‖E u − f‖. Then 1 − b·u > 0 exactly if A w ≥ b has a
-solution, and the shortest one is w = Aᵀα with the dual values α = u / (1 − b·u). The program over u is solved by an
-active set method on orthogonal factors, so that features of very different scales are harmless.
+The method is that of Lawson and Hanson 1974, chapter 23. With E = [Aᵀ; bᵀ] and f = (0, …, 0, 1), let u ≥ 0 minimise
+‖E u − f‖. Then 1 − b·u > 0 exactly if A w ≥ b has a solution, and the shortest one is w = Aᵀα with the dual values
+α = u / (1 − b·u). The program over u is solved by an active set method on orthogonal factors, so that features of very
+different scales are harmless.
 """
 
 from __future__ import annotations

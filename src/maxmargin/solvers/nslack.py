@@ -89,7 +89,9 @@ class NSlackState(ComposedState):
 
 @dataclass(frozen=True)
 class JointOverS(Round):
-    """Solution for all of S at once (`together`), for S_i whose steps undo each other.
+    """Solution for all of S at once (`together`).
+
+    It is used if steps on one S_i undo those on another.
 
     Attributes
     ----------

@@ -1,4 +1,7 @@
-"""Rounds: alternative ways to improve the state of a solver; the first one that applies is run."""
+"""Rounds: alternative ways to improve the state of a solver.
+
+The first round that applies is run.
+"""
 
 from __future__ import annotations
 

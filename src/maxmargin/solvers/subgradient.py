@@ -1,4 +1,6 @@
-"""Subgradient methods with certificates: each iterate is a sum of planes, and therefore also a dual point.
+"""Subgradient methods with certificates.
+
+Each iterate is a sum of planes, and therefore also a dual point.
 
 ``step_rule="pegasos"`` visits the examples in a new random order in each epoch, in k mini-batches. With the share g = k
 Σ_i slope_i a_i of the batch in minus the subgradient of the risk,

@@ -1,7 +1,8 @@
-"""Working sets: planes of each example with their dual values, and exact steps on one example at a time.
+"""Working sets: planes of each example with their dual values.
 
-The dual of example i is stored in its slots: α of slot 0, the truth, is the rest of the budget C c_i; each further slot
-holds a plane. With s_j = b_j − a_j·w − ridge_i · (mass of the planes), moving mass g from slot j to slot k gains
+Steps on one example at a time are exact. The dual of example i is stored in its slots: α of slot 0, the truth, is the
+rest of the budget C c_i; each further slot holds a plane. With s_j = b_j − a_j·w − ridge_i · (mass of the planes),
+moving mass g from slot j to slot k gains
 
     g (s_k − s_j) − ½ g² (‖a_k − a_j‖² / curvature + ridge_i [j = 0 or k = 0])
 

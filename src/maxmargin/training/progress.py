@@ -12,9 +12,10 @@ logger = logging.getLogger("maxmargin")
 
 
 class ProgressLine:
-    """Display of gap and time during a fit, if requested and if standard error is a terminal.
+    """Display of gap and time during a fit.
 
-    Every step is also logged to the logger ``maxmargin`` at level INFO.
+    The line is displayed if requested and if standard error is a terminal. Every step is also logged to the logger
+    ``maxmargin`` at level INFO.
 
     Parameters
     ----------

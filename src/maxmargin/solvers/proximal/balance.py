@@ -1,6 +1,6 @@
-"""Strength ρ of the proximal term, which balances the two parts of the gap.
+"""Strength ρ of the proximal term.
 
-The gap is
+ρ balances the two parts of the gap
 
     P − D = ½‖u − w‖² + Σ_i (penalty_i − Σ_j α_ij (b_ij − a_ij·w)).
 

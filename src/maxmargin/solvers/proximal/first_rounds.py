@@ -1,7 +1,8 @@
-"""First rounds of the default solver: sweeps in mini-batches from w = 0, or a start from given weights.
+"""First rounds of the default solver.
 
-Mini-batches reach a useful point sooner than full sweeps from w = 0. The first sweep also estimates ρ, such that a
-first step moves about half of an example's budget, and decides whether C is so large that budgets start small.
+They are sweeps in mini-batches from w = 0, or a start from given weights. Mini-batches reach a useful point sooner than
+full sweeps from w = 0. The first sweep also estimates ρ, such that a first step moves about half of an example's
+budget, and decides whether C is so large that budgets start small.
 """
 
 from __future__ import annotations
@@ -51,7 +52,10 @@ class FirstRound(ProximalRound):
             centre.rho = estimate
 
     def _begin_budgets(self, problem: Problem, state: ProximalState, norm: float) -> None:
-        """Start budgets at what one step can use, if there are none or if they are far larger."""
+        """Start with small budgets if C is infinite or large.
+
+        The first budgets are what one step can use.
+        """
         objective, first = problem.objective, 1.0 / (START_FACTOR * max(norm, 1e-12))
         if objective.hard or (self.tuning.large * first < objective.C and not objective.quadratic):
             state.budgets.begin(problem, state.sets, first)
@@ -103,7 +107,10 @@ class Batches(FirstRound):
 
 @dataclass(frozen=True)
 class Start(FirstRound):
-    """First step from given weights, or from the planes of another problem, which only need a decode."""
+    """First step from given weights, or from another problem's planes.
+
+    Planes of another problem only need a decode.
+    """
 
     name = "start"
 

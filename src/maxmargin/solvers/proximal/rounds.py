@@ -32,7 +32,9 @@ CHECK_AFTER = 16
 
 @dataclass(frozen=True)
 class ProximalRound(rounds.Round):
-    """Round over the held planes, to which the solver has added the planes found last.
+    """Round over the held planes.
+
+    The solver has added the planes found last to them.
 
     Attributes
     ----------
@@ -52,10 +54,11 @@ class ProximalRound(rounds.Round):
 
 @dataclass(frozen=True)
 class Exact(ProximalRound, rounds.Exact):
-    """Exact solution for the held planes: for hard margins, and after much effort with little progress.
+    """Exact solution for the held planes.
 
-    Large C is such a case, because the smallest violation is expensive. The round is tried again whenever the effort
-    doubles, and as long as new planes are found.
+    It serves hard margins, and all problems after much effort with little progress. Large C is such a case, because the
+    smallest violation is expensive. The round is tried again whenever the effort doubles, and as long as new planes are
+    found.
     """
 
     def moves(self, problem: Problem) -> int:
@@ -117,7 +120,10 @@ class Joint(ProximalRound):
 
 @dataclass(frozen=True)
 class Blocks(ProximalRound):
-    """Steps on one example at a time around a centre that moves every few passes: the normal round."""
+    """Steps on one example at a time: the normal round.
+
+    The centre moves every few passes.
+    """
 
     name = "blocks"
 

@@ -1,6 +1,6 @@
-"""State of the default solver: weights, a centre and working sets, which satisfy one equation.
+"""State of the default solver: weights, a centre and working sets.
 
-The equation is
+The weights w, the centre z and the dual values α satisfy
 
     ρ w = (ρ − 1) z + u,      u = Σ α a.                                                                         (*)
 
@@ -97,7 +97,9 @@ class Effort(Part):
 
 @dataclass
 class Work(Part):
-    """Cost of argmaxes and insertions, counted in operations so that runs are reproducible bit for bit.
+    """Cost of argmaxes and insertions, counted in operations.
+
+    Counts make runs reproducible bit for bit.
 
     Attributes
     ----------
@@ -197,7 +199,10 @@ class ProximalState(ComposedState):
             self.floor.lift = np.where(held, (w - u) / centre.rho, 0.0)
 
     def begin_at_solution(self) -> None:
-        """Continue from the weights of the dual values, which solve the problem over the held planes."""
+        """Continue from the weights of the dual values.
+
+        These solve the problem over the held planes.
+        """
         self.sets.touch(self.clock)
         self.place(self.floor.raised((1.0 + ROUNDING) * self.sets.combination()), LEAST_RHO)
 

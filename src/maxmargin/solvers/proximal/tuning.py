@@ -1,4 +1,7 @@
-"""Hyper-parameters of the default solver that are worth tuning; all others are constants of the rounds."""
+"""Hyper-parameters of the default solver that are worth tuning.
+
+All others are constants of the rounds.
+"""
 
 from __future__ import annotations
 
