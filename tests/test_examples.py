@@ -129,7 +129,7 @@ def test_checkpoint_and_resume(run):
     assert straight == resumed
     assert "stopped by 'tol'" in straight
     assert "bit for bit: True" in out
-    assert "its C is '1.0', here it is '2.0'" in out
+    assert "its C is '1.0', expected '2.0'" in out
     assert "other data: tagger.checkpoint belongs to another run: its data is" in out
 
 

@@ -201,8 +201,8 @@ def test_enumerate_that_raises_and_one_that_never_ends():
 @pytest.mark.parametrize(
     ("names", "told"),
     [
-        (lambda self: ["a"] * 5, "feature_names must give one name for each of 6 weights, found 5"),
-        (lambda self: [("a", 1)] * 6, "feature_names must give one name for each of 6 weights, found an array of "
+        (lambda self: ["a"] * 5, "feature_names must return one name for each of 6 weights, found 5"),
+        (lambda self: [("a", 1)] * 6, "feature_names must return one name for each of 6 weights, found an array of "
          "shape (6, 2)"),
         (lambda self: 1 / 0, "feature_names raised ZeroDivisionError: division by zero"),
     ],
@@ -233,7 +233,7 @@ def test_what_is_no_structure():
         "expected an instance, found the class Sound: write Sound() with its parameters"
     ]
     assert check_structure(object(), X, Y).problems == [
-        "object is no structure: it lacks joint_feature, loss, argmax, loss_augmented_argmax"
+        "object is not a valid structure: it has no joint_feature(), loss(), argmax(), loss_augmented_argmax()"
     ]
 
 

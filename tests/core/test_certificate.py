@@ -20,7 +20,7 @@ def test_a_lower_bound_above_the_objective_takes_the_proof_away():
     assert found.contradicted
     assert not found.exact
     assert found.primal_bound == float("inf")
-    assert "(contradicted: the lower bound lies above the objective)" in str(found)
+    assert "(contradicted: the lower bound is above the objective)" in str(found)
 
 
 @pytest.mark.parametrize("dual", [1.0, 1.0 + 1e-9])
@@ -34,7 +34,7 @@ def test_rounding_takes_no_proof_away(dual):
     ("steps", "decrease", "end"),
     [
         (1, float("inf"), "after 1 outer step, a local solution at best"),
-        (4, 0.002, "after 4 outer steps (the last lowered it by 0.002), a local solution at best"),
+        (4, 0.002, "after 4 outer steps (the last lowered the objective by 0.002), a local solution at best"),
     ],
 )
 def test_after_outer_steps_it_speaks_of_the_last_convex_problem(steps, decrease, end):
@@ -52,5 +52,5 @@ def test_notebooks_say_so_too():
         certificate_html(Fitted())
     )
     Fitted.certificate_ = Certificate(1.0, 2.0, 30, 0.5)
-    assert "contradicted: the lower bound lies above the objective" in certificate_html(Fitted())
+    assert "contradicted: the lower bound is above the objective" in certificate_html(Fitted())
     assert "about" not in certificate_html(Fitted())

@@ -246,7 +246,7 @@ def test_prediction_of_other_widths():
 def test_structure_must_be_one():
     with pytest.raises(TypeError, match=r"give an object, not the class: Chain\(\)"):
         mm.StructuralSVM(mm.Chain).fit(X, Y)
-    with pytest.raises(TypeError, match="is no structure: it lacks joint_feature"):
+    with pytest.raises(TypeError, match=r"is not a valid structure: it has no joint_feature\(\), loss"):
         mm.StructuralSVM(object()).fit(X, Y)
 
 

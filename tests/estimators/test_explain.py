@@ -64,7 +64,9 @@ Y = np.where(X[:, 0] > 0, 0, np.where(X[:, 1] > 0, 1, 2)).tolist()
 def test_names_that_are_not_one_for_each_weight():
     model = mm.StructuralSVM(MisNamed()).fit(X, Y)
     for look in (lambda: model.explain(X[0]), model.weights_frame):
-        with pytest.raises(mm.StructureError, match="feature_names must give one name for each of 6 weights, found 5"):
+        with pytest.raises(
+            mm.StructureError, match="feature_names must return one name for each of 6 weights, found 5"
+        ):
             look()
 
 

@@ -197,7 +197,7 @@ def test_a_lower_bound_above_the_objective_is_told():
     for certificate in (model.certificate_, told[-1].certificate):
         assert not certificate.exact
         assert certificate.primal_bound == np.inf
-        assert "(contradicted: the lower bound lies above the objective)" in str(certificate)
+        assert "(contradicted: the lower bound is above the objective)" in str(certificate)
 
 
 class Told(Sign):

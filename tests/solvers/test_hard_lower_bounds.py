@@ -71,5 +71,5 @@ def test_data_that_only_weights_below_the_bounds_separate(solver):
         assert state.best_w[0] < 0.0
     for lower in (np.zeros(5), np.array([-1.0, 0.0, 0.2, 0.0, 0.0])):
         problem = Problem(OwnExamples(TwoBits(), X, Y), Bound(), Objective(np.inf, np.ones(2), lower=lower))
-        with pytest.raises(NotSeparableError, match="no weights within the lower bounds give every example its margin"):
+        with pytest.raises(NotSeparableError, match="no weights within the lower bounds satisfy the margin of every"):
             solver.run(problem, solver.init(problem), Limits(1e-4, 2000))

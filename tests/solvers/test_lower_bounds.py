@@ -240,7 +240,7 @@ def test_checkpoints_know_the_bounds(tmp_path):
 
 def test_the_perceptron_cannot_keep_bounds():
     problem = bounded(Case("dense"), np.zeros(12))
-    with pytest.raises(ValueError, match="solver='perceptron' cannot keep weights above lower bounds"):
+    with pytest.raises(ValueError, match="solver='perceptron' does not support lower bounds of weights"):
         AveragedPerceptron().check(problem)
 
 

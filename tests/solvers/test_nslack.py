@@ -1,4 +1,4 @@
-"""Algorithm 1 of paper 1: all its formulations, its stopping rule, and the hard margin."""
+"""Algorithm 1 of Tsochantaridis et al. 2004: all its formulations, its stopping rule, and the hard margin."""
 
 from __future__ import annotations
 
@@ -156,5 +156,5 @@ def test_hard_margin_against_all_constraints():
 def test_data_that_no_margin_separates(solver):
     X, y = clusters(0.4)
     X, y = np.vstack([X, X[:1]]), np.append(y, y[1])
-    with pytest.raises(NotSeparableError, match=r"no weights give every example its margin \(\d+ of 31 "):
+    with pytest.raises(NotSeparableError, match=r"no weights satisfy the margin of every example \(\d+ of 31 "):
         solved(solver, made(X, y, C=np.inf), max_iter=2000)

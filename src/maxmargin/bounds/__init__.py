@@ -1,4 +1,4 @@
-"""How the loss is bounded: a bound turns the plane (a, b) into the plane to use."""
+"""Bounds of the loss, which turn planes into those that solvers use."""
 
 from maxmargin.bounds.rescaling import BOUNDS, Bound, NamedBound
 from maxmargin.bounds.search import search_over_scale

@@ -1,4 +1,4 @@
-"""Margin and slack re-scaling, with linear and quadratic slack (paper 1, section 3).
+"""Margin and slack re-scaling with linear and quadratic slack (Tsochantaridis et al. 2004, section 3).
 
 With the rise m = w·Ψ(x, ŷ) − w·Ψ(x, y) = −w·a and the loss b, the violation that a bound maximises is
 
@@ -8,7 +8,7 @@ With the rise m = w·Ψ(x, ŷ) − w·Ψ(x, y) = −w·a and the loss b, the vio
     slack, quadratic     √b (1 + m)       plane (√b a, √b)
 
 that is ``value(b) + factor(b) m``, the hinge of the plane ``(factor(b) a, value(b))``. Without the value, the violation
-is ``factor(b) m``: the β of paper 4, whose maximum a ramp bound takes away.
+is ``factor(b) m``: the β of Do et al. 2008, whose maximum a ramp bound subtracts.
 """
 
 from __future__ import annotations
@@ -23,13 +23,21 @@ from maxmargin._types import FloatArray
 
 
 class NamedBound(NamedTuple):
-    """What a name of a bound stands for: which re-scaling, and whether it is that one itself, or else its ramp."""
+    """Re-scaling that the name of a bound refers to.
+
+    Attributes
+    ----------
+    rescaling : {"margin", "slack"}
+        The re-scaling.
+    convex : bool
+        Whether the bound is the re-scaling itself; False for its ramp.
+    """
 
     rescaling: str
     convex: bool
 
 
-#: The bounds, by the names that estimators give them.
+#: The bounds by the names that estimators use.
 BOUNDS = {
     "margin": NamedBound("margin", convex=True),
     "slack": NamedBound("slack", convex=True),
@@ -42,7 +50,21 @@ MARGIN, MARGIN_ROOT, SLACK, SLACK_ROOT, RISE, LOSS_TIMES_RISE = 0, 1, 2, 3, 4, 5
 
 @dataclass(frozen=True)
 class Bound:
-    """One of the four forms above; with ``valued=False``, which needs linear slack, without the value."""
+    """Upper bound of the loss by margin or slack re-scaling.
+
+    With the rise m = w·Ψ(x, ŷ) − w·Ψ(x, y) and the loss b, the violation of an output is b + m (margin) or b (1 + m)
+    (slack). With quadratic slack √b replaces b (Tsochantaridis et al. 2004, section 3).
+
+    Parameters
+    ----------
+    rescaling : {"margin", "slack"}, default="margin"
+        The re-scaling.
+    slack : {"linear", "quadratic"}, default="linear"
+        Whether the objective penalises the slack or its square.
+    valued : bool, default=True
+        Whether the violation contains the loss itself. If False, which requires linear slack, the violation is m or b
+        m.
+    """
 
     rescaling: str = "margin"
     slack: str = "linear"
@@ -56,20 +78,23 @@ class Bound:
         return 2 * (self.rescaling == "slack") + (self.slack == "quadratic")
 
     def value(self, loss: Any) -> Any:
-        """b of the plane to use."""
+        """Return b of the plane that solvers use."""
         return np.sqrt(loss) if self.slack == "quadratic" else loss
 
     def factor(self, loss: Any) -> Any:
-        """What a is multiplied by."""
+        """Return the factor by which a is multiplied."""
         return self.value(loss) if self.rescaling == "slack" else np.ones_like(np.asarray(loss, float))
 
     def violation(self, rise: Any, loss: Any) -> Any:
-        """H of an output with this rise and loss."""
+        """Return the violation H of an output with this rise and loss."""
         value, unit = self.value(loss), float(self.valued)
         return value * (unit + rise) if self.rescaling == "slack" else unit * value + rise
 
     def exchange_rate(self, rise: FloatArray, loss: FloatArray) -> FloatArray:
-        """∂violation/∂loss over ∂violation/∂rise: how much rise one unit of loss is worth at this point."""
+        """Return ∂violation/∂loss divided by ∂violation/∂rise.
+
+        This is the amount of rise that has the same effect as one unit of loss at this point.
+        """
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.rescaling == "slack":
                 rate = (float(self.valued) + rise) / loss
@@ -81,7 +106,7 @@ class Bound:
         return np.where(loss > 0, rate, np.inf)
 
     def best_between(self, rise: FloatArray, loss: FloatArray, rise_to: FloatArray, loss_to: FloatArray) -> FloatArray:
-        """The greatest violation on the segment between two points (rise, loss)."""
+        """Return the greatest violation on the segment between two points (rise, loss)."""
         dm, db = rise_to - rise, loss_to - loss
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.rescaling == "slack":
@@ -102,7 +127,7 @@ class Bound:
 
 @inlined
 def violation(form, rise, loss):
-    """`Bound.violation` inside kernels."""
+    """Return `Bound.violation`, in kernels."""
     if form == RISE:
         return rise
     if form == LOSS_TIMES_RISE:

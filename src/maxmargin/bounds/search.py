@@ -1,10 +1,11 @@
-"""Any bound by search over the scale of the loss, for structures that offer only a loss-augmented argmax.
+"""Argmax of any bound by search over the scale of the loss.
 
-The argmax at scale s finds the output that maximises m + s b: a corner of the upper hull of all points (m, b). Every
-violation is quasi-concave and rises in both coordinates, so its best corner can be bracketed: at a corner found with
-scale s, more loss is worth having exactly when the exchange rate there is above s. The hull between the last two
-corners bounds what the search may have missed below the hull (compare Choi, Meshi, Srebro 2016, on slack re-scaling).
-The truth (0, 0) stands for the first corner until one is found: no output has less loss, but it may lie off the hull.
+The search serves structures that have only a loss-augmented argmax. The argmax at scale s finds the output that
+maximises m + s b: a corner of the upper hull of all points (m, b). Every violation is quasi-concave and increases in
+both coordinates, so its best corner can be bracketed: at a corner found with scale s, corners with more loss are better
+exactly if the exchange rate there is above s. The hull between the last two corners bounds the violation of outputs
+that the search may have missed below the hull (compare Choi, Meshi and Srebro 2016 on slack re-scaling). The truth (0,
+0) serves as the first corner until one is found: no output has a smaller loss, but the truth may be below the hull.
 """
 
 from __future__ import annotations
@@ -26,19 +27,26 @@ _GALLOP, _LARGEST_SCALE = 8.0, 8.0**5
 
 
 class _Brackets:
-    """For each example the corner with too little loss and the one with too much: (rise, loss) and the scale asked."""
+    """The two corners that bracket the best one, for each example.
+
+    One corner has too little loss, the other too much. A corner is (rise, loss) and the scale with which it was found.
+    """
 
     def __init__(self, n: int) -> None:
-        self.rise, self.loss, self.scale = np.zeros(n), np.zeros(n), np.full(n, np.nan)  # the truth, never asked for
+        self.rise, self.loss, self.scale = (
+            np.zeros(n),
+            np.zeros(n),
+            np.full(n, np.nan),
+        )  # the truth, which no argmax has returned
         self.rise_to, self.loss_to, self.scale_to = np.full(n, np.nan), np.full(n, np.nan), np.full(n, np.nan)
-        self.closed = np.zeros(n, bool)  # the two corners are joined by an edge of the hull
+        self.closed = np.zeros(n, bool)  # whether an edge of the hull joins the two corners
 
     def bracketed(self, rows: IntArray) -> NDArray[np.bool_]:
         return ~np.isnan(self.loss_to[rows])
 
 
 class _Kept:
-    """The best answer of each example so far; the truth to begin with."""
+    """Best answer of each example so far, initially the truth."""
 
     def __init__(self, ids: IntArray, offsets: IntArray, n_outputs: int) -> None:
         self.ids, self.offsets, n = ids, offsets, len(ids)
@@ -70,9 +78,29 @@ class _Kept:
 def search_over_scale(
     bound: Bound, ids: IntArray, offsets: IntArray, answers: Answers, decode: Decode, max_queries: int = 12
 ) -> FloatArray:
-    """Leave in `answers` the best output found for each of ids; an upper bound of each violation comes back.
+    """Write the best output found for each example in ids to `answers` and return upper bounds of the violations.
 
-    Equal to the violation found (up to rounding), the upper bound proves it exact.
+    If an upper bound equals the violation found (up to rounding), the output is proven to be exact.
+
+    Parameters
+    ----------
+    bound : Bound
+        The bound whose violation is maximised.
+    ids : ndarray of int64
+        The examples.
+    offsets : ndarray of int64
+        Code offsets of all examples.
+    answers : Answers
+        Answers of all examples.
+    decode : callable
+        Called as ``decode(ids, scales)``; overwrites the answers of ids.
+    max_queries : int, default=12
+        Maximum number of argmaxes per example.
+
+    Returns
+    -------
+    ndarray of shape (len(ids),)
+        Proven upper bounds of the greatest violation.
     """
     brackets = _Brackets(len(ids))
     kept = _Kept(ids, offsets, len(ids) if len(answers.outputs) else 0)
@@ -92,7 +120,10 @@ def search_over_scale(
 def _narrow(
     bound: Bound, b: _Brackets, active: IntArray, scales: FloatArray, rises: FloatArray, losses: FloatArray
 ) -> IntArray:
-    """Move one end of each bracket to the corner just found and choose the next scales; who must be asked again."""
+    """Move one end of each bracket to the corner just found and choose the next scales.
+
+    Return the examples that need another argmax.
+    """
     scale = scales[active]
     before = np.fmax(b.rise[active] + scale * b.loss[active], b.rise_to[active] + scale * b.loss_to[active])
     no_gain = rises + scale * losses <= before + _RELATIVE * (1.0 + np.abs(before))
@@ -111,19 +142,22 @@ def _narrow(
     bracketed = b.bracketed(active)
     open_ended, right = active[~bracketed], active[bracketed]
     exhausted = scales[open_ended] >= _LARGEST_SCALE
-    # With more loss the rate falls, so the best corner is not beyond the scale that is the rate at this one.
+    # The rate decreases with more loss, so the best corner is found at a scale of at most the rate at this corner.
     jump = np.full(len(b.loss), np.inf)
     jump[asked] = rates
     further = open_ended[~exhausted]
     scales[further] = np.where(np.isfinite(jump[further]), jump[further], _GALLOP * scales[further])
-    # Below 0 where the corner with more loss is above the truth: then the corner of greatest rise is asked for.
+    # Negative if the corner with more loss also has a greater rise: scale 0 then finds the greatest rise of all.
     scales[right] = np.maximum((b.rise[right] - b.rise_to[right]) / (b.loss_to[right] - b.loss[right]), 0.0)
     return np.concatenate([open_ended[~exhausted], right])
 
 
 def _upper_bounds(bound: Bound, b: _Brackets) -> FloatArray:
-    """What no output can exceed: on the bracket's edge where it is closed, on the two supporting lines m + s b = const
-    at its corners where the search was cut short, on the line beyond the last corner where no end was found."""
+    """Return the violations that no output can exceed.
+
+    The bound is taken on the edge of a closed bracket, on the two supporting lines m + s b = const at the corners if
+    the search ended early, and on the line beyond the last corner if no second corner was found.
+    """
     open_ended, asked = np.isnan(b.loss_to), ~np.isnan(b.scale)
     scale = np.where(open_ended, b.scale, 1.0)
     reach = 2.0 * (1.0 + np.abs(b.rise) + scale * b.loss) / scale + 1.0 / scale**2

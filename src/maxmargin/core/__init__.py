@@ -1,1 +1,4 @@
-"""What every other room builds on: planes, codes, examples, structures, objective, certificate, problem."""
+"""Planes, examples, structures, objective, certificate and problem.
+
+All other packages build on this one.
+"""

@@ -1,6 +1,7 @@
-"""Sums of sparse rows inside kernels: equal indices are added up, so that what cancels is gone.
+"""Sums of sparse rows in kernels, in which entries that cancel are dropped.
 
-`sums` is a dense row of zeros that is lent and given back as zeros, `touched` holds the indices that are in use.
+`sums` is a dense row of zeros; the functions use it as scratch space and leave it zero. `touched` holds the indices in
+use.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from maxmargin._compile import inlined
 
 @inlined
 def add_entry(index, value, sums, touched, count):
-    """sums[index] += value; the new number of touched indices."""
+    """Add a value to ``sums[index]`` and return the new number of touched indices."""
     if sums[index] == 0.0:
         touched[count] = index
         count += 1
@@ -20,8 +21,10 @@ def add_entry(index, value, sums, touched, count):
 
 @inlined
 def write_entries(sums, touched, count, factor, out_index, out_value, p):
-    """Write what is not 0, times factor, from position p on; the position behind. An index touched twice is 0 when it
-    comes up again."""
+    """Write the nonzero sums times `factor` from position p on and return the end position.
+
+    An index that was touched twice is written once: its sum is 0 the second time.
+    """
     for t in range(count):
         index = touched[t]
         if sums[index] != 0.0:

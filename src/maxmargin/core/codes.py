@@ -1,4 +1,7 @@
-"""Codes of outputs: rows of int32, their keys, and the answers of a decode."""
+"""Codes of outputs, their keys, and the answers of a decode.
+
+A code is a row of int32.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,13 @@ HASH_PRIME = np.int64(1099511628211)
 
 #: The key of the true output.
 TRUTH = 0
-#: First symbol of a code where forbidden parts leave no output.
+#: First symbol of the code if forbidden parts leave no valid output.
 NO_OUTPUT = -(2**31)
 
 
 @inlined
 def hash_step(key, symbol):
-    """Mix one more int of a code into its key."""
+    """Return the key after mixing in one more symbol of a code."""
     return (key ^ np.int64(symbol + 1)) * HASH_PRIME
 
 
@@ -31,8 +34,10 @@ _MIX_1, _MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 @inlined
 def mix_step(key, word):
-    """Mix 64 bits of any kind into a key (the finaliser of splitmix64): bits of floats are all at the upper end, where
-    multiplying alone would lose them."""
+    """Return the key after mixing in 64 arbitrary bits (the finaliser of splitmix64).
+
+    The significant bits of floats are the upper ones, which multiplication alone would lose.
+    """
     z = np.uint64(key) ^ np.uint64(word)
     z = (z ^ (z >> _SHIFT_30)) * _MIX_1
     z = (z ^ (z >> _SHIFT_27)) * _MIX_2
@@ -41,17 +46,25 @@ def mix_step(key, word):
 
 @dataclass
 class Answers:
-    """What decoding gives, in arrays over all examples; a call overwrites the entries of its batch.
+    """Results of decoding, in arrays over all examples.
+
+    A decode overwrites the entries of its batch.
 
     Attributes
     ----------
-    codes : the codes of all examples, concatenated.
-    losses : Δ(y_i, ŷ_i).
-    rises : w·Ψ(x_i, ŷ_i) − w·Ψ(x_i, y_i).
-    keys : hash of the code; 0 where ŷ_i is the truth.
-    upper : proven upper bounds of max_ŷ rise + scale · loss, written where `Examples.bounded`; elsewhere what a decode
-        found is the maximum (`Examples.exact`), or nothing is proven.
-    outputs : the outputs themselves where they have no code (user-defined structures), else of length 0.
+    codes : ndarray of int32
+        Codes of all examples, concatenated.
+    losses : ndarray of shape (n_examples,)
+        Δ(y_i, ŷ_i).
+    rises : ndarray of shape (n_examples,)
+        w·Ψ(x_i, ŷ_i) − w·Ψ(x_i, y_i).
+    keys : ndarray of int64 of shape (n_examples,)
+        Hash of the code; 0 if ŷ_i is the truth.
+    upper : ndarray of shape (n_examples,)
+        Proven upper bounds of max_ŷ rise + scale · loss, written if `Examples.bounded`. Otherwise the decode found the
+        maximum (`Examples.exact`), or nothing is proven.
+    outputs : ndarray of object
+        The outputs themselves if they have no code (user-defined structures); otherwise of length 0.
     """
 
     codes: CodeArray
@@ -63,7 +76,7 @@ class Answers:
 
     @classmethod
     def empty(cls, n_examples: int, code_size: int, n_outputs: int = 0) -> Answers:
-        """Return answers with room for that many examples, symbols of codes and outputs."""
+        """Return answers with space for this number of examples, code symbols and outputs."""
         n = n_examples
         return cls(
             np.zeros(code_size, np.int32), np.zeros(n), np.zeros(n), np.zeros(n, np.int64), np.full(n, np.inf),
@@ -72,7 +85,7 @@ class Answers:
 
 
 def spans(rows: IntArray, offsets: IntArray) -> IntArray:
-    """Positions offsets[r] … offsets[r + 1] of each of these rows, one behind the other."""
+    """Return the concatenated positions offsets[r], …, offsets[r + 1] − 1 of the given rows."""
     lengths = offsets[rows + 1] - offsets[rows]
     ends = np.cumsum(lengths)
     return np.repeat(offsets[rows] - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)

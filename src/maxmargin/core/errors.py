@@ -1,4 +1,4 @@
-"""Errors that know the example they are about."""
+"""Errors that record the example they are about."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Self, TypeAlias
 
 @dataclass(frozen=True)
 class Place:
-    """The place of an example in the data, or of a part of it: ``X[3]``, ``X[3], token 2``.
+    """Position of an example, or of a part of it, in the data.
+
+    As text it is ``X[3]`` or ``X[3], token 2``.
 
     Attributes
     ----------
@@ -33,10 +35,10 @@ Where: TypeAlias = Place | str
 
 
 class ExampleError(ValueError):
-    """An error about one example of the data.
+    """Error about one example of the data.
 
-    An estimator leaves out examples of weight 0 and merges equal ones before it encodes them, so that encoders and
-    solvers count otherwise than the user does. It calls `move_to` to set the index in the user's data.
+    An estimator drops examples of weight 0 and merges equal ones before it encodes them, so the indices of encoders and
+    solvers differ from those of the user. The estimator calls `move_to` to set the index in the user's data.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The contract of encoded data: flat arrays that answer for many examples at once."""
+"""Interface of encoded data: flat arrays that are decoded in batches."""
 
 from __future__ import annotations
 
@@ -18,31 +18,48 @@ if TYPE_CHECKING:
     from maxmargin.engines import Local
 
 
-#: Examples whose planes are held at once while they are summed.
+#: Number of examples whose planes are in memory at the same time while planes are summed.
 TOGETHER = 4096
 
 
 class Examples(ABC):
-    """Data encoded for a structure: flat arrays that answer for many examples at once.
+    """Data encoded for a structure: flat arrays that are decoded in batches.
 
     Attributes
     ----------
-    n_examples : how many.
-    dim : number of weights.
-    code_offsets : the code of example i is ``codes[code_offsets[i]:code_offsets[i + 1]]``.
-    operations : multiply-adds of decoding all examples once, so that solvers can weigh their own work against it.
-    plane_entries : the most entries a plane of each example can have.
-    float32_exact : whether plane values lose nothing as float32, as far as is known.
-    parallel, smallest_chunk : whether decoding gains from threads, and with how many examples to a task (None: as many
-        as make a call of a kernel worth it).
-    exact : whether the argmaxes are exact.
-    bounded : whether `decode` writes `Answers.upper`, so that argmaxes that are not exact still prove something.
-    coded : whether a code tells the output; if not, `Answers.outputs` holds outputs.
-    lower : lower bounds of single weights that the structure needs, −∞ where there is none; None without any.
-    engine : runs chunks of one large example in threads; None outside of a fit.
-    shuffled : whether neighbours are known to have nothing in common, so that they may be visited together.
-    outputs_held : outputs kept beside their codes, so that `forget` has something to do.
-    latent : whether outputs have parts that are not known of the truth, so that `complete` is offered.
+    n_examples : int
+        Number of examples.
+    dim : int
+        Number of weights.
+    code_offsets : ndarray of int64
+        The code of example i is ``codes[code_offsets[i]:code_offsets[i + 1]]``.
+    operations : float
+        Multiply-adds of decoding all examples once; solvers compare their own work with it.
+    plane_entries : ndarray of int64
+        Upper bound of the number of entries of a plane, per example.
+    float32_exact : bool, default=False
+        Whether plane values are known to be exact in float32.
+    parallel : bool, default=True
+        Whether decoding gains from threads.
+    smallest_chunk : int or None, default=None
+        Smallest number of examples in a task. None means as many as make a call of a kernel worthwhile.
+    exact : bool, default=True
+        Whether the argmaxes are exact.
+    bounded : bool, default=False
+        Whether `decode` writes `Answers.upper`, so that argmaxes that are not exact still prove an upper bound.
+    coded : bool, default=True
+        Whether a code determines the output; if not, `Answers.outputs` holds the outputs.
+    lower : ndarray of shape (dim,) or None, default=None
+        Lower bounds of single weights that the structure requires, −∞ for weights without a bound; None if there are
+        none.
+    engine : Local or None, default=None
+        Runs chunks of one large example in threads; None outside of a fit.
+    shuffled : bool, default=False
+        Whether neighbouring examples are known to be unrelated, so that solvers may visit them together.
+    outputs_held : int
+        Number of outputs kept in addition to their codes, which `forget` can release.
+    latent : bool, default=False
+        Whether outputs have parts that are not observed in the truth, so that `complete` is available.
     """
 
     n_examples: int
@@ -64,20 +81,29 @@ class Examples(ABC):
 
     @property
     def value_type(self) -> type:
-        """What planes are made of."""
+        """Data type of plane values."""
         return np.float32 if self.float32_exact else np.float64
 
     def planned_decoding(self, bound: Bound, threads: int) -> tuple[float, str]:
-        """Memory that argmaxes of so many threads take beside the data, and what for; by default none to speak of."""
+        """Return the bytes that argmaxes in this number of threads need besides the data, and a description.
+
+        By default the memory is negligible.
+        """
         return 0.0, "an argmax"
 
     def begin(self, ids: IntArray) -> None:
-        """A new decode of ids begins: what was kept of earlier ones may go. By default nothing is."""
+        """Prepare for a new decode of ids.
+
+        What was kept for earlier decodes may be released; by default nothing is kept.
+        """
         return None
 
     @abstractmethod
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        """Loss-augmented argmax of the examples in ids, at ``scales[r]`` for the r-th of them."""
+        """Write the loss-augmented argmax of each example in ids to `answers`.
+
+        ``scales[r]`` is the scale of the loss for ``ids[r]``.
+        """
 
     # ------------------------------------------------------------------ scores of parts
 
@@ -86,38 +112,41 @@ class Examples(ABC):
         raise TypeError(f"{type(self).__name__} has no scores of parts")
 
     def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        """Write what `decode` writes, for scores from anywhere."""
+        """Write what `decode` writes, for given scores of the parts."""
         raise TypeError(f"{type(self).__name__} has no scores of parts")
 
     def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
-        """Return c(y) − c(ŷ) of the present answers of ids, block by block: rows over parts.
+        """Return c(y) − c(ŷ) of the current answers of ids, block by block, as rows over parts.
 
-        It is minus the derivative of the rises by the scores, and Φᵀ of it is the plane.
+        The rows are minus the derivative of the rises by the scores, and their product with Φᵀ is the plane.
         """
         raise TypeError(f"{type(self).__name__} has no scores of parts")
 
     # ------------------------------------------------------------------ bounds and latent variables
 
     def exact_for(self, bound: Bound) -> bool:
-        """Whether `decode_bound` is offered for this bound."""
+        """Return whether `decode_bound` is available for this bound."""
         return False
 
     def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
-        """The argmax of ``bound.violation``, exactly. Called only where `exact_for` says so."""
-        raise TypeError(f"{type(self).__name__} offers no exact argmax for {bound}")
+        """Write the exact argmax of ``bound.violation`` to `answers`.
+
+        Called only if `exact_for` returns True for the bound.
+        """
+        raise TypeError(f"{type(self).__name__} has no exact argmax for {bound}")
 
     def complete(self, w: FloatArray, ids: IntArray, answers: Answers) -> None:
-        """Latent structures: the output of best score among those that agree with the truth in what is known of it.
+        """Write the best output consistent with the observed part of the truth (latent structures).
 
-        The truth that `encode` took is one of them, and rises and planes are relative to it as ever; the loss of any
-        completion is 0.
+        The truth passed to `encode` is one of these outputs. Rises and planes are relative to the truth as in `decode`,
+        and the loss of every completion is 0.
         """
-        raise TypeError(f"{type(self).__name__} has nothing to complete: it offers no latent variables")
+        raise TypeError(f"{type(self).__name__} cannot complete outputs: it has no latent variables")
 
     def initial_completion(self, rng: np.random.Generator, answers: Answers) -> None:
-        """Latent structures: a completion of every example to begin with, as `decode` would leave it in `answers`.
+        """Write the initial completion of every example (latent structures).
 
-        By default it is the truth that `encode` took: key `TRUTH`, loss and rise 0.
+        By default it is the truth passed to `encode`: key `TRUTH`, loss and rise 0.
         """
         answers.keys[:], answers.losses[:], answers.rises[:] = TRUTH, 0.0, 0.0
 
@@ -125,10 +154,10 @@ class Examples(ABC):
 
     @abstractmethod
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
-        """Return rows Ψ(x_i, y_i) − Ψ(x_i, ŷ_i) for the outputs of ids in `answers`.
+        """Return the rows Ψ(x_i, y_i) − Ψ(x_i, ŷ_i) for the outputs of ids in `answers`.
 
-        They depend on ids and on these outputs (their codes, or the objects themselves) and on nothing else: answers
-        may be older than the last decode, or come from another process.
+        The rows depend only on ids and on these outputs (their codes, or the objects themselves): answers may be older
+        than the last decode, or come from another process.
         """
 
     def aggregate(self, ids: IntArray, answers: Answers, coefficients: FloatArray, out: FloatArray) -> None:
@@ -137,33 +166,33 @@ class Examples(ABC):
             self.planes(ids[k : k + TOGETHER], answers).weighted_sum(coefficients[k : k + TOGETHER], out)
 
     def take(self, ids: IntArray) -> Examples:
-        """Return some of the examples, in this order, without encoding them again: for shards and folds."""
-        raise TypeError(f"{type(self).__name__} cannot be split")
+        """Return the given examples, in this order, without encoding them again: for shards and folds."""
+        raise TypeError(f"{type(self).__name__} does not implement take()")
 
     def empty_answers(self) -> Answers:
-        """Return answers with room for all examples."""
+        """Return answers with space for all examples."""
         return Answers.empty(self.n_examples, int(self.code_offsets[-1]), 0 if self.coded else self.n_examples)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what belongs to this process."""
+        """Leave out the engine, which belongs to this process."""
         return {name: value for name, value in vars(self).items() if name != "engine"}
 
     @abstractmethod
     def output(self, example: int, key: int, code: CodeArray) -> Any:
-        """The output that a code stands for, as the user knows outputs."""
+        """Return the output that a code represents, as an object of the user."""
 
     def outputs_of(self, examples: IntArray, keys: IntArray, codes: list[CodeArray]) -> list[Any]:
-        """`output` of many."""
+        """Return `output` of many codes."""
         return [self.output(i, key, code) for i, key, code in zip(examples.tolist(), keys.tolist(), codes, strict=True)]
 
     def outputs(self, answers: Answers) -> list[Any]:
-        """The outputs of all examples."""
+        """Return the outputs of all examples."""
         spans = zip(self.code_offsets[:-1].tolist(), self.code_offsets[1:].tolist(), strict=True)
         keys = answers.keys.tolist()
         return [self.output(i, keys[i], answers.codes[a:b]) for i, (a, b) in enumerate(spans)]
 
     def digest(self) -> str:
-        """A short fingerprint of the data, by which a checkpoint knows its own."""
+        """Return a short fingerprint of the data, with which a checkpoint recognises them."""
         if self._digest is None:
             crc = 0
             for array in self.digest_arrays():
@@ -173,10 +202,13 @@ class Examples(ABC):
 
     @abstractmethod
     def digest_arrays(self) -> tuple[AnyArray, ...]:
-        """The arrays that make the data what they are."""
+        """Return the arrays that determine the data."""
 
     def hold(self, ids: IntArray, answers: Answers) -> None:
-        """A solver keeps the present answers of ids; by default their codes are enough to know the outputs by."""
+        """Keep what is needed to recover the outputs of the current answers of ids, which a solver stores.
+
+        By default the codes are sufficient.
+        """
         return None
 
     @property
@@ -184,5 +216,8 @@ class Examples(ABC):
         return 0
 
     def forget(self, examples: IntArray, keys: IntArray) -> None:
-        """Only these answers are still held by the solver; by default codes need no upkeep."""
+        """Release all outputs except those of the given planes, which the solver still stores.
+
+        By default there is nothing to release.
+        """
         return None

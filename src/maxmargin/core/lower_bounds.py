@@ -4,7 +4,7 @@ The regulariser over w ≥ l has the conjugate
 
     h(u) = max_{w ≥ l} u·w − ½‖w‖² = u·w* − ½‖w*‖²,      w* = max(u, l),
 
-which takes the place of ½‖u‖² in the dual. It is convex, and its gradient is w*. With l = −inf everywhere it is ½‖u‖².
+which replaces ½‖u‖² in the dual. It is convex, and its gradient is w*. With l = −inf for all weights it is ½‖u‖².
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import numpy as np
 
 from maxmargin._types import FloatArray
 
-#: Trials of a line search at most; Newton steps on a piecewise linear slope need few.
+#: Maximum number of trials of a line search; Newton steps on a piecewise linear slope need few.
 MOST_TRIALS = 100
-#: Slope of a line search, relative to its terms, that is rounding.
+#: Slope of a line search, relative to its terms, below which the slope is rounding error.
 LEVEL = 1e-13
-#: Factor by which a line search without end looks further, and where it gives up looking.
+#: Factor by which an unbounded line search extends its range, and the limit of the range.
 FURTHER, FURTHEST = 8.0, 1e100
 
 
@@ -28,7 +28,7 @@ def conjugate(u: FloatArray, lower: FloatArray) -> float:
 
 
 def excess(w: FloatArray, u: FloatArray, lower: FloatArray) -> float:
-    """Return ½‖w‖² + h(u) − u·w ≥ 0 for weights w ≥ l; it is 0 where w = max(u, l)."""
+    """Return ½‖w‖² + h(u) − u·w ≥ 0 for weights w ≥ l; it is 0 if w = max(u, l)."""
     nearest = np.maximum(u, lower)
     away = w - nearest
     return 0.5 * float(away @ away) + float((nearest - u) @ away)
@@ -37,10 +37,10 @@ def excess(w: FloatArray, u: FloatArray, lower: FloatArray) -> float:
 def best_step(
     gain: float, ridge: float, at: FloatArray, direction: FloatArray, lower: FloatArray, longest: float
 ) -> float:
-    """Return the t in [0, longest] that maximises t·gain − ½ t²·ridge − h(at + t·direction); inf where it is unbounded.
+    """Return the t in [0, longest] that maximises t·gain − ½ t²·ridge − h(at + t·direction).
 
-    The slope gain − t·ridge − direction·max(at + t·direction, l) falls with t and is piecewise linear: Newton steps,
-    kept within what is known of its root.
+    The result is infinite if the maximum is unbounded. The slope gain − t·ridge − direction·max(at + t·direction, l)
+    decreases with t and is piecewise linear, so its root is found by Newton steps within a shrinking bracket.
     """
 
     def slope(t: float) -> tuple[float, float]:

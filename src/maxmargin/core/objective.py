@@ -1,14 +1,16 @@
-"""The one objective of the library, and its dual.
+"""The objective of the library and its dual.
 
 For planes (a, b) of example i, the hinge is ``H_i(w) = max_y b_y − w·a_y`` (0 for the truth), and
 
     linear slack      P(w) = ½‖w‖² + C Σ c_i H_i(w)             D(α) = Σ α b − ½‖Σ α a‖²,    Σ_y α_iy ≤ C c_i
     quadratic slack   P(w) = ½‖w‖² + (C/2) Σ c_i H_i(w)²        D(α) = Σ α b − ½‖Σ α a‖² − Σ_i (Σ_y α_iy)² / (2 C c_i)
-    hard margin       C = inf: P(w) = ½‖w‖² where all H_i(w) = 0, else infinite;  D(α) = Σ α b − ½‖Σ α a‖²
+    hard margin       C = inf: P(w) = ½‖w‖² if all H_i(w) = 0, else infinite;     D(α) = Σ α b − ½‖Σ α a‖²
 
-with α ≥ 0. Lower bounds w ≥ l of single weights put h(Σ α a) in the place of ½‖Σ α a‖² (`lower_bounds`). Papers 1 and 2
-write C/n where we write C, so their C is n times ours; λ = 1/(nC).
-At the optimum ``w = Σ α a`` (with lower bounds, ``w = max(Σ α a, l)``).
+with α ≥ 0. At the optimum ``w = Σ α a``. With lower bounds w ≥ l of single weights, h(Σ α a) replaces ½‖Σ α a‖²
+(`lower_bounds`), and ``w = max(Σ α a, l)`` at the optimum.
+
+Tsochantaridis et al. 2004 and Joachims et al. 2009 write C/n instead of C, so their C is n times the C used here; λ =
+1/(nC).
 """
 
 from __future__ import annotations
@@ -20,20 +22,24 @@ import numpy as np
 from maxmargin._types import FloatArray
 from maxmargin.core.lower_bounds import best_step, conjugate, excess
 
-#: C c_i of any example.
+#: Smallest and largest C c_i of an example.
 BUDGETS = 1e-100, 1e100
 
 
 @dataclass(frozen=True)
 class Objective:
-    """Trade-off, slack, sample weights and lower bounds: everything of the objective but the planes.
+    """Trade-off, slack, sample weights and lower bounds of the objective.
 
     Attributes
     ----------
-    C : trade-off; ``inf`` asks for a hard margin.
-    weights : c_i, one per example.
-    slack : ``"linear"`` or ``"quadratic"``.
-    lower : l, one number per weight, −inf where a weight has no bound; None where none has.
+    C : float
+        Trade-off between regulariser and loss; ``inf`` requests a hard margin.
+    weights : ndarray of shape (n_examples,)
+        Sample weights c_i.
+    slack : {"linear", "quadratic"}, default="linear"
+        Whether the slack or its square is penalised.
+    lower : ndarray of shape (dim,) or None, default=None
+        Lower bounds l, −inf for weights without a bound; None if no weight has a bound.
     """
 
     C: float
@@ -56,50 +62,63 @@ class Objective:
         if len(bad) and not self.hard:
             raise ValueError(
                 f"C={self.C:g} times a sample weight must be from {low:g} to {high:g}, found {bad[0]:g}; scale the "
-                f"sample weights, or ask for a hard margin with C=inf"
+                f"sample weights, or set C=inf for a hard margin"
             )
 
     @property
     def hard(self) -> bool:
-        """Whether no slack is allowed at all."""
+        """Whether no slack is allowed."""
         return bool(np.isinf(self.C))
 
     @property
     def quadratic(self) -> bool:
-        """Whether slack is penalised by its square (a hard margin has no slack to penalise)."""
+        """Whether the squared slack is penalised (a hard margin has no slack to penalise)."""
         return self.slack == "quadratic" and not self.hard
 
     @property
     def budgets(self) -> FloatArray:
-        """C c_i: the most dual mass of each example (linear slack), its weight otherwise."""
+        """The budget C c_i of each example.
+
+        It is the largest dual mass of the example with linear slack, and the weight of its penalty with quadratic
+        slack.
+        """
         return self.C * self.weights
 
     @property
     def ridges(self) -> FloatArray:
-        """1 / (C c_i) for quadratic slack, else 0: the price of squared dual mass."""
+        """Coefficients of the squared dual masses.
+
+        They are 1 / (C c_i) for quadratic slack, and otherwise 0.
+        """
         return 1.0 / self.budgets if self.quadratic else np.zeros_like(self.weights)
 
     def penalties(self, hinges: FloatArray) -> FloatArray:
-        """What each example adds to the primal value."""
+        """Return the contribution of each example to the primal value."""
         hinges = np.maximum(hinges, 0.0)
         if self.hard:
             return np.where(hinges > 0, np.inf, 0.0)
         return 0.5 * self.budgets * hinges**2 if self.quadratic else self.budgets * hinges
 
     def primal(self, w: FloatArray, hinges: FloatArray) -> float:
-        """P(w), given H_i(w) of all examples."""
+        """Return P(w), given H_i(w) of all examples."""
         return 0.5 * float(w @ w) + float(self.penalties(hinges).sum())
 
     def slopes(self, hinges: FloatArray) -> FloatArray:
-        """Derivative of the penalty by the hinge: the dual mass that a subgradient step gives to each example."""
+        """Return the derivative of the penalty by the hinge of each example.
+
+        It is the dual mass that a subgradient step gives to the example.
+        """
         return self.budgets * np.maximum(hinges, 0.0) if self.quadratic else np.where(hinges > 0, self.budgets, 0.0)
 
     def raised(self, w: FloatArray) -> FloatArray:
-        """Return max(w, l): the nearest weights within the lower bounds."""
+        """Return max(w, l), the nearest weights within the lower bounds."""
         return w if self.lower is None else np.maximum(w, self.lower)
 
     def distance(self, w: FloatArray, u: FloatArray) -> float:
-        """Return ½‖w‖² + h(u) − u·w, which is ½‖u − w‖² without lower bounds: the gap between w and Σ α a = u."""
+        """Return ½‖w‖² + h(u) − u·w, the part of the gap between w and u = Σ α a.
+
+        Without lower bounds it is ½‖u − w‖².
+        """
         if self.lower is not None:
             return excess(w, u, self.lower)
         away = u - w
@@ -110,13 +129,20 @@ class Objective:
         return 0.5 * float(u @ u) if self.lower is None else conjugate(u, self.lower)
 
     def dual(self, gain: float, u: FloatArray, masses: FloatArray, longest: float = 1.0) -> float:
-        """Return the best D(t α) over 0 ≤ t ≤ ``longest`` (any t where the slack is quadratic or the margin hard).
+        """Return the largest D(t α) over 0 ≤ t ≤ `longest`.
+
+        With quadratic slack or a hard margin, t is not limited.
 
         Parameters
         ----------
-        gain : Σ α b.
-        u : Σ α a.
-        masses : Σ_y α_iy of each example, the truth left out.
+        gain : float
+            Σ α b.
+        u : ndarray of shape (dim,)
+            Σ α a.
+        masses : ndarray of shape (n_examples,)
+            Σ_y α_iy of each example, without the truth.
+        longest : float, default=1.0
+            Largest multiple t that is feasible.
         """
         t = self.best_multiple(gain, u, masses, longest)
         if np.isinf(t):
@@ -137,5 +163,5 @@ class Objective:
         return min(gain / cost if cost > 0 else np.inf, longest)
 
     def _ridge(self, masses: FloatArray) -> float:
-        """Return twice what D(α) takes off for squared dual mass."""
+        """Return twice the term of D(α) for squared dual mass."""
         return float((self.ridges * masses**2).sum()) if self.quadratic else 0.0

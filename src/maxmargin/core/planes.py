@@ -1,7 +1,7 @@
-"""A batch of planes: all that passes between a structure and a solver.
+"""Planes: all that is passed between a structure and a solver.
 
-A plane of example i and output ŷ is ``a = Ψ(x_i, y_i) − Ψ(x_i, ŷ)`` with ``b = Δ(y_i, ŷ)``. A structure gives it from
-the **code** of ŷ (a row of int32), a bound turns it into the plane to use, and a solver combines planes into weights.
+A plane of example i and output ŷ is ``a = Ψ(x_i, y_i) − Ψ(x_i, ŷ)`` with ``b = Δ(y_i, ŷ)``. A structure computes the
+plane from the **code** of ŷ (a row of int32), a bound rescales it, and a solver combines planes into weights.
 """
 
 from __future__ import annotations
@@ -17,17 +17,29 @@ from maxmargin._types import AnyArray, FloatArray, IntArray
 
 @dataclass
 class Planes:
-    """CSR rows a, one per example of a batch. An index may stand twice in a row: its entries add up."""
+    """CSR rows a, one per example of a batch.
+
+    An index may occur twice in a row; its entries are then added.
+
+    Attributes
+    ----------
+    indptr : ndarray of int64
+        Start of each row, and the end of the last row.
+    indices : ndarray of uint32
+        Indices of weights.
+    values : ndarray of float32 or float64
+        Entries; float32 only if that is exact.
+    """
 
     indptr: IntArray
-    indices: AnyArray  # uint32
-    values: AnyArray  # float32 where that is exact, else float64
+    indices: AnyArray
+    values: AnyArray
 
     def __len__(self) -> int:
         return len(self.indptr) - 1
 
     def matrix(self, dim: int) -> sp.csr_array:
-        """The rows as a scipy matrix, duplicates summed."""
+        """Return the rows as a scipy matrix, with duplicates summed."""
         rows = sp.csr_array(
             (self.values.astype(float), self.indices.astype(np.int64), self.indptr.copy()), shape=(len(self), dim)
         )
@@ -35,21 +47,22 @@ class Planes:
         return rows
 
     def scaled(self, factors: FloatArray) -> Planes:
-        """Row r times factors[r]."""
+        """Return the planes with row r multiplied by factors[r]."""
         return Planes(self.indptr, self.indices, self.values * np.repeat(factors, np.diff(self.indptr)))
 
     def trimmed(self) -> Planes:
-        """The same rows, in arrays that end with the last of them."""
+        """Return the same rows in arrays without unused space at the end."""
         return Planes(self.indptr, self.indices[: self.indptr[-1]], self.values[: self.indptr[-1]])
 
     def rows(self, rows: IntArray) -> Planes:
-        """These rows, in this order."""
+        """Return the given rows, in this order."""
         return gathered(self.indptr[rows], self.indptr[rows + 1], self.indices, self.values)
 
     def minus(self, other: Planes, rows: IntArray, other_rows: IntArray, scratch: FloatArray) -> Planes:
-        """Row r: rows[r] of these less other_rows[r] of the others, cancelled entries left out; −1 is an empty row.
+        """Return the difference of rows[r] and other_rows[r] of the others as row r.
 
-        `scratch` is an array of zeros, one for each weight, and is left so.
+        Entries that cancel are left out; −1 denotes an empty row. `scratch` is an array of zeros, one for each
+        weight, and is zero again afterwards.
         """
         room = int(_lengths(self.indptr, rows).sum() + _lengths(other.indptr, other_rows).sum())
         out = Planes(np.zeros(len(rows) + 1, np.int64), np.empty(room, np.uint32), np.empty(room))
@@ -60,30 +73,30 @@ class Planes:
         return out
 
     def dot_of(self, rows: IntArray, w: FloatArray) -> FloatArray:
-        """a·w of these rows."""
+        """Return a·w of the given rows."""
         out = np.empty(len(rows))
         some_dots(rows, self.indptr, self.indices, self.values, w, out)
         return out
 
     def dot(self, w: FloatArray) -> FloatArray:
-        """a·w of each row."""
+        """Return a·w of each row."""
         out = np.empty(len(self))
         row_dots(self.indptr, self.indices, self.values, w, out)
         return out
 
     def weighted_sum(self, coefficients: FloatArray, out: FloatArray) -> FloatArray:
-        """out += Σ_r coefficients[r] a_r."""
+        """Add Σ_r coefficients[r] a_r to `out` and return `out`."""
         add_rows(self.indptr, self.indices, self.values, coefficients, out)
         return out
 
 
 def float32_exact(values: AnyArray) -> bool:
-    """Whether the values lose nothing as float32."""
+    """Return whether the values are exact in float32."""
     return values.dtype == np.float32 or bool(all_float32(np.asarray(values, float)))
 
 
 def gathered(starts: IntArray, stops: IntArray, indices: AnyArray, values: AnyArray) -> Planes:
-    """Row r: the entries starts[r] … stops[r] of these arrays."""
+    """Return planes with the entries starts[r], …, stops[r] − 1 of these arrays as row r."""
     indptr = np.zeros(len(starts) + 1, np.int64)
     np.cumsum(stops - starts, out=indptr[1:])
     out = Planes(indptr, np.empty(indptr[-1], indices.dtype), np.empty(indptr[-1], values.dtype))
@@ -93,9 +106,10 @@ def gathered(starts: IntArray, stops: IntArray, indices: AnyArray, values: AnyAr
 
 @inlined
 def sparse_dot(index, entry, first, stop, w):
-    """Σ entry[first:stop] w[index[first:stop]].
+    """Return Σ entry[first:stop] w[index[first:stop]].
 
-    Positions are unsigned here and below: numba tests signed ones for being negative, which takes half of the time.
+    Positions are unsigned in this file, because numba checks whether signed ones are negative, which would double the
+    time.
     """
     total = 0.0
     for q in range(np.uint64(first), np.uint64(stop)):
@@ -105,7 +119,7 @@ def sparse_dot(index, entry, first, stop, w):
 
 @inlined
 def sparse_dots(index, entry, first, stop, v, w):
-    """The dots with v and with w, hardly dearer than one of them."""
+    """Return the products with v and with w, at hardly more than the cost of one of them."""
     with_v, with_w = 0.0, 0.0
     for q in range(np.uint64(first), np.uint64(stop)):
         with_v += entry[q] * v[index[q]]
@@ -115,13 +129,13 @@ def sparse_dots(index, entry, first, stop, v, w):
 
 @inlined
 def add_multiple(index, entry, first, stop, factor, out):
-    """out[index[first:stop]] += factor · entry[first:stop]."""
+    """Add factor · entry[first:stop] to out[index[first:stop]]."""
     for q in range(np.uint64(first), np.uint64(stop)):
         out[index[q]] += factor * entry[q]
 
 
 def _lengths(indptr: IntArray, rows: IntArray) -> IntArray:
-    """Entries of each of these rows; 0 for −1."""
+    """Return the number of entries of the given rows; 0 for −1."""
     return np.where(rows < 0, 0, indptr[rows + 1] - indptr[rows])
 
 
@@ -129,7 +143,10 @@ def _lengths(indptr: IntArray, rows: IntArray) -> IntArray:
 def subtract_row(
     index, value, first, stop, other_index, other_value, other_first, other_stop, scratch, out_index, out_value, p
 ):
-    """Write one row less another from p on, cancelled entries left out; where it ends. `scratch` is left as zeros."""
+    """Write the difference of two rows from p on, without entries that cancel, and return its end.
+
+    `scratch` is zero again afterwards.
+    """
     add_multiple(index, value, first, stop, 1.0, scratch)
     add_multiple(other_index, other_value, other_first, other_stop, -1.0, scratch)
     p = take_sums(index, first, stop, scratch, out_index, out_value, np.uint64(p))
@@ -138,9 +155,9 @@ def subtract_row(
 
 @inlined
 def take_sums(index, first, stop, scratch, out_index, out_value, p):
-    """Move what is not 0 in `scratch`, at these indices, to the outputs from p on; where they end.
+    """Move the nonzero entries of `scratch` at these indices to the outputs from p on and return their end.
 
-    Zeros are written too, and then over: a branch that cannot be foreseen would cost more.
+    Zeros are written too and then overwritten, because an unpredictable branch would cost more.
     """
     for q in range(np.uint64(first), np.uint64(stop)):
         f = index[q]
@@ -197,21 +214,21 @@ def copy_spans(starts, index, value, out_ptr, out_index, out_value):
 
 @kernel
 def some_dots(rows, indptr, indices, values, w, out):
-    """out[r] = a·w of rows[r]."""
+    """Write a·w of rows[r] to out[r]."""
     for r in range(len(rows)):
         out[r] = sparse_dot(indices, values, indptr[rows[r]], indptr[rows[r] + 1], w)
 
 
 @kernel
 def row_dots(indptr, indices, values, w, out):
-    """out[r] = a_r·w."""
+    """Write a_r·w to out[r]."""
     for r in range(len(out)):
         out[r] = sparse_dot(indices, values, indptr[r], indptr[r + 1], w)
 
 
 @kernel
 def add_rows(indptr, indices, values, coefficients, out):
-    """out += Σ_r coefficients[r] a_r."""
+    """Add Σ_r coefficients[r] a_r to `out`."""
     for r in range(len(coefficients)):
         c = coefficients[r]
         if c != 0.0:

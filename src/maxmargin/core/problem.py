@@ -1,4 +1,7 @@
-"""What a solver sees: planes and hinges under one bound, counted; never an x or a y."""
+"""Planes and hinges under one bound, as solvers see them.
+
+Solvers never see an x or a y.
+"""
 
 from __future__ import annotations
 
@@ -22,18 +25,38 @@ from maxmargin.engines import Local
 class Problem:
     """Examples under a bound and an objective.
 
-    After `decode(w, ids)` the arrays below hold, for each example of ids, the most violated plane at w.
+    After `decode(w, ids)` the arrays `values`, `hinges`, `upper_hinges` and `keys` describe, for each example in ids,
+    the most violated plane at w.
+
+    Parameters
+    ----------
+    examples : Examples
+        The encoded data.
+    bound : Bound
+        The bound that is applied to the planes.
+    objective : Objective
+        The objective to minimise.
+    engine : Local or None, default=None
+        Runs the argmaxes; None means one thread.
 
     Attributes
     ----------
-    values : b of the plane (after the bound).
-    hinges : b − w·a, at least 0.
-    upper_hinges : proven upper bounds of the hinges; the same array where nothing but the hinges is known of them.
-    searches : whether the most violated plane is searched for, because no argmax finds it directly.
-    bounded : whether argmaxes that are not exact prove upper bounds.
-    keys : hash of the output; 0 is the truth.
-    positions : where the user has each example, for messages.
-    oracle_calls : loss-augmented argmaxes so far.
+    values : ndarray of shape (n_examples,)
+        b of the plane, after the bound is applied.
+    hinges : ndarray of shape (n_examples,)
+        b − w·a, at least 0.
+    upper_hinges : ndarray of shape (n_examples,)
+        Proven upper bounds of the hinges; the same array as `hinges` if nothing else is known.
+    searches : bool
+        Whether the most violated plane is found by search, because no argmax finds it directly.
+    bounded : bool
+        Whether argmaxes that are not exact prove upper bounds.
+    keys : ndarray of int64 of shape (n_examples,)
+        Hash of the output; 0 is the truth.
+    positions : ndarray of int64 of shape (n_examples,)
+        Index of each example in the user's data, for messages.
+    oracle_calls : int
+        Number of loss-augmented argmaxes so far.
     """
 
     def __init__(self, examples: Examples, bound: Bound, objective: Objective, engine: Local | None = None) -> None:
@@ -50,8 +73,8 @@ class Problem:
         self.upper_hinges = np.zeros(n) if self.searches or self.bounded else self.hinges
         self.oracle_calls = 0
         self.references: References | None = None
-        self.positions: IntArray = self.everyone  # where the user has each example
-        self._keys = np.zeros(n, np.int64)  # with references
+        self.positions: IntArray = self.everyone
+        self._keys = np.zeros(n, np.int64)  # keys relative to the references
         self._scratch = np.zeros(0)
 
     @property
@@ -60,24 +83,24 @@ class Problem:
 
     @property
     def offset(self) -> float:
-        """What the objective has beside ½‖w‖² and the penalties of hinges: Σ C c_i b̃_i of the references."""
+        """Constant term of the objective: Σ C c_i b̃_i of the references."""
         return 0.0 if self.references is None else float(self.objective.budgets @ self.references.values)
 
     @property
     def scratch(self) -> FloatArray:
-        """An array of zeros, one for each weight, to be left so."""
+        """Array of zeros, one for each weight; its users leave it zero."""
         if len(self._scratch) == 0:
             self._scratch = np.zeros(self.dim)
         return self._scratch
 
     @property
     def everyone(self) -> IntArray:
-        """The ids of all examples."""
+        """Ids of all examples."""
         return np.arange(self.n_examples)
 
     @property
     def entry_type(self) -> type:
-        """What plane values are stored as: float32 only where it loses nothing."""
+        """Data type of stored plane values: float32 only if that is exact."""
         plain = self.bound.rescaling == "margin" and self.references is None
         return self.examples.value_type if plain else np.float64
 
@@ -87,7 +110,7 @@ class Problem:
         return self.examples.operations
 
     def decode(self, w: FloatArray, ids: IntArray) -> None:
-        """The most violated plane of each of ids, at w."""
+        """Find the most violated plane of each example in ids, at w."""
         upper = self._argmax(w, ids, self.bound, self.answers)
         if upper is not None:
             self.upper_hinges[ids] = upper
@@ -96,7 +119,10 @@ class Problem:
             self._apply_references(w, ids, self.references)
 
     def _argmax(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> FloatArray | None:
-        """Leave in `answers` the outputs of greatest violation; where they are searched for, upper bounds come back."""
+        """Write the outputs of greatest violation to `answers`.
+
+        Return upper bounds of the violations if the argmaxes are found by search or prove them, otherwise None.
+        """
         self.examples.begin(ids)
         if bound.form in (MARGIN, RISE):
             self._decode_scaled(w, ids, np.full(len(ids), float(bound.valued)), answers)
@@ -139,7 +165,7 @@ class Problem:
         answers = self.answers
         losses, rises = answers.losses[ids], answers.rises[ids]
         hinges = self.bound.violation(rises, losses)
-        worse = (hinges <= 0) | (answers.keys[ids] == TRUTH)  # the truth itself is among the outputs
+        worse = (hinges <= 0) | (answers.keys[ids] == TRUTH)  # the truth itself is one of the outputs
         answers.keys[ids[worse]] = TRUTH
         self.hinges[ids] = np.where(worse, 0.0, hinges)
         self.values[ids] = np.where(worse, 0.0, self.bound.value(losses))
@@ -147,7 +173,10 @@ class Problem:
             self.upper_hinges[ids] = np.maximum(self.upper_hinges[ids], self.hinges[ids])
 
     def _apply_references(self, w: FloatArray, ids: IntArray, references: References) -> None:
-        """Planes, values and hinges relative to the references, of which none is better than itself."""
+        """Make planes, values and hinges relative to the references.
+
+        The reference itself has hinge 0, so hinges below 0 are replaced by the reference.
+        """
         levels = references.levels(w, ids)
         hinges, keys = self.hinges[ids] - levels, references.swapped(self.answers.keys[ids], ids)
         itself = (hinges <= 0) | (keys == TRUTH)
@@ -158,7 +187,7 @@ class Problem:
             self.upper_hinges[ids] = np.maximum(self.upper_hinges[ids] - levels, self.hinges[ids])
 
     def planes(self, ids: IntArray) -> Planes:
-        """The planes found for ids, as the bound has them."""
+        """Return the planes found for ids, with the bound applied."""
         if self.references is None:
             return self._bound_planes(ids, self.answers)
         other = self.answers.keys[ids] != TRUTH
@@ -174,7 +203,10 @@ class Problem:
     # ------------------------------------------------------------------ references
 
     def references_at(self, w: FloatArray, latent: bool) -> References:
-        """What the second argmax of a difference finds at w: completions of the truths, or β's greatest (a ramp)."""
+        """Return the references at w: the result of the second argmax of a difference of convex functions.
+
+        They are the completions of the truths (latent variables) or the outputs with the greatest β (a ramp).
+        """
         everyone, answers = self.everyone, self._empty_answers()
         if latent:
             self.oracle_calls += self.n_examples
@@ -186,14 +218,14 @@ class Problem:
         return self._as_references(answers)
 
     def prediction_losses(self, w: FloatArray) -> FloatArray:
-        """Δ(y_i, argmax) of every example."""
+        """Return the loss Δ(y_i, argmax) of every example."""
         answers = self._empty_answers()
         self.examples.begin(self.everyone)
         self._decode_scaled(w, self.everyone, np.zeros(self.n_examples), answers)
         return answers.losses
 
     def first_references(self, rng: np.random.Generator) -> References:
-        """The completions that a latent structure begins with."""
+        """Return the initial completions of a latent structure as references."""
         answers = self._empty_answers()
         self.examples.begin(self.everyone)
         self.examples.initial_completion(rng, answers)
@@ -216,16 +248,16 @@ class Problem:
         if len(bad):
             raise StructureError.at(
                 Place("X", bad[0]),
-                f"complete must keep y, but the loss between y and its completion is "
+                f"complete must return an output consistent with y, but the loss between y and the completion is "
                 f"{answers.losses[bad[0]]}, expected 0",
             )
 
     def hold(self, ids: IntArray) -> None:
-        """A solver keeps the planes found for ids."""
+        """Tell the examples that a solver stores the planes found for ids."""
         self.examples.hold(ids[self.answers.keys[ids] != TRUTH], self.answers)
 
     def aggregate(self, slopes: FloatArray) -> FloatArray:
-        """Σ slopes[i] a of the planes found last, one per example."""
+        """Return Σ slopes[i] a of the planes found last, one per example."""
         ids, out = np.flatnonzero(slopes), np.zeros(self.dim)
         if self.references is None and self.bound.rescaling == "margin":
             self.examples.aggregate(ids, self.answers, slopes[ids], out)
@@ -236,7 +268,7 @@ class Problem:
         return out
 
     def primal(self, w: FloatArray) -> tuple[float, float]:
-        """P(w) by the hinges found for all examples at w, and a proven upper bound of it."""
+        """Return P(w) from the hinges found for all examples at w, and a proven upper bound of P(w)."""
         found = self.objective.primal(w, self.hinges)
         if self.exact:
             return found, found
@@ -244,5 +276,5 @@ class Problem:
 
     @property
     def proves_bounds(self) -> bool:
-        """Whether `upper_hinges` are proven although argmaxes are searched for, or are not exact."""
+        """Whether `upper_hinges` are proven although argmaxes are found by search or are not exact."""
         return self.bounded or (self.searches and self.examples.exact)

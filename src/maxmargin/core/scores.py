@@ -1,4 +1,7 @@
-"""Scores of parts: where a linear model, a kernel expansion or a network meets an argmax."""
+"""Scores of parts, the interface between a model and an argmax.
+
+The model may be linear, a kernel expansion or a network.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ class Scores(NamedTuple):
 
     Attributes
     ----------
-    values : FloatArray
-        The scores of all parts, concatenated. Minus infinity forbids a part.
-    starts : IntArray
+    values : ndarray of float64
+        Scores of all parts, concatenated. Minus infinity forbids a part.
+    starts : ndarray of int64
         Part p of the r-th example of the batch has the score ``values[starts[r] + p]``; the last entry is the end. All
         entries are 0 for a table of parts that all examples share.
     """
@@ -28,8 +31,8 @@ class Scores(NamedTuple):
     def gradient(self, changes: Planes, coefficients: FloatArray) -> FloatArray:
         """Return the derivative of Σ_r coefficients[r] · hinge_r by the scores.
 
-        The hinge of the r-th example is max_ŷ Σ_p (c_p(ŷ) − c_p(y)) s_p + loss, so its derivative by s_p is
-        c_p(ŷ) − c_p(y): minus what `Examples.changes` returns. A network back-propagates it.
+        The hinge of the r-th example is max_ŷ Σ_p (c_p(ŷ) − c_p(y)) s_p + loss, so its derivative by s_p is c_p(ŷ) −
+        c_p(y): minus the result of `Examples.changes`. A network propagates the derivative backwards.
         """
         lengths = np.diff(changes.indptr)
         at = np.repeat(self.starts[:-1], lengths) + changes.indices

@@ -1,4 +1,4 @@
-"""The contract of a structure: what a user writes (`Structure`) and what compiled structures add (`Compiled`)."""
+"""Interfaces of structures: `Structure` for user-defined ones, `Compiled` for those with kernels."""
 
 from __future__ import annotations
 
@@ -15,22 +15,26 @@ from maxmargin.core.examples import Examples
 
 
 class StructureError(ExampleError):
-    """A method of a structure raised an error, or returned an invalid value, for the example in the message."""
+    """Error in a method of a structure.
+
+    The method raised an exception or returned an invalid value. The message names the example, and contains what was
+    expected and what was found.
+    """
 
 
 class Bounded(NamedTuple):
-    """An output of an approximate argmax, with a proof of how good it is.
+    """Output of an approximate argmax, with an upper bound of the maximum.
 
-    A structure that says ``exact = False`` may return it from `loss_augmented_argmax` (and from `argmax`, where the
-    bound is not read). Certificates then have a finite `primal_bound`.
+    A structure with ``exact = False`` may return it from `loss_augmented_argmax` (and from `argmax`, where `upper` is
+    ignored). Certificates then have a finite `primal_bound`.
 
     Parameters
     ----------
-    output : Any
+    output : object
         The output found.
     upper : float
-        A number that w·Ψ(x, ŷ) + scale · Δ(y, ŷ) exceeds for no output ŷ, for example the best bound of a mixed-integer
-        solver that met its time limit.
+        Upper bound of w·Ψ(x, ŷ) + scale · Δ(y, ŷ) over all outputs ŷ, for example the best bound of a mixed-integer
+        solver that reached its time limit.
     """
 
     output: Any
@@ -38,32 +42,42 @@ class Bounded(NamedTuple):
 
 
 def plain_output(found: Any) -> Any:
-    """Return the output, without the bound it may have been returned with."""
+    """Return the output without the bound it may have been returned with."""
     return found.output if type(found) is Bounded else found
 
 
 class Structure(ABC):
-    """An output space with joint features Ψ, a loss Δ and two argmaxes. Subclass it for a problem of your own.
+    """Base of user-defined structures: joint features, a loss and two argmaxes.
 
-    Four methods over plain Python objects are all that is needed. Ψ may be a dense vector, a scipy sparse row, a pair
-    ``(indices, values)`` or a dict ``{index: value}``; the last two need `size`, the number of weights. Sparse is
-    faster: training costs what the nonzeros cost.
+    A subclass implements four methods over plain Python objects: `joint_feature`, `loss`, `argmax` and
+    `loss_augmented_argmax`. Ψ may be a dense vector, a scipy sparse row, a pair ``(indices, values)`` or a dict
+    ``{index: value}``; the last two require `size`. Sparse features are faster, because the cost of training is
+    proportional to the number of nonzeros.
 
-    Optional, each used where it is there:
+    Attributes
+    ----------
+    size : int or None, default=None
+        Number of weights; required if Ψ is a pair or a dict.
+    exact : bool, default=True
+        Whether both argmaxes are exact. If False, certificates say that the gap is an estimate; argmaxes that can prove
+        how good an output is return it as `Bounded`.
+    argmax_operations : float, default=20000.0
+        Approximate cost of an argmax in multiply-adds. The more expensive the argmax, the longer the default solver
+        works on the planes it has stored before it calls the argmax again.
+
+    Notes
+    -----
+    A subclass may also implement these optional methods:
 
     ``enumerate(x)``
-        All outputs of x, for checks on small inputs.
+        Return all outputs of x, for checks on small inputs.
     ``topk(w, x, k)``
-        The k best outputs with their scores, best first: ``[(y, score), ...]``.
+        Return the k best outputs with their scores, best first: ``[(y, score), ...]``.
     ``bound_argmax(w, x, y, bound)``
-        The output that maximises ``bound.violation(w·Ψ(x, ŷ) − w·Ψ(x, y), Δ(y, ŷ))``; with it slack re-scaling and
-        quadratic slack are exact. Without it they search over ``scale``.
-    ``exact = False``
-        Says that the argmaxes are approximate, so that certificates say so too. Where they can prove how good an output
-        is, they return it as `Bounded`.
-    ``argmax_operations = 1e6``
-        What an argmax costs, in multiply-adds. The dearer it is, the longer the default solver works on the planes it
-        holds before it asks for more.
+        Return the output that maximises ``bound.violation(w·Ψ(x, ŷ) − w·Ψ(x, y), Δ(y, ŷ))``. With this method slack
+        re-scaling and quadratic slack are exact; without it they search over ``scale``.
+    ``feature_names()``
+        Return one name for each weight.
 
     Examples
     --------
@@ -83,84 +97,89 @@ class Structure(ABC):
     [1]
     """
 
-    #: Number of weights; needed when Ψ is given as a pair or a dict.
     size: int | None = None
-    #: Whether both argmaxes are exact.
     exact: bool = True
-    #: Multiply-adds of an argmax, about: of a fast one in Python here. A count and not a clock, so that runs repeat.
+    # The default is that of a fast argmax in Python. It is a count and not a time, so that runs are reproducible.
     argmax_operations: float = 20000.0
 
     @abstractmethod
     def joint_feature(self, x: Any, y: Any) -> Any:
-        """Ψ(x, y)."""
+        """Return Ψ(x, y)."""
 
     @abstractmethod
     def loss(self, y: Any, y_hat: Any) -> float:
-        """Δ(y, ŷ) ≥ 0, with Δ(y, y) = 0."""
+        """Return Δ(y, ŷ) ≥ 0, with Δ(y, y) = 0."""
 
     @abstractmethod
     def argmax(self, w: FloatArray, x: Any) -> Any:
-        """The output of best score w·Ψ(x, y)."""
+        """Return the output with the greatest score w·Ψ(x, y)."""
 
     @abstractmethod
     def loss_augmented_argmax(self, w: FloatArray, x: Any, y: Any, scale: float = 1.0) -> Any:
-        """The output that maximises w·Ψ(x, ŷ) + scale · Δ(y, ŷ)."""
+        """Return the output that maximises w·Ψ(x, ŷ) + scale · Δ(y, ŷ)."""
 
 
 def check_methods(structure: Any) -> None:
-    """A sentence for what lacks one of the four methods; the base class itself is not asked for."""
-    methods = ("joint_feature", "loss", "argmax", "loss_augmented_argmax")
-    missing = [name for name in methods if not callable(getattr(structure, name, None))]
+    """Raise TypeError if one of the four methods of a structure is missing.
+
+    The object need not be an instance of `Structure`.
+    """
+    required = ("joint_feature", "loss", "argmax", "loss_augmented_argmax")
+    missing = [name for name in required if not callable(getattr(structure, name, None))]
     if missing:
-        raise TypeError(f"{type(structure).__name__} is no structure: it lacks {', '.join(missing)}")
+        methods = ", ".join(f"{name}()" for name in missing)
+        raise TypeError(f"{type(structure).__name__} is not a valid structure: it has no {methods}")
 
 
 def check_names(names: AnyArray, size: int) -> None:
-    """One name for each weight, else a sentence."""
+    """Raise StructureError unless there is one name for each weight."""
     if names.shape != (size,):
         found = len(names) if names.ndim == 1 else f"an array of shape {names.shape}"
-        raise StructureError(f"feature_names must give one name for each of {size} weights, found {found}")
+        raise StructureError(f"feature_names must return one name for each of {size} weights, found {found}")
 
 
 class Compiled(Structure, BaseEstimator):
-    """A structure that learns its sizes from data and answers for whole batches at once.
+    """Structure that learns its sizes from data and decodes whole batches.
 
-    Its parameters are those of its constructor (scikit-learn's conventions, so it can be cloned and searched over);
-    `fit` learns classes and vocabulary into attributes that end in an underscore; `encode` makes `Examples`. The four
-    methods of `Structure` work on single examples, through the same kernels.
+    Its parameters are those of its constructor (by scikit-learn's conventions, so that it can be cloned and tuned).
+    `fit` stores classes and vocabulary in attributes that end with an underscore, and `encode` returns `Examples`. The
+    four methods of `Structure` apply the same kernels to single examples.
     """
 
-    #: What a single output is called in messages.
+    #: Name of a single output in messages.
     output_name: ClassVar[str] = "output"
 
     def check_parameters(self) -> None:
-        """Raise ValueError if a parameter is invalid, before data are looked at; by default all are valid."""
+        """Raise ValueError if a parameter is invalid, before any data are read; by default all are valid."""
         return None
 
     @abstractmethod
     def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Compiled:
-        """Learn classes and sizes; checks the parameters and every example."""
+        """Check the parameters and every example, and learn classes and sizes."""
 
     @abstractmethod
     def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> Examples:
-        """Flat arrays for these examples. Without Y they can only be predicted."""
+        """Return these examples as flat arrays; without Y they can only be used for prediction."""
 
     def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> Examples:
-        """`fit` and `encode` in one reading of the data, for callers that have checked the parameters."""
+        """Call `fit` and `encode` in one pass over the data.
+
+        The caller has already checked the parameters.
+        """
         return self.fit(X, Y).encode(X, Y)
 
     @abstractmethod
     def feature_names(self) -> AnyArray:
-        """The name of each weight."""
+        """Return the name of each weight."""
 
     def joint_feature(self, x: Any, y: Any) -> FloatArray:
-        """Ψ(x, y) as a dense vector: for reading and for tests; training never forms it."""
+        """Return Ψ(x, y) as a dense vector, for inspection and tests; training never computes it."""
         examples = self.encode([x], [y])
         return self._joint_features(examples)
 
     @abstractmethod
     def _joint_features(self, examples: Any) -> FloatArray:
-        """Ψ of a single encoded example at its truth."""
+        """Return Ψ of a single encoded example at its truth."""
 
     def argmax(self, w: FloatArray, x: Any) -> Any:
         examples = self.encode([x])
@@ -172,33 +191,33 @@ class Compiled(Structure, BaseEstimator):
     # ------------------------------------------------------------------ saving
 
     def get_state(self) -> dict[str, Any]:
-        """What it is made of, in plain values and arrays: its parameters and, once it is fitted, what it learnt."""
+        """Return the parameters and, if fitted, the learnt state as plain values and arrays."""
         state: dict[str, Any] = {"parameters": self.get_params(deep=False)}
         return state if self.size is None else {**state, "learnt": self._learnt()}
 
     @classmethod
     def from_state(cls, state: Any) -> Compiled:
-        """The structure that `get_state` tells of."""
+        """Return the structure with the state that `get_state` returned."""
         structure = cls(**state["parameters"])
         if "learnt" in state:
             structure._set_learnt(state["learnt"])
         return structure
 
     def _learnt(self) -> Any:
-        """What `fit` learnt, without what follows from it."""
-        raise TypeError(f"{type(self).__name__} cannot be saved: it does not say what it learnt")
+        """Return what `fit` learnt, without values that can be derived from it."""
+        raise TypeError(f"{type(self).__name__} cannot be saved: it does not implement _learnt()")
 
     def _set_learnt(self, learnt: Any) -> None:
-        """The inverse of `_learnt`, checked: it may come from a damaged file."""
-        raise TypeError(f"{type(self).__name__} cannot be loaded: it does not say what it learnt")
+        """Set what `_learnt` returned; raise an error if it is invalid, as in a damaged file."""
+        raise TypeError(f"{type(self).__name__} cannot be loaded: it does not implement _set_learnt()")
 
     def pack_outputs(self, outputs: list[Any]) -> Any:
-        """Outputs as plain values and arrays; None where there is no way."""
+        """Return outputs as plain values and arrays, or None if that is not possible."""
         return None
 
     def unpack_outputs(self, packed: Any) -> list[Any]:
-        """The inverse of `pack_outputs`."""
-        raise TypeError(f"{type(self).__name__} packs no outputs")
+        """Return the outputs that `pack_outputs` packed."""
+        raise TypeError(f"{type(self).__name__} does not implement unpack_outputs()")
 
     @staticmethod
     def _single(examples: Examples, w: FloatArray, scale: float) -> Any:
@@ -208,10 +227,10 @@ class Compiled(Structure, BaseEstimator):
 
 
 class LatentCompiled(Compiled):
-    """A compiled structure whose examples offer `complete`."""
+    """Compiled structure with latent variables, whose examples implement `complete`."""
 
     def complete(self, w: FloatArray, x: Any, y: Any) -> Any:
-        """The output (y, h*) of best score among those that agree with y: h* = argmax_h w·Ψ(x, y, h)."""
+        """Return the output (y, h*) with the best latent part h* = argmax_h w·Ψ(x, y, h)."""
         examples = self.encode([x], [y])
         answers = examples.empty_answers()
         examples.complete(np.asarray(w, float), np.zeros(1, np.int64), answers)

@@ -1,4 +1,4 @@
-"""Where the argmaxes run."""
+"""Engines: where the argmaxes run."""
 
 from maxmargin.engines.local import Local
 

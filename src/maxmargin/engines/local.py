@@ -1,4 +1,4 @@
-"""Threads of this process over kernels that release the interpreter lock."""
+"""Threads of this process, for kernels that release the interpreter lock."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from maxmargin._types import IntArray
 
 @cache
 def _libraries() -> ThreadpoolController:
-    """The libraries with threads of their own; looking for them takes longer than a small fit."""
+    """Return the libraries with their own threads; cached, because the lookup takes longer than a small fit."""
     return ThreadpoolController()
 
 
 class OneBlasThread:
-    """Our own threads split the work, so that sums do not vary and `n_jobs` means what it says.
+    """Context in which BLAS uses one thread.
 
-    The number of threads belongs to the whole process: with fits side by side, the first to begin sets it and the last
-    to end sets it back.
+    The engine's threads divide the work, so that sums are reproducible and `n_jobs` is the number of threads in use.
+    The number of BLAS threads is a setting of the whole process: if several fits run at the same time, the first to
+    begin sets the number and the last to end restores it.
     """
 
     def __init__(self) -> None:
@@ -48,19 +49,22 @@ _one_blas_thread = OneBlasThread()
 
 
 def one_blas_thread() -> OneBlasThread:
-    """The context of this process in which BLAS has one thread."""
+    """Return the context of this process in which BLAS uses one thread."""
     return _one_blas_thread
 
 
 class Local:
-    """Runs a task over chunks of examples. Chunks do not depend on the number of threads, so results do not either.
+    """Run tasks over chunks of examples in threads of this process.
+
+    Chunks do not depend on the number of threads, so results do not depend on it either.
 
     Parameters
     ----------
-    n_jobs : threads; None or −1 means all cores this process may use.
+    n_jobs : int or None, default=None
+        Number of threads; None or −1 means all cores that this process may use.
     """
 
-    smallest_chunk, most_chunks = 64, 16  # for kernels; a single argmax in Python is worth a call of its own
+    smallest_chunk, most_chunks = 64, 16  # for kernels; an argmax in Python is slow enough for a task of its own
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = available_cores() if n_jobs in (None, -1) else int(n_jobs)
@@ -68,15 +72,15 @@ class Local:
         self._mapping = False
 
     def map(self, task: Callable[[IntArray, slice], None], ids: IntArray, smallest: int | None = None) -> None:
-        """Call task(ids[s], s) for every chunk s of the batch, of at least `smallest` examples."""
+        """Call ``task(ids[s], s)`` for every chunk s of the batch, of at least `smallest` examples."""
         size = max(self.smallest_chunk if smallest is None else smallest, -(-len(ids) // self.most_chunks))
         chunks = [slice(k, min(k + size, len(ids))) for k in range(0, len(ids), size)]
         self._run([partial(task, ids[chunk], chunk) for chunk in chunks])
 
     def map_range(self, task: Callable[[int, int], None], first: int, stop: int) -> None:
-        """Call task(a, b) for chunks a … b of first … stop: the rows of one large example.
+        """Call ``task(a, b)`` for chunks [a, b) of [first, stop): the rows of one large example.
 
-        Inside of a task of `map` the chunks run one after the other, since the threads are busy with other examples.
+        Within a task of `map` the chunks run one after the other, because the threads are busy with other examples.
         """
         size = max(1, -(-(stop - first) // self.most_chunks))
         self._run([partial(task, a, min(a + size, stop)) for a in range(first, stop, size)])
@@ -109,7 +113,7 @@ class Local:
 
 
 def available_cores() -> int:
-    """Cores this process may run on."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

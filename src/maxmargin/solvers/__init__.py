@@ -1,4 +1,4 @@
-"""Which weights minimise the objective: one file per solver, all with the same certificate."""
+"""Solvers: one file for each, all with the same certificate."""
 
 import lazy_loader
 

@@ -1,7 +1,10 @@
-"""Kernels over working sets: see `working_sets` for the layout and the formula of a block step.
+"""Kernels for steps on working sets.
 
-Arguments that recur: `first, count, alpha, value, start, stop, age` are the slots, `room, gram_first, gram` the inner
-products of an example's planes (row 0, the truth's, holds the diagonal), `index, entry` the pool of plane entries.
+`working_sets` describes the layout and the formula of a block step.
+
+Recurring arguments: `first, count, alpha, value, start, stop, age` are the slots, `room, gram_first, gram` the inner
+products of an example's planes (row 0, the row of the truth, holds the diagonal), `index, entry` the pool of plane
+entries.
 """
 
 from __future__ import annotations
@@ -11,15 +14,16 @@ import numpy as np
 from maxmargin._compile import inlined, kernel
 from maxmargin.core.planes import add_multiple, sparse_dot, sparse_dots
 
-LEFT_OUT = -1e300  # score of a slot that takes no part in a block step
-SMALLEST_GAP = 1e-13  # relative to the scores of a block: below it a step is lost in rounding
+LEFT_OUT = -1e300  # score of a slot that is excluded from a block step
+SMALLEST_GAP = 1e-13  # relative to the scores of a block; a step for a smaller gap is lost in rounding
 
 
 @inlined
 def block_scores(base, used, since, ridge, alpha, value, start, stop, age, score, index, entry, w):
-    """Scores s_j of the slots that are active or not older than `since`.
+    """Compute the scores s_j of the slots that are active or not older than `since`.
 
-    Returns Σ α (b − a·w), the mass of the planes, the largest score and its slot, the least over α > 0, operations.
+    Returns Σ α (b − a·w), the mass of the planes, the largest score and its slot, the smallest score of the slots with
+    α > 0, and the operations.
     """
     present, mass, operations = 0.0, 0.0, 0
     for j in range(1, used):
@@ -37,7 +41,10 @@ def block_scores(base, used, since, ridge, alpha, value, start, stop, age, score
 
 @inlined
 def score_range(base, used, price, alpha, score):
-    """Take the price of mass off the scores; the largest (at least the truth's 0), its slot, the least over α > 0."""
+    """Subtract the price of mass from the scores and return their range.
+
+    Returns the largest score (at least 0, that of the truth), its slot, and the smallest score of the slots with α > 0.
+    """
     score[0], high, best, low = 0.0, 0.0, 0, 1e300
     if alpha[base] > 0.0:
         low = 0.0
@@ -53,7 +60,10 @@ def score_range(base, used, price, alpha, score):
 
 @inlined
 def block_gap(present, mass, high, ridge, budget):
-    """Restricted duality gap of one example: penalty of its hinge plus the dual's price, less Σ α (b − a·w)."""
+    """Return the restricted duality gap of one example.
+
+    It is the penalty of the hinge plus the price in the dual, minus Σ α (b − a·w).
+    """
     if ridge > 0.0:
         hinge = max(0.0, high + ridge * mass)
         return 0.5 * hinge * hinge / ridge + 0.5 * ridge * mass * mass - present
@@ -62,7 +72,10 @@ def block_gap(present, mass, high, ridge, budget):
 
 @inlined
 def first_equal(values, wanted, used):
-    """The first slot after the truth's with this value, the last one where none has it (what is not a number)."""
+    """Return the first slot after the truth with this value.
+
+    If no slot has the value (because it is not a number), the last slot is returned.
+    """
     j = 1
     while j < used - 1 and values[j] != wanted:
         j += 1
@@ -71,20 +84,23 @@ def first_equal(values, wanted, used):
 
 @inlined
 def best_mass(rise, square, most):
-    """The mass g ≤ most for which g · rise − ½ g² · square is greatest, and how great that is."""
+    """Return the mass g ≤ most that maximises g · rise − ½ g² · square, and the maximum."""
     mass = min(rise / square, most)
     return mass, mass * (rise - 0.5 * mass * square)
 
 
 @inlined
 def best_source(base, used, diagonal, row, best, high, ridge, softness, alpha, gram, score, gain):
-    """From which slot most is gained by moving mass to slot `best`, and how much mass; no mass where nothing is."""
+    """Return the slot from which moving mass to slot `best` gains most, and the mass to move.
+
+    The mass is 0 if no move gains anything.
+    """
     of_best, product = (gram[diagonal + best], 2.0) if best > 0 else (ridge / softness, 0.0)
     most, source, mass = 0.0, 0, 0.0
     if best > 0:
         mass, most = best_mass(high, of_best * softness + ridge, alpha[base])
     first_alpha, first_norm, first_product = np.uint64(base), np.uint64(diagonal), np.uint64(row)
-    for j in range(np.uint64(1), np.uint64(used)):  # loops apart from each other, so that they vectorise
+    for j in range(np.uint64(1), np.uint64(used)):  # separate loops, so that they vectorise
         square = max((of_best + gram[first_norm + j] - product * gram[first_product + j]) * softness, 1e-300)
         _, gain[j] = best_mass(high - score[j], square, alpha[first_alpha + j])
     greatest = 0.0
@@ -99,10 +115,15 @@ def best_source(base, used, diagonal, row, best, high, ridge, softness, alpha, g
 
 @inlined
 def shift_scores(base, used, row, other, rise, gained, lost, alpha, gram, score):
-    """The scores after a move; the highest, at least 0, and the lowest of the slots with mass (the truth's is 0)."""
+    """Update the scores after a move and return their range.
+
+    Returns the largest score, at least 0, and the smallest score of the slots with mass (the score of the truth is 0).
+    """
     first_alpha, first_gained, first_lost = np.uint64(base), np.uint64(row), np.uint64(other)
     high, low = 0.0, 0.0 if alpha[base] > 0.0 else 1e300
-    for j in range(np.uint64(1), np.uint64(used)):  # a slot left out stays so: no sum matters to its score
+    for j in range(
+        np.uint64(1), np.uint64(used)
+    ):  # an excluded slot stays excluded: its score is so low that no sum changes it
         score[j] -= rise + gained * gram[first_gained + j] - lost * gram[first_lost + j]
     for j in range(np.uint64(1), np.uint64(used)):
         high = max(high, score[j])
@@ -116,9 +137,10 @@ def block_step(
     base, used, gram_base, room, ridge, w, curvature, clock, moves, best, high, low, alpha, start, stop, age, gram,
     score, change, gain, index, entry,
 ):  # fmt: skip
-    """Up to `moves` moves of mass, each from the slot where most is gained to the slot of best score; operations.
+    """Make up to `moves` moves of mass and return the operations.
 
-    The scores follow through the Gram matrix; w gets the sum at the end.
+    Each move goes from the slot with the largest gain to the slot with the best score. The scores are updated with the
+    Gram matrix, and w once at the end.
     """
     for j in range(used):
         change[j] = 0.0
@@ -155,7 +177,7 @@ def block_pass(
     order, skip_below, since, w, curvature, clock, moves, first, count, alpha, value, start, stop, age, room,
     gram_first, gram, gap, ridge, budget, index, entry,
 ):  # fmt: skip
-    """See `WorkingSets.sweep`."""
+    """Implement `WorkingSets.sweep`."""
     most = room.max()
     score, change, gain = np.zeros((3, most))
     total, operations = 0.0, 0
@@ -179,10 +201,9 @@ def block_pass(
 
 @inlined
 def write_entries(indices, values, p, q_end, end, scratch, index, entry):
-    """Put a plane, whose sums are in `scratch`, at the end of the pool; the new end.
+    """Append a plane, whose sums are in `scratch`, to the pool and return the new end.
 
-    A long plane over few weights names them again and again: its entries are summed, where the pool holds the sums
-    exactly.
+    A long plane over few weights repeats their indices: its entries are summed if the pool stores the sums exactly.
     """
     first, summed = end, q_end - p > len(scratch)
     if summed:
@@ -209,7 +230,7 @@ def write_entries(indices, values, p, q_end, end, scratch, index, entry):
 
 @inlined
 def scores_and_products(base, used, ridge, alpha, value, start, stop, score, product, index, entry, w, plane):
-    """`block_scores` of all slots, and the inner products of their planes with one more, in the same go."""
+    """Compute `block_scores` of all slots together with the inner products of their planes with `plane`."""
     present, mass, operations = 0.0, 0.0, 0
     for j in range(1, used):
         s = base + j
@@ -224,7 +245,7 @@ def scores_and_products(base, used, ridge, alpha, value, start, stop, score, pro
 
 @inlined
 def weakest_slot(base, used, alpha, age):
-    """The slot of least mass, the oldest of these."""
+    """Return the slot of least mass, and the oldest of these if there are several."""
     weakest = 1
     for j in range(2, used):
         a_j, a_k = alpha[base + j], alpha[base + weakest]
@@ -235,7 +256,7 @@ def weakest_slot(base, used, alpha, age):
 
 @inlined
 def write_products(k, used, gram_base, stride, product, gram):
-    """Row and column k of an example's inner products, and its place on the diagonal."""
+    """Write row and column k of an example's inner products, and its diagonal entry."""
     for j in range(1, used):
         gram[gram_base + k * stride + j] = product[j]
         gram[gram_base + j * stride + k] = product[j]
@@ -247,7 +268,7 @@ def insert_planes(
     ids, slot, indptr, indices, values, losses, keys, codes, code_offsets, scratch, end, w, curvature, clock, moves,
     key, first, count, alpha, value, start, stop, age, room, gram_first, gram, gap, ridge, budget, index, entry,
 ):  # fmt: skip
-    """See `WorkingSets.insert`."""
+    """Implement `WorkingSets.insert`."""
     most = room.max()
     score, change, gain, product = np.zeros((4, most))
     row, operations = 0, 0
@@ -274,7 +295,7 @@ def insert_planes(
                 k = used
                 if used < stride:
                     used += 1
-                else:  # full: the oldest inactive plane goes, else the one of least mass, which the truth takes
+                else:  # full: drop the oldest inactive plane, or the plane of least mass, which goes to the truth
                     k = weakest_slot(base, used, alpha, age)
                     gone, alpha[base + k] = alpha[base + k], 0.0
                     alpha[base] += gone

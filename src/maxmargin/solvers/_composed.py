@@ -1,4 +1,4 @@
-"""A state composed of parts that know how to save themselves."""
+"""States composed of parts that can save themselves."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ class Part:
         return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:
-        """Set the fields from what `arrays` returned."""
+        """Set the fields to what `arrays` returned."""
         for field in fields(self):
             value = np.array(arrays[field.name])
             setattr(self, field.name, value if value.ndim else value.item())
 
 
 class ComposedState(State):
-    """A state that also saves the arrays of each attribute named in `_parts`, as ``part.array``."""
+    """State that also saves the parts named in `_parts`.
+
+    Their arrays are saved as ``part.array``.
+    """
 
     _parts: ClassVar[tuple[str, ...]] = ()
 

@@ -1,8 +1,8 @@
-"""Dual points that primal methods carry along, and their averages.
+"""Dual points that primal methods maintain, and their averages.
 
-Weights that are a sum of planes, u = Σ α a, prove a lower bound once the gain Σ α b and the masses Σ_y α_iy are known
-too. All of them are linear in α, so they lie in one array, the **point**: u (d numbers), the masses (n), the gain, and
-the share of the weights that training started from, which belong to no plane.
+Weights that are a sum of planes, u = Σ α a, prove a lower bound if the gain Σ α b and the masses Σ_y α_iy are also
+known. All of these are linear in α, so they are stored in one array, the **point**: u (d numbers), the masses (n), the
+gain, and the share of the initial weights, which do not belong to any plane.
 """
 
 from __future__ import annotations
@@ -20,16 +20,22 @@ GAIN, SHARE = -2, -1
 
 
 class PointState(State):
-    """A point V that grows by sparse steps g_t, and Σ_t z_t V_t over all steps at the cost of the steps' nonzeros.
+    """State with a growing point V and the sum Σ_t z_t V_t.
 
-    With Z_t = z_1 + … + z_t, Σ_t z_t V_t = Z V − Σ_r Z_{r−1} g_r, and the last sum is kept beside V (Daumé 2006,
-    section 2.1, has it for the averaged perceptron).
+    V grows by sparse steps g_t. With Z_t = z_1 + … + z_t, Σ_t z_t V_t = Z V − Σ_r Z_{r−1} g_r. The last sum is
+    maintained together with V, so the cost is proportional to the nonzeros of the steps (Daumé 2006, section 2.1, for
+    the averaged perceptron).
 
     Attributes
     ----------
-    total, late : V and Σ_r Z_{r−1} g_r.
-    past : Z.
-    origin : weights that training started from.
+    total : ndarray
+        V.
+    late : ndarray
+        Σ_r Z_{r−1} g_r.
+    past : float
+        Z.
+    origin : ndarray of shape (dim,)
+        Weights at the start of training.
     """
 
     _saved: ClassVar[tuple[str, ...]] = ("total", "late", "origin")
@@ -41,18 +47,18 @@ class PointState(State):
         self.past, self.origin = 0.0, self.w.copy()
 
     def grow(self, ids: IntArray, planes: Planes, coefficients: FloatArray, masses: FloatArray, gain: float) -> None:
-        """V += Σ_r coefficients[r] a_r, with the masses of ids and the gain that go with it."""
+        """Add Σ_r coefficients[r] a_r to V, with the corresponding masses of ids and the gain."""
         for point, factor in ((self.total, 1.0), (self.late, self.past)):
             planes.weighted_sum(factor * coefficients, point[: len(self.w)])
             point[len(self.w) + ids] += factor * masses
             point[GAIN] += factor * gain
 
     def summed(self) -> FloatArray:
-        """Σ_t z_t V_t."""
+        """Return Σ_t z_t V_t."""
         return self.past * self.total - self.late
 
     def weights(self, point: FloatArray, scale: float) -> FloatArray:
-        """The weights of scale · point."""
+        """Return the weights of scale · point."""
         w = scale * point[: len(self.w)]
         if point[SHARE] != 0.0 and self.origin.any():
             w += scale * point[SHARE] * self.origin
@@ -60,12 +66,12 @@ class PointState(State):
 
 
 def empty_point(problem: Problem) -> FloatArray:
-    """α = 0."""
+    """Return the point of α = 0."""
     return np.zeros(problem.dim + problem.n_examples + 2)
 
 
 def lower_bound(problem: Problem, point: FloatArray) -> float:
-    """The best D(t α) among the multiples t α that are feasible."""
+    """Return the largest D(t α) over the feasible multiples t α."""
     objective, u, masses = problem.objective, point[: problem.dim], point[problem.dim : GAIN]
     held = masses > 0.0
     longest = float((objective.budgets[held] / masses[held]).min()) if held.any() else 1.0

@@ -1,5 +1,7 @@
-"""Kernels that keep working sets and sum over them: see `working_sets` for the layout, `_block_kernels` for the steps
-and for arguments that recur."""
+"""Kernels that maintain working sets and sum over them.
+
+`working_sets` describes the layout, `_block_kernels` the recurring arguments.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from maxmargin.core.planes import add_multiple, sparse_dot
 
 @inlined
 def move_slot(base, source, target, used, alpha, value, start, stop, age, key, room, gram_base, gram):
-    """Put slot `source` in the place of slot `target`."""
+    """Move slot `source` to slot `target`."""
     s, t = base + source, base + target
     alpha[t], value[t], age[t], key[t] = alpha[s], value[s], age[s], key[s]
     start[t], stop[t] = start[s], stop[s]
@@ -25,7 +27,7 @@ def move_slot(base, source, target, used, alpha, value, start, stop, age, key, r
 
 @kernel
 def match_keys(ids, keys, oldest, slot, first, count, alpha, value, start, stop, age, key, room, gram_first, gram):
-    """See `WorkingSets.match`."""
+    """Implement `WorkingSets.match`."""
     for r in range(len(ids)):
         i = ids[r]
         base, wanted, j = first[i], keys[i], 1
@@ -46,7 +48,7 @@ def match_keys(ids, keys, oldest, slot, first, count, alpha, value, start, stop,
 def move_blocks(
     full, rooms, slots_end, gram_end, first, count, alpha, value, start, stop, age, key, room, gram_first, gram
 ):
-    """Move the blocks in `full` behind the others, with `rooms` slots each."""
+    """Move the blocks in `full` to the end, with a capacity of `rooms` slots each."""
     for r in range(len(full)):
         i = full[r]
         base, used, old, new = first[i], count[i], room[i], rooms[r]
@@ -64,7 +66,7 @@ def move_blocks(
 
 @kernel
 def live_entries(first, count, start, stop, code_length):
-    """Entries and code symbols of all planes held."""
+    """Return the number of entries and code symbols of all held planes."""
     total = 0
     for i in range(len(count)):
         for s in range(first[i] + 1, first[i] + count[i]):
@@ -74,7 +76,7 @@ def live_entries(first, count, start, stop, code_length):
 
 @kernel
 def move_planes(first, count, start, stop, code_length, index, entry, to_index, to_entry):
-    """See `WorkingSets.compact`."""
+    """Implement `WorkingSets.compact`."""
     end = 0
     for i in range(len(count)):
         for s in range(first[i] + 1, first[i] + count[i]):
@@ -87,8 +89,8 @@ def move_planes(first, count, start, stop, code_length, index, entry, to_index, 
 
 
 @kernel
-def gram_anew(ids, first, count, start, stop, room, gram_first, gram, index, entry, scratch):
-    """The inner products of the planes of ids."""
+def recompute_gram(ids, first, count, start, stop, room, gram_first, gram, index, entry, scratch):
+    """Recompute the inner products of the planes of ids."""
     for i in ids:
         for j in range(1, count[i]):
             s = first[i] + j
@@ -105,7 +107,7 @@ def gram_anew(ids, first, count, start, stop, room, gram_first, gram, index, ent
 
 @kernel
 def scale_alpha(factors, first, count, alpha, budget, unlimited):
-    """See `WorkingSets.scale_alpha`."""
+    """Implement `WorkingSets.scale_alpha`."""
     for i in range(len(count)):
         mass = 0.0
         for s in range(first[i] + 1, first[i] + count[i]):
@@ -116,7 +118,7 @@ def scale_alpha(factors, first, count, alpha, budget, unlimited):
 
 @kernel
 def add_mass(slots, masses, first, alpha):
-    """α += masses[i] on slots[i]; the truth's share is settled by `scale_alpha`."""
+    """Add masses[i] to α of slots[i]; `scale_alpha` then sets the share of the truth."""
     for i in range(len(slots)):
         if slots[i] > 0:
             alpha[first[i] + slots[i]] += masses[i]
@@ -124,7 +126,7 @@ def add_mass(slots, masses, first, alpha):
 
 @kernel
 def plane_masses(first, count, alpha):
-    """Σ_j α_ij over the planes of each example."""
+    """Return Σ_j α_ij over the planes of each example."""
     out = np.zeros(len(count))
     for i in range(len(count)):
         for s in range(first[i] + 1, first[i] + count[i]):
@@ -134,7 +136,7 @@ def plane_masses(first, count, alpha):
 
 @kernel
 def largest_values(first, count, value):
-    """max_j b_ij over the planes of each example, at least 0."""
+    """Return max_j b_ij over the planes of each example, at least 0."""
     out = np.zeros(len(count))
     for i in range(len(count)):
         for s in range(first[i] + 1, first[i] + count[i]):
@@ -144,7 +146,7 @@ def largest_values(first, count, value):
 
 @kernel
 def dual_gain(first, count, alpha, value):
-    """Σ α b, example by example."""
+    """Return Σ α b, summed by example."""
     total = 0.0
     for i in range(len(count)):
         for s in range(first[i] + 1, first[i] + count[i]):
@@ -154,7 +156,7 @@ def dual_gain(first, count, alpha, value):
 
 @kernel
 def add_planes(first, count, alpha, start, stop, index, entry, out):
-    """out += Σ α a."""
+    """Add Σ α a to `out`."""
     for i in range(len(count)):
         for s in range(first[i] + 1, first[i] + count[i]):
             if alpha[s] != 0.0:
@@ -163,7 +165,7 @@ def add_planes(first, count, alpha, start, stop, index, entry, out):
 
 @kernel
 def sum_slots(slots, coefficients, first, start, stop, index, entry, out):
-    """out += Σ_i coefficients[i] a of slots[i]; the truth adds nothing."""
+    """Add Σ_i coefficients[i] a of slots[i] to `out`; the truth adds nothing."""
     for i in range(len(slots)):
         if slots[i] > 0:
             s = first[i] + slots[i]
@@ -172,7 +174,7 @@ def sum_slots(slots, coefficients, first, start, stop, index, entry, out):
 
 @kernel
 def best_slots(ids, first, count, value, start, stop, index, entry, w):
-    """max_j b_j − a_j·w over the planes held for each of ids, at least 0; its slot (0: the truth)."""
+    """Return max_j b_j − a_j·w over the held planes of each example in ids, at least 0, and its slot."""
     hinges, slots = np.zeros(len(ids)), np.zeros(len(ids), np.int32)
     for r in range(len(ids)):
         base = first[ids[r]]
@@ -186,7 +188,7 @@ def best_slots(ids, first, count, value, start, stop, index, entry, w):
 
 @kernel
 def weighted_norms(ids, by_alpha, first, count, alpha, value, gram_first, gram):
-    """Σ g ‖a‖² and Σ g b over the planes of ids, with g = α or 1."""
+    """Return Σ g ‖a‖² and Σ g b over the planes of ids, with g = α or 1."""
     squares, values = 0.0, 0.0
     for i in ids:
         for j in range(1, count[i]):

@@ -1,12 +1,12 @@
-"""Aggregate planes: a model of the whole penalty from below, and the small quadratic program over its planes.
+"""Aggregate planes, which model the risk from below.
 
-One plane of every example, taken together at weights v with slopes s_i of the penalties, bounds the risk
-R(w) = Σ penalty_i(H_i(w)) for all w:
+One plane of every example, combined at weights v with slopes s_i of the penalties, bounds the risk R(w) = Σ
+penalty_i(H_i(w)) for all w:
 
     R(w) ≥ B − A·w,      A = Σ s_i a_i,      B = R(v) + A·v
 
-(linear slack: s_i = C c_i, so B = Σ C c_i b_i; quadratic slack: s_i = C c_i ξ_i). Plane 0 says R ≥ 0. Around a centre z
-with weight ρ ≥ 1 (ρ = 1: no centre), the weights that minimise the model,
+(linear slack: s_i = C c_i, so B = Σ C c_i b_i; quadratic slack: s_i = C c_i ξ_i). Plane 0 states R ≥ 0. Around a centre
+z with weight ρ ≥ 1 (ρ = 1: no centre), the weights that minimise the model,
 
     min_w  ½‖w‖² + ½(ρ − 1)‖w − z‖² + max_k B_k − A_k·w,
 
@@ -14,8 +14,8 @@ are w = ((ρ − 1) z + u) / ρ with u = Σ β_k A_k, where β maximises, over t
 
     Σ β_k (ρ B_k − (ρ − 1) A_k·z) − ½‖u‖².
 
-Any such β bounds the original objective from below by Σ β B − ½‖u‖². With lower bounds l of the weights, w is
-max(((ρ − 1) z + u) / ρ, l), and the bound Σ β B − h(u) (`core.lower_bounds`).
+Any such β bounds the original objective from below by Σ β B − ½‖u‖². With lower bounds l of the weights, w is max(((ρ −
+1) z + u) / ρ, l), and the lower bound of the objective is Σ β B − h(u) (`core.lower_bounds`).
 
 Memory: K rows of d numbers, and their K × K inner products.
 """
@@ -28,26 +28,35 @@ from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, FloatArray
 from maxmargin.core.lower_bounds import best_step, conjugate
 
-#: Relative to the diagonal: damps the Newton step where planes depend on each other.
+#: Damping of the Newton step, relative to the diagonal, for planes that depend on each other.
 _DAMPING = 1e-13
-#: Relative to the terms of the gradient: what is lost in rounding.
+#: Rounding error of the gradient, relative to its terms.
 _ROUNDING = 1e-15
-#: A vertex is let in when the gradient is even on the support, up to this share of the gap.
+#: A vertex is added when the gradient is constant on the support, up to this share of the gap.
 _SETTLED = 0.1
-#: Changes of the set of weights at their bounds in one solve; the model is only solved better in the next one.
+#: Maximum number of changes of the set of weights at their bounds in one solve; the next solve continues from there.
 _MOST_TURNS = 30
-#: Share of the tolerance to which the program with fixed weights is solved: the rest is for the set of fixed weights.
+#: Share of the tolerance for the program with fixed weights; the rest is for the set of fixed weights.
 _INNER = 0.1
-#: Change of β that is rounding.
+#: Change of β below which the change is rounding error.
 _STILL = 1e-15
 
 
 class AggregateModel:
-    """Up to `most_planes` aggregate planes, the zero plane among them, with weights β on the simplex.
+    """Up to `most_planes` aggregate planes with weights β on the simplex.
 
-    A new plane takes the place of one that has been inactive for more than `keep_rounds` solves; in a full model, of
-    the one inactive for longest; where all are active the two of least weight are merged into their mean, which leaves
-    u and Σ β B as they are.
+    The zero plane is one of them. A new plane replaces one that has been inactive for more than `keep_rounds` solves.
+    In a full model it replaces the plane that has been inactive for longest; if all are active, the two planes of least
+    weight are merged into their mean, which does not change u and Σ β B.
+
+    Parameters
+    ----------
+    dim : int
+        Number of weights.
+    most_planes : int
+        Maximum number of planes.
+    keep_rounds : int
+        Number of solves after which an inactive plane may be replaced.
     """
 
     _saved = ("value", "weight", "active", "gram")
@@ -56,13 +65,13 @@ class AggregateModel:
         self.keep_rounds, self.count, self.rounds = keep_rounds, 1, 0
         self.row = np.zeros((most_planes, dim))
         self.value, self.weight = np.zeros(most_planes), np.zeros(most_planes)
-        self.active = np.zeros(most_planes, np.int64)  # last round with weight > 0
+        self.active = np.zeros(most_planes, np.int64)  # the last round in which the weight was positive
         self.gram = np.zeros((most_planes, most_planes))
         self.weight[0] = 1.0
         self.sum: FloatArray = np.zeros(dim)  # u of the last solve
 
     def insert(self, row: FloatArray, value: float) -> None:
-        """Take in the plane value − row·w, with weight 0."""
+        """Add the plane value − row·w, with weight 0."""
         k = self._free_slot()
         self.row[k], self.value[k], self.weight[k], self.active[k] = row, value, 0.0, self.rounds
         self.count = max(self.count, k + 1)
@@ -82,7 +91,7 @@ class AggregateModel:
         return gone
 
     def _merge(self, into: int, gone: int) -> None:
-        """Put the mean of two planes, by weight, in the place of the first."""
+        """Replace the first of two planes by their weighted mean."""
         n, pair = self.count, [into, gone]
         share = self.weight[pair] / self.weight[pair].sum()
         self.row[into] = share @ self.row[pair]
@@ -92,7 +101,7 @@ class AggregateModel:
     def solve(
         self, tolerance: float, centre: FloatArray | None = None, rho: float = 1.0, lower: FloatArray | None = None
     ) -> FloatArray:
-        """Find β and return the weights w that minimise the model around the centre, up to the tolerance."""
+        """Find β and return the weights that minimise the model around the centre, up to the tolerance."""
         n, linear = self.count, rho * self.value[: self.count]
         self.rounds += 1
         if lower is not None:
@@ -110,8 +119,8 @@ class AggregateModel:
     def _weights_above(self, tolerance: float, pull: FloatArray, rho: float, lower: FloatArray) -> FloatArray:
         """Return the β of weights max((pull + u) / ρ, l).
 
-        With the weights at their bounds fixed there, the others are free, and the program is one over the simplex
-        again. Its solution is a direction in which the dual rises; how far is found by a line search.
+        If the weights at their bounds are fixed, the others are free, and the program is again one over the simplex.
+        Its solution is a direction in which the dual increases; a line search determines the step.
         """
         n, rows, value = self.count, self.row[: self.count], self.value[: self.count]
         beta = self.weight[:n] / self.weight[:n].sum()
@@ -133,16 +142,19 @@ class AggregateModel:
         return beta
 
     def combination(self) -> FloatArray:
-        """u = Σ β A."""
+        """Return u = Σ β A."""
         return self.weight[: self.count] @ self.row[: self.count]
 
     def level(self, w: FloatArray) -> float:
-        """max_k B_k − A_k·w: what the model says of R(w)."""
+        """Return max_k B_k − A_k·w, the model's value of R(w)."""
         n = self.count
         return float((self.value[:n] - self.row[:n] @ w).max())
 
     def dual(self, u: FloatArray, lower: FloatArray | None = None) -> float:
-        """Return the best lower bound of the objective that β proves: the zero plane may give its share away."""
+        """Return the best lower bound of the objective that β proves.
+
+        The share of the zero plane may be given to the other planes.
+        """
         gain, used = float(self.weight[: self.count] @ self.value[: self.count]), float(self.weight[1:].sum())
         if lower is not None:
             t = best_step(gain, 0.0, np.zeros_like(u), u, lower, 1.0 / used) if used > 0.0 else 0.0
@@ -154,12 +166,12 @@ class AggregateModel:
         return t * gain - 0.5 * t * t * square
 
     def arrays(self) -> dict[str, AnyArray]:
-        """Everything needed to go on, as plain arrays."""
+        """Return all that is needed to continue, as plain arrays."""
         saved = {name: getattr(self, name) for name in self._saved}
         return {**saved, "row": self.row[: self.count], "rounds": np.array([self.rounds])}
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:
-        """The inverse of `arrays`."""
+        """Set what `arrays` returned."""
         for name in self._saved:
             getattr(self, name)[:] = arrays[name]
         self.count, self.rounds = len(arrays["row"]), int(arrays["rounds"][0])
@@ -168,12 +180,13 @@ class AggregateModel:
 
 @kernel
 def maximise_on_simplex(gram, linear, start, tolerance):
-    """The β that maximises linear·β − ½ β·gram β over β ≥ 0, Σ β = 1, from a feasible start.
+    """Return the β that maximises linear·β − ½ β·gram β over β ≥ 0, Σ β = 1, from a feasible start.
 
-    An active set method: move to the optimum of the affine hull of the support, stopping where a weight vanishes, then
-    let in the vertex of steepest ascent (Wolfe 1976; Lawson and Hanson 1974). The Newton step is slightly damped and
-    repeated, so dependent rows of the Gram matrix do no harm. Ends when the gap max_k g_k − g·β of the gradient g,
-    which bounds what is missing, is below `tolerance` or lost in rounding. `gram` may be larger than the other arrays.
+    An active set method: move to the optimum over the affine hull of the support, stopping where a weight vanishes,
+    then add the vertex of steepest ascent (Wolfe 1976; Lawson and Hanson 1974). The Newton step is slightly damped and
+    repeated, so that dependent rows of the Gram matrix are harmless. The method ends when the gap max_k g_k − g·β of
+    the gradient g, which bounds the distance to the maximum, is below `tolerance` or lost in rounding. `gram` may be
+    larger than the other arrays.
     """
     n = len(linear)
     beta, gradient, support = start / start.sum(), np.empty(n), np.empty(n, np.int64)
@@ -214,7 +227,7 @@ def maximise_on_simplex(gram, linear, start, tolerance):
         if entering:
             support[size] = steepest
             size += 1
-        while size > 1:  # Newton steps, each cut where a weight vanishes, until one is not
+        while size > 1:  # Newton steps, each shortened to where a weight vanishes, until one is not shortened
             newton_step(gram, gradient, support, size, factor, step, ones)
             share, first = 1.0, -1
             for j in range(size):
@@ -243,9 +256,10 @@ def maximise_on_simplex(gram, linear, start, tolerance):
 
 @kernel
 def newton_step(gram, gradient, support, size, factor, step, ones):
-    """step: p on the support with Σ p = 0 that maximises gradient·p − ½ p·gram p, damped, by Cholesky.
+    """Write to `step` the p on the support with Σ p = 0 that maximises gradient·p − ½ p·gram p.
 
-    On Σ p = 0 a constant added to the matrix changes nothing; it makes the matrix definite for independent planes.
+    The system is damped and solved by Cholesky factorisation. If Σ p = 0, a constant added to the matrix does not
+    change the result; it makes the matrix definite for independent planes.
     """
     constant = 0.0
     for j in range(size):

@@ -1,4 +1,4 @@
-"""``solver="auto"``: which solver a problem gets when the user leaves the choice to the library."""
+"""Choice of the solver for ``solver="auto"``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from maxmargin.solvers.base import Solver, State
 from maxmargin.solvers.bundle import ProximalBundle
 from maxmargin.solvers.proximal import ProximalWorkingSets
 
-#: Examples up to which the bundle is chosen: steps on one example at a time gain nothing where there are hardly any,
-#: and the aggregate planes of a few examples say as much as their own.
+#: Largest number of examples for which the bundle is chosen. Steps on one example at a time gain nothing if there are
+#: hardly any, and aggregate planes of a few examples contain as much information as the planes of each example.
 FEW_EXAMPLES = 4
 
 
 @dataclass(frozen=True)
 class Automatic(ProximalWorkingSets):
-    """Proximal working sets, or the proximal bundle for a problem of few examples."""
+    """Proximal working sets, or the proximal bundle for a problem with few examples."""
 
     def for_problem(self, problem: Problem) -> Solver:
         few = problem.n_examples <= FEW_EXAMPLES and not problem.objective.hard

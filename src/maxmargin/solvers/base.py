@@ -1,4 +1,4 @@
-"""What all solvers share: a state of plain arrays, steps, limits and a certificate after every step."""
+"""Base classes of solvers: states, limits, steps and certificates."""
 
 from __future__ import annotations
 
@@ -18,13 +18,23 @@ from maxmargin.core.certificate import Certificate
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.protocol import Decodable
 
-#: Slack of the test whether a search proved its argmaxes exact.
+#: Relative tolerance of the test whether a search proved its argmaxes exact.
 EXACT_WITHIN = 1e-6
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When to stop: relative gap, steps, wall-clock seconds; whichever comes first."""
+    """Stopping criteria of a run, which ends at the first one met.
+
+    Attributes
+    ----------
+    tol : float, default=1e-3
+        Relative gap.
+    max_iter : int or None, default=None
+        Number of steps; None means the default of the solver.
+    max_seconds : float or None, default=None
+        Wall-clock time.
+    """
 
     tol: float = 1e-3
     max_iter: int | None = None
@@ -32,15 +42,28 @@ class Limits:
 
 
 class State:
-    """Where a solver is. Subclasses add arrays and name them in `_saved`, plain numbers in `_counters`.
+    """State of a solver.
+
+    Subclasses add arrays and list their names in `_saved`, and plain numbers in `_counters`.
 
     Attributes
     ----------
-    w : present weights.
-    best_w, best_primal, best_bound : best weights so far, their objective, and its proven upper bound.
-    best_dual : best lower bound so far; α = 0 proves 0.
-    finished : set by a solver that has nothing left to do.
-    round : what the last step did, where a solver has several kinds of steps.
+    w : ndarray of shape (dim,)
+        Current weights.
+    best_w : ndarray of shape (dim,)
+        Best weights so far.
+    best_primal : float
+        Objective at the best weights.
+    best_bound : float
+        Proven upper bound of the objective at the best weights.
+    best_dual : float
+        Best lower bound so far; α = 0 proves 0.
+    iteration : int
+        Number of steps so far.
+    finished : bool
+        Whether the solver has nothing left to do.
+    round : str
+        Name of what the last step did, for solvers with several kinds of steps.
     """
 
     _saved: ClassVar[tuple[str, ...]] = ()
@@ -58,21 +81,27 @@ class State:
         self.rng = np.random.default_rng(seed)
 
     def offer(self, problem: Decodable, w: FloatArray) -> float:
-        """Keep w if it is the best so far, judged by the hinges just found at it; its primal value."""
+        """Keep w if it is the best so far, and return its primal value.
+
+        The primal value is computed from the hinges that were just found at w.
+        """
         primal, bound = problem.primal(w)
         if primal < self.best_primal:
             self.best_primal, self.best_bound, self.best_w = primal, bound, w.copy()
         return primal
 
     def raise_dual(self, value: float) -> None:
-        """A proven lower bound of the optimum."""
+        """Keep a proven lower bound of the optimum if it is the best so far."""
         self.best_dual = max(self.best_dual, value)
 
     def certificate(self, problem: Problem) -> Certificate:
+        """Return the certificate of the best weights so far."""
         exact = problem.exact
         if problem.proves_bounds:
             exact = bool(np.isfinite(self.best_bound)) and self.best_bound <= self.best_primal * (1 + EXACT_WITHIN)
-        primal = self.best_primal if exact else max(self.best_primal, self.best_dual)  # an estimate, never below proof
+        primal = (
+            self.best_primal if exact else max(self.best_primal, self.best_dual)
+        )  # an estimate is never below the lower bound
         offset = problem.offset
         return Certificate(
             float(primal + offset), float(self.best_dual + offset), self.oracle_calls, self.seconds, exact,
@@ -80,14 +109,14 @@ class State:
         )  # fmt: skip
 
     def arrays(self) -> dict[str, AnyArray]:
-        """The whole state as plain arrays."""
+        """Return the complete state as plain arrays."""
         counters = {name: getattr(self, name) for name in (*self._common_counters, *self._counters)}
         meta = json.dumps({"counters": counters, "rng": self.rng.bit_generator.state})
         arrays = {name: getattr(self, name) for name in ("w", "best_w", *self._saved)}
         return {**arrays, "meta": np.frombuffer(meta.encode(), np.uint8)}
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:
-        """The inverse of `arrays`."""
+        """Set what `arrays` returned."""
         meta = json.loads(bytes(arrays["meta"]).decode())
         for name, value in meta["counters"].items():
             setattr(self, name, value)
@@ -96,31 +125,34 @@ class State:
             setattr(self, name, np.array(arrays[name]))
 
     def support(self, problem: Problem) -> dict[str, Any] | None:
-        """Planes with dual values, where the solver keeps them example by example."""
+        """Return the planes with dual values, if the solver keeps them per example, otherwise None."""
         return None
 
 
 @dataclass(frozen=True)
 class Solver(ABC):
-    """Hyper-parameters of a solver. Its working memory is a `State`, which can be saved, resumed and warm-started."""
+    """Hyper-parameters of a solver.
 
-    #: Name by which estimators know it.
+    The working memory of a solver is a `State`, which can be saved, resumed and used for a warm start.
+    """
+
+    #: Name of the solver in estimators.
     name: ClassVar[str]
-    #: Whether a hard margin (C = inf) can be asked of it.
+    #: Whether the solver supports a hard margin (C = inf).
     hard_margin: ClassVar[bool] = False
-    #: Whether it keeps weights above the lower bounds of an objective.
+    #: Whether the solver supports lower bounds of weights.
     lower_bounds: ClassVar[bool] = False
-    #: Whether the certificate's gap closes, so that stopping above ``tol`` deserves a warning.
+    #: Whether the gap converges to 0, so that stopping above ``tol`` causes a warning.
     certifies: ClassVar[bool] = True
-    #: Steps taken when the user sets no limit.
+    #: Maximum number of steps if the user sets none.
     default_max_iter: ClassVar[int] = 1000
-    #: The lowest value of a hyper-parameter, where it is not 1 for a whole number and 0 for another one.
+    #: Lower limits of hyper-parameters, if they differ from 1 for integers and 0 for floats.
     lowest: ClassVar[Mapping[str, int | float]] = {}
-    #: What to do where its own rule ends a fit above ``tol``.
-    stricter: ClassVar[str] = "make the solver's own rule stricter"
+    #: Advice if the solver's own criterion ends a fit above ``tol``.
+    stricter: ClassVar[str] = "make the solver's own stopping criterion stricter"
 
     def check_parameters(self) -> None:
-        """One sentence, before data are looked at, when a hyper-parameter can be of no use."""
+        """Raise ValueError if a hyper-parameter is invalid, before any data are read."""
         for field in fields(self):
             name, value = f"{type(self).__name__}: {field.name}", getattr(self, field.name)
             if isinstance(field.default, bool):
@@ -133,47 +165,55 @@ class Solver(ABC):
                 _check_interval(value, name)
 
     def check_trade_off(self, C: float) -> None:
-        """One sentence, before data are looked at, when this solver does not know such a C."""
+        """Raise ValueError if the solver does not support this C, before any data are read."""
         if np.isinf(C) and not self.hard_margin:
-            raise ValueError(f"solver={self.name!r} needs a finite C; C=inf (hard margin) is for 'auto' and 'nslack'")
+            raise ValueError(f"solver={self.name!r} needs a finite C; use 'auto' or 'nslack' for C=inf (hard margin)")
 
     def check(self, problem: Problem) -> None:
-        """Raise ValueError, before any work, if this solver cannot solve the problem."""
+        """Raise ValueError, before any work, if the solver cannot solve the problem."""
         lower = problem.objective.lower
         if lower is not None and not self.lower_bounds:
             raise ValueError(
-                f"solver={self.name!r} cannot keep weights above lower bounds (nonnegative); 'auto' and 'bundle' can"
+                f"solver={self.name!r} does not support lower bounds of weights (nonnegative); use 'auto' or 'bundle'"
             )
         if lower is not None and lower.shape != (problem.dim,):
             raise ValueError(f"lower must have one number per weight, {problem.dim}, found shape {lower.shape}")
 
     def for_problem(self, problem: Problem) -> Solver:
-        """Return the solver to use for this problem; itself, unless the choice was left to the library."""
+        """Return the solver to use for this problem: itself, unless the choice was left to the library."""
         return self
 
     @abstractmethod
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> State:
-        """A state before the first step, from given weights if there are any."""
+        """Return a state before the first step, from the given weights if there are any."""
 
     @abstractmethod
     def step(self, problem: Problem, state: Any) -> None:
-        """Change the state for the better; ends with what is needed for a certificate."""
+        """Improve the state and update what its certificate needs."""
 
     def adapt(self, problem: Problem, state: Any, seed: int = 0) -> State:
-        """A state for the same examples under another objective, from where `state` ended; by default its weights."""
+        """Return a state for the same examples under another objective, starting from `state`.
+
+        By default only the best weights are used.
+        """
         return self.init(problem, seed, state.best_w)
 
     def rebase(self, problem: Problem, state: Any, before: References, seed: int = 0) -> State:
-        """A state for the problem with new references, from where `state` ended with those before; by default its
-        weights."""
+        """Return a state for the problem with new references, starting from `state` with the references `before`.
+
+        By default only the best weights are used.
+        """
         return self.init(problem, seed, state.best_w)
 
     def resume(self, problem: Problem, state: Any) -> None:
-        """Called once before the first step of a restored or warm-started state."""
+        """Prepare a restored or warm-started state for its next step."""
         return None
 
     def planned_bytes(self, problem: Problem) -> float:
-        """Memory the solver expects to need beside the data, told before the fit when it is large."""
+        """Return the memory that the solver is expected to need besides the data.
+
+        A fit warns if it is large.
+        """
         return 6.0 * 8 * problem.dim
 
     def run(
@@ -183,10 +223,24 @@ class Solver(ABC):
         limits: Limits,
         monitor: Callable[[State, Certificate], bool] | None = None,
     ) -> str:
-        """Step until a limit is met; why it stopped comes back.
+        """Run until a stopping criterion is met and return the reason.
 
-        The reasons are ``"tol"``, ``"converged"`` (the solver's own rule), ``"max_iter"``, ``"max_seconds"``,
-        ``"callback"`` and ``"interrupted"``.
+        Parameters
+        ----------
+        problem : Problem
+            The problem to solve.
+        state : State
+            The state, which is changed in place.
+        limits : Limits
+            Stopping criteria.
+        monitor : callable or None, default=None
+            Called with the state and its certificate after every step; the run stops if it returns True.
+
+        Returns
+        -------
+        str
+            ``"tol"``, ``"converged"`` (the solver's own criterion), ``"max_iter"``, ``"max_seconds"``, ``"callback"``
+            or ``"interrupted"``.
         """
         began, before = working_seconds(), state.seconds
         max_iter = self.default_max_iter if limits.max_iter is None else limits.max_iter
@@ -217,7 +271,7 @@ class Solver(ABC):
 
 
 def _check_interval(value: Any, name: str) -> None:
-    """Two numbers in ascending order."""
+    """Raise ValueError unless the value is a pair of numbers in ascending order."""
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise ValueError(f"{name} must be a pair of numbers, found {value!r}")
     low = finite_number(value[0], f"{name}[0]")

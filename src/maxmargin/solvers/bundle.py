@@ -1,13 +1,14 @@
-"""Proximal bundle: 1-slack cutting planes around a centre that only moves to better weights (Kiwiel 1990; paper 5).
+"""Proximal bundle: 1-slack cutting planes around a centre.
 
-The trial weights minimise the model of `aggregate` plus ½(ρ − 1)‖w − z‖². Where the objective falls by at least a share
-of what the model promised, the centre moves there (serious step), else only the model gets better (null step). With
-u = Σ β A, the gap of the original problem at the trial weights splits into a part that a smaller ρ would close and one
-that more planes would:
+The centre moves only to better weights. The method is due to Kiwiel 1990; Yu and Joachims 2009 apply it to structural
+SVMs with latent variables. The trial weights minimise the model of `aggregate` plus ½(ρ − 1)‖w − z‖². If the objective
+decreases by at least a given share of the decrease that the model predicts, the centre moves there (serious step);
+otherwise only the model improves (null step). With u = Σ β A, the gap of the original problem at the trial weights
+splits into a part that a smaller ρ would close and a part that more planes would close:
 
-    P(w) − D = ½‖u − w‖² + (R(w) − max_k B_k − A_k·w),
+    P(w) − D = ½‖u − w‖² + (R(w) − max_k (B_k − A_k·w)),
 
-and ρ follows whichever is larger.
+and ρ is adapted to the larger part.
 """
 
 from __future__ import annotations
@@ -24,7 +25,21 @@ from maxmargin.solvers.protocol import Decodable
 
 
 class BundleState(CuttingState):
-    """Trial weights w, centre z, proximal weight ρ."""
+    """Trial weights w, centre z and proximal weight ρ.
+
+    Attributes
+    ----------
+    z : ndarray of shape (dim,)
+        Centre.
+    u : ndarray of shape (dim,)
+        Σ β A of the last solve.
+    rho : float
+        ρ; 0 before the first step.
+    centre_value : float
+        Objective at the centre.
+    promised : float
+        Objective that the model predicts at the trial weights.
+    """
 
     _saved: ClassVar[tuple[str, ...]] = ("z", "u")
     _counters: ClassVar[tuple[str, ...]] = ("rho", "centre_value", "promised")
@@ -41,11 +56,23 @@ class BundleState(CuttingState):
 class ProximalBundle(CuttingPlanes):
     """Proximal bundle (``solver="bundle"``).
 
+    The trial weights minimise ½‖w‖² + ½(ρ − 1)‖w − z‖² plus a cutting-plane model of the risk; the centre z moves only
+    to better weights (Kiwiel 1990).
+
     Parameters
     ----------
-    most_planes, keep_rounds, inner_gap : as in `CuttingPlanes`.
-    sufficient : share of the promised decrease that makes a step serious.
-    balance : ρ is divided or multiplied by `balance_step` to keep proximal part / model part between these.
+    most_planes : int, default=200
+        Maximum number of aggregate planes, at least 3; each has one number per weight.
+    keep_rounds : int, default=50
+        Number of sweeps after which an inactive plane may be dropped.
+    inner_gap : float, default=1e-3
+        The quadratic program over the planes is solved to this share of the current gap.
+    sufficient : float, default=0.01
+        Share of the predicted decrease above which the centre moves.
+    balance : tuple of (float, float), default=(1.0, 3.0)
+        Range of the ratio proximal part / model part of the gap in which ρ does not change.
+    balance_step : float, default=1.3
+        Factor by which ρ is divided or multiplied if the ratio is outside of this range.
     """
 
     name: ClassVar[str] = "bundle"
@@ -73,12 +100,12 @@ class ProximalBundle(CuttingPlanes):
 
     @staticmethod
     def _first_rho(state: BundleState, value: float) -> float:
-        """ρ of a first step to about where the first plane says that the objective is 0."""
+        """Return ρ of a first step to about where the first plane predicts the objective 0."""
         away = state.model.row[1] - state.w
         return max(1.0, 0.5 * float(away @ away) / value) if value > 0.0 else 1.0
 
     def _next_rho(self, objective: Objective, state: BundleState, value: float) -> float:
-        """Return the ρ that keeps the two parts of the gap at the trial weights in balance."""
+        """Return the ρ that balances the two parts of the gap at the trial weights."""
         low, high = self.balance
         proximal, model = objective.distance(state.w, state.u), value - state.promised
         if proximal > high * model:

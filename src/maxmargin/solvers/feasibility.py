@@ -1,4 +1,7 @@
-"""Weights that meet all margins, for hard margins (C = inf) and large C, or an error where there are none."""
+"""Weights that satisfy all margins, for hard margins and large C.
+
+If a hard margin (C = inf) has no such weights, `NotSeparableError` is raised.
+"""
 
 from __future__ import annotations
 
@@ -13,31 +16,39 @@ from maxmargin.solvers.base import State
 from maxmargin.solvers.few_planes import are_few, solve_few
 from maxmargin.solvers.working_sets import WorkingSets
 
-#: Sweeps spent on one try to make weights feasible.
+#: Maximum number of sweeps in one attempt to make weights feasible.
 MOST_SWEEPS = 6
-#: Constraints may be violated by this share of the required margin, which is rounding.
+#: Violation of a constraint, relative to the required margin, that counts as rounding error.
 FEASIBLE_WITHIN = 1e-9
 #: Margin, relative to the largest entry of each feature, below which data count as not separable.
 LEAST_MARGIN = 1e-9
 
 
 class NotSeparableError(ValueError):
-    """C = inf asked for weights without slack, and there are none."""
+    """Error that no weights satisfy all margins, as C = inf requires.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem after a decode; the message states how many of its examples violate their margin.
+    """
 
     def __init__(self, problem: Problem) -> None:
         short = int((problem.hinges > 0).sum())
         within = "" if problem.objective.lower is None else " within the lower bounds"
         super().__init__(
-            f"the data are not separable: no weights{within} give every example its margin ({short} of "
-            f"{problem.n_examples} different ones fall short at present, and a linear program over the planes found so "
-            f"far has no solution), so C=inf has no solution; give a finite C, for instance C=1.0"
+            f"the data are not separable: no weights{within} satisfy the margin of every example ({short} of "
+            f"{problem.n_examples} distinct examples violate their margin at the current weights, and a linear program "
+            f"over the planes found so far has no solution), so C=inf has no solution; set a finite C, for example "
+            f"C=1.0"
         )
 
 
 def solve_exactly(problem: Problem, state: State, sets: WorkingSets) -> bool:
-    """The shortest weights that meet all margins held, where they are few enough to be solved for at once.
+    """Find the shortest weights that satisfy all margins of the held planes, if these are few.
 
-    Whether that was done: α and budgets are changed. Raises `NotSeparableError` where there are none.
+    Return whether that was done; α and budgets are then changed. Raise `NotSeparableError` if there are no such
+    weights.
     """
     if solve_few(problem, state, sets):
         return True
@@ -49,8 +60,10 @@ def solve_exactly(problem: Problem, state: State, sets: WorkingSets) -> bool:
 
 
 def check_separable(problem: Problem, state: State, sets: WorkingSets) -> None:
-    """Where no weights are known that meet all margins: a sentence if none meet those held, else such weights are
-    tried on all examples."""
+    """Raise `NotSeparableError` if no weights satisfy the margins of the held planes.
+
+    Otherwise such weights are tried on all examples. If weights are known that satisfy all margins, nothing is done.
+    """
     if np.isfinite(state.best_primal):
         return
     planes, values, _ = sets.held_planes()
@@ -66,10 +79,10 @@ def check_separable(problem: Problem, state: State, sets: WorkingSets) -> None:
 def feasible_direction(
     planes: Planes, values: FloatArray, dim: int, lower: FloatArray | None = None
 ) -> FloatArray | None:
-    """Return weights with a·w ≥ b for all planes held and w ≥ lower; None where there are none.
+    """Return weights with a·w ≥ b for all planes and w ≥ lower, or None if there are none.
 
-    They maximise t ≤ 1 where a·w ≥ t b, w ≥ t lower and |w_f| ≤ 1 / max |a_f|, and are scaled to t = 1. The last bounds
-    make the answer independent of the scale of each feature.
+    They maximise t ≤ 1 subject to a·w ≥ t b, w ≥ t lower and |w_f| ≤ 1 / max |a_f|, and are scaled to t = 1. The last
+    bounds make the result independent of the scale of each feature.
     """
     rows = planes.matrix(dim)
     largest = abs(rows).max(axis=0).toarray().ravel()
@@ -95,15 +108,15 @@ def feasible_direction(
 
 
 def feasible_scale(problem: Problem, state: State, sets: WorkingSets) -> None:
-    """Offer the smallest multiple t w that meets all margins, where there is one; max(t w, l) with lower bounds.
+    """Offer the smallest multiple t w that satisfies all margins, if there is one.
 
-    With the hinges found at t w, a plane asks for t' = t b / (b − hinge); the largest such t' is tried next, until no
-    margin is missed (Dinkelbach's iteration: it ends after finitely many planes). Afterwards the
-    problem holds the hinges at w again.
+    With lower bounds l the weights offered are max(t w, l). With the hinges found at t w, a plane requires t' = t b /
+    (b − hinge); the largest such t' is tried next, until all margins are satisfied (Dinkelbach's iteration, which ends
+    after finitely many planes). Afterwards the problem has the hinges at w again.
     """
     w, calls, raised = state.w, problem.oracle_calls, problem.objective.raised
     t, candidate, margins = 1.0, state.w, sets.largest_values()
-    margins[margins == 0.0] = margins.max(initial=0.0)  # an example of which no more is asked than w·a ≥ 0
+    margins[margins == 0.0] = margins.max(initial=0.0)  # such an example only requires w·a ≥ 0
     for sweep in range(MOST_SWEEPS):
         missed = problem.hinges > FEASIBLE_WITHIN * np.maximum(problem.values, margins)
         if not missed.any():

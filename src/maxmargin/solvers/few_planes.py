@@ -1,9 +1,9 @@
-"""The problem over the planes held, solved exactly where they are few enough to be written out.
+"""Exact solution of the problem over few held planes.
 
-A hard margin is the shortest w with a·w ≥ b for every plane (`least_norm`). Quadratic slack is the same in a larger
-space: with v_i = √(C c_i) ξ_i as further weights, ½‖w‖² + ½ Σ v_i² is to be least where a·w + v_i / √(C c_i) ≥ b. With
-linear slack the solution without any is the solution where no example needs more dual mass than its budget. A lower
-bound of a weight is one more row, e_j·w ≥ l_j.
+Planes are few if their dense matrix is small. A hard margin is the shortest w with a·w ≥ b for every plane
+(`least_norm`). Quadratic slack is the same in a larger space: with v_i = √(C c_i) ξ_i as additional weights,
+½‖w‖² + ½ Σ v_i² is minimised subject to a·w + v_i / √(C c_i) ≥ b. With linear slack, the solution without slack is
+optimal if no example needs more dual mass than its budget. A lower bound of a weight is one more row, e_j·w ≥ l_j.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from maxmargin.solvers.base import State
 from maxmargin.solvers.least_norm import least_norm
 from maxmargin.solvers.working_sets import WorkingSets
 
-#: Planes are few where their matrix has at most so many numbers, and so many can be active.
+#: Planes are few if their matrix has at most this number of entries, and at most this number of them can be active.
 MOST_DENSE, MOST_ACTIVE = 1_000_000, 500
-#: Share of a budget from which on it looks used up.
+#: Share of a budget above which the budget counts as used up.
 NEARLY = 0.99
 
 
 def are_few(problem: Problem, sets: WorkingSets) -> bool:
-    """Whether the planes held are few enough to be solved for at once."""
+    """Return whether the held planes are few enough to be solved for exactly."""
     named = _named(problem, sets)
     n, width = int(sets.count.sum()) - len(sets.count), int(named.sum())
     if problem.objective.quadratic:
@@ -35,7 +35,10 @@ def are_few(problem: Problem, sets: WorkingSets) -> bool:
 
 
 def solve_few(problem: Problem, state: State, sets: WorkingSets) -> bool:
-    """Solve for the planes held; whether that was done. Budgets that were small to begin with make room."""
+    """Solve exactly for the held planes and return whether that was done.
+
+    Budgets that started small are raised to twice the dual mass found.
+    """
     found = dual_values(problem, state, sets)
     if found is None:
         return False
@@ -46,8 +49,10 @@ def solve_few(problem: Problem, state: State, sets: WorkingSets) -> bool:
 
 
 def dual_values(problem: Problem, state: State, sets: WorkingSets) -> FloatArray | None:
-    """α of the planes held, in the order of `WorkingSets.held_planes`; None where they are many, or where no weights
-    meet all margins within the budgets."""
+    """Return α of the held planes, in the order of `WorkingSets.held_planes`.
+
+    Return None if the planes are too many, or if no weights satisfy all margins within the budgets.
+    """
     objective = problem.objective
     limited = not (objective.hard or objective.quadratic)
     if limited and (sets.masses() > NEARLY * objective.budgets).any():
@@ -68,7 +73,7 @@ def dual_values(problem: Problem, state: State, sets: WorkingSets) -> FloatArray
 
 
 def _named(problem: Problem, sets: WorkingSets) -> NDArray[np.bool_]:
-    """Which weights the planes held name."""
+    """Return a mask of the weights that occur in the held planes."""
     named = np.zeros(problem.dim, bool)
     named[sets.held_planes()[0].indices] = True
     return named
@@ -83,7 +88,7 @@ def _bounded(problem: Problem, named: IntArray) -> IntArray:
 def _with_bounds(
     problem: Problem, sets: WorkingSets, rows: FloatArray, values: FloatArray, alpha: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the rows, right-hand sides and dual values with those of the lower bounds behind them."""
+    """Return the rows, right-hand sides and dual values with those of the lower bounds appended."""
     lower, named = problem.objective.lower, np.flatnonzero(_named(problem, sets))
     if lower is None:
         return rows, values, alpha
@@ -95,7 +100,10 @@ def _with_bounds(
 
 
 def _constraints(problem: Problem, sets: WorkingSets) -> sp.csc_array:
-    """A row for each plane held, a column for each weight that any of them names, and for the slack of each example."""
+    """Return a matrix with one row for each held plane.
+
+    It has a column for each weight that occurs in the planes and, with quadratic slack, for the slack of each example.
+    """
     rows = sets.held_planes()[0].matrix(problem.dim)[:, np.flatnonzero(_named(problem, sets))]
     if problem.objective.quadratic:
         examples, column = np.unique(sets.examples_held(), return_inverse=True)

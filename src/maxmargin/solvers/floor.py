@@ -1,12 +1,13 @@
-"""Lower bounds of weights as one more block of the dual, for solvers that step on one example at a time.
+"""Lower bounds of weights as one more block of the dual.
 
-With multipliers β ≥ 0 of the bounds w ≥ l, the weights around a proximal centre are
+Solvers that step on one example at a time use this block. With multipliers β ≥ 0 of the bounds w ≥ l, the weights
+around a proximal centre are
 
-    w = ((ρ − 1) z + u + β) / ρ,      β ≥ 0,      β_j > 0 only where w_j = l_j,
+    w = ((ρ − 1) z + u + β) / ρ,      β ≥ 0,      β_j > 0 only if w_j = l_j,
 
-so that w = max(free, l) with free = ((ρ − 1) z + u) / ρ. Steps on examples treat β as constant and move w and `free`
-alike; afterwards β is set to its optimum again. What is kept is the **lift** w − free = β / ρ, which stays when α and ρ
-are scaled together.
+so that w = max(free, l) with free = ((ρ − 1) z + u) / ρ. Steps on examples treat β as constant and change w and `free`
+equally; afterwards β is set to its optimum again. The **lift** w − free = β / ρ is stored, because it does not change
+when α and ρ are scaled together.
 """
 
 from __future__ import annotations
@@ -18,14 +19,20 @@ from maxmargin.solvers.protocol import Decodable
 
 
 class Floor:
-    """The lift of the present weights; nothing at all where the objective has no lower bounds."""
+    """Lift of the current weights; empty if the objective has no lower bounds.
+
+    Parameters
+    ----------
+    problem : Decodable
+        The problem with the lower bounds.
+    """
 
     def __init__(self, problem: Decodable) -> None:
         self.lower = problem.objective.lower
         self.lift: FloatArray = np.zeros(0 if self.lower is None else problem.dim)
 
     def raised(self, free: FloatArray) -> FloatArray:
-        """Return max(free, l), and keep the lift."""
+        """Return max(free, l) and store the lift."""
         if self.lower is None:
             return free
         w = np.maximum(free, self.lower)
@@ -37,7 +44,7 @@ class Floor:
         return w if self.lower is None else w - self.lift
 
     def settle(self, w: FloatArray) -> None:
-        """Raise w, which steps on examples have moved, in place."""
+        """Set the multipliers of the bounds to their optimum, and w, which steps have changed, in place."""
         if self.lower is not None:
             w[:] = self.raised(w - self.lift)
 
@@ -47,7 +54,7 @@ class Floor:
         return half_square if self.lower is None else half_square - float(self.lift @ w)
 
     def arrays(self) -> dict[str, AnyArray]:
-        """Return the lift."""
+        """Return the lift as a plain array."""
         return {"lift": self.lift}
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:

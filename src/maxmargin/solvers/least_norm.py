@@ -1,8 +1,9 @@
-"""The shortest w with A w ≥ b, exactly: least distance programming (Lawson and Hanson 1974, chapter 23).
+"""Exact shortest w with A w ≥ b by least distance programming.
 
-With E = [Aᵀ; bᵀ] and f = (0, …, 0, 1), let u ≥ 0 minimise ‖E u − f‖. Then 1 − b·u > 0 exactly when A w ≥ b has a
-solution, and the shortest is w = Aᵀα with the dual values α = u / (1 − b·u). The program over u is solved by an active
-set method on orthogonal factors, so features of very different scales do no harm.
+The method is that of Lawson and Hanson 1974, chapter 23. With E = [Aᵀ; bᵀ] and f = (0, …, 0, 1), let u ≥ 0 minimise
+‖E u − f‖. Then 1 − b·u > 0 exactly if A w ≥ b has a solution, and the shortest one is w = Aᵀα with the dual values
+α = u / (1 − b·u). The program over u is solved by an active set method on orthogonal factors, so that features of very
+different scales are harmless.
 """
 
 from __future__ import annotations
@@ -12,22 +13,27 @@ from numpy.typing import NDArray
 
 from maxmargin._types import FloatArray, IntArray
 
-#: 1 − b·u below this is rounding.
+#: Value of 1 − b·u below which it is rounding error.
 _NOTHING = 1e-13
-#: Solutions with better and better guesses of the length.
+#: Maximum number of solves, each with a better estimate of the length.
 _TRIES = 3
-#: A gradient below this, for columns of length 1, is rounding.
+#: Gradient, for columns of length 1, below which it is rounding error.
 _ROUNDING = 1e-12
 
 
 def least_norm(A: FloatArray, b: FloatArray, start: FloatArray, length: float = 1.0) -> FloatArray | None:
-    """The dual values α of the shortest w; None where there is no w, as far as numbers of this size can tell.
+    """Return the dual values α of the shortest w, or None if no w exists up to rounding.
 
     Parameters
     ----------
-    A, b : the rows and right-hand sides; where no b is above 0, w = 0.
-    start : dual values of which those above 0 are tried first.
-    length : about how long w will be, so that 1 − b·u is not lost in rounding.
+    A : ndarray of shape (n_rows, dim)
+        Rows of the constraints A w ≥ b.
+    b : ndarray of shape (n_rows,)
+        Right-hand sides; if none is positive, w = 0.
+    start : ndarray of shape (n_rows,)
+        Initial dual values; the positive ones are tried as the support first.
+    length : float, default=1.0
+        Approximate length of w, so that 1 − b·u is not lost in rounding.
     """
     alpha: FloatArray | None = start
     for _ in range(_TRIES):
@@ -52,7 +58,10 @@ def _solve(A: FloatArray, b: FloatArray, start: FloatArray, length: float) -> Fl
 
 
 def nonnegative_least_squares(E: FloatArray, f: FloatArray, passive: IntArray) -> FloatArray:
-    """The u ≥ 0 that minimises ‖E u − f‖; columns in `passive` are tried as its support first."""
+    """Return the u ≥ 0 that minimises ‖E u − f‖.
+
+    The columns in `passive` are tried as its support first.
+    """
     n = E.shape[1]
     u, support = np.zeros(n), np.zeros(n, bool)
     support[passive[: len(E)]] = True
@@ -73,7 +82,10 @@ def nonnegative_least_squares(E: FloatArray, f: FloatArray, passive: IntArray) -
 
 
 def _settle(E: FloatArray, f: FloatArray, u: FloatArray, support: NDArray[np.bool_]) -> None:
-    """Move u to the least squares on its support, dropping columns whose weight would be negative on the way."""
+    """Move u to the least squares solution on its support.
+
+    Columns whose weight would become negative are dropped on the way.
+    """
     while support.any():
         best = np.linalg.lstsq(E[:, support], f, rcond=None)[0]
         if (best > 0).all():

@@ -1,15 +1,15 @@
-"""n-slack cutting planes: algorithm 1 of paper 1 (Tsochantaridis, Hofmann, Joachims, Altun 2004, section 4).
+"""n-slack cutting planes: algorithm 1 of Tsochantaridis et al. 2004, section 4.
 
-Each example i has a working set S_i of outputs. Going through the examples, the most violated output ŷ at the present
-weights w = Σ α a is added to S_i when
+Each example i has a working set S_i of outputs. In a pass over the examples, the most violated output ŷ at the current
+weights w = Σ α a is added to S_i if
 
     H_i(ŷ) > ξ_i + ε,      ξ_i = max(0, max_{y ∈ S_i} H_i(y)),
 
-and the dual is optimised over S_i at once, over all of S now and then. It ends when no output is violated by more than
-ε: then the slacks ξ_i + ε are feasible, and their price is at most C Σ c_i ε above the optimum (linear slack), beside
-what optimising S has left. The outputs ever added are polynomially many, however many outputs there are. Zero-one
-margins, slack and margin re-scaling, linear and quadratic slack are a matter of bound and objective; C = inf is the
-hard margin SVM₀.
+and the dual is optimised over S_i at once, and over all of S from time to time. The algorithm ends when no output is
+violated by more than ε: then the slacks ξ_i + ε are feasible, and their objective is at most C Σ c_i ε above the
+optimum (linear slack), plus the remaining gap over S. The number of outputs added is polynomial, however many outputs
+there are. Zero-one margins, slack and margin re-scaling, linear and quadratic slack follow from bound and objective; C
+= inf is the hard margin SVM₀.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from maxmargin.solvers.rounds import Exact, Round, run_first
 from maxmargin.solvers.together import solve_together
 from maxmargin.solvers.working_sets import WorkingSets
 
-#: Planes are never dropped.
+#: Number of slots per example; planes are never dropped.
 NO_LIMIT = 1 << 30
 
 
@@ -40,10 +40,16 @@ class NSlackState(ComposedState):
 
     Attributes
     ----------
-    violated : the examples with an output violated by more than ε, at the last check.
-    restricted_gap : what the optimum over S may still gain.
-    budgets : hard margin: where the growing budgets began.
-    largest : the largest value b of a plane found so far.
+    sets : WorkingSets
+        The outputs in S with their dual values.
+    violated : ndarray of int64
+        The examples with an output violated by more than ε, at the last check.
+    restricted_gap : float
+        Upper bound of what the dual over S can still gain.
+    budgets : GrowingBudgets
+        Start of the growing budgets of a hard margin.
+    largest : float
+        The largest value b of a plane found so far.
     """
 
     _parts: ClassVar[tuple[str, ...]] = ("sets", "budgets", "floor")
@@ -61,15 +67,15 @@ class NSlackState(ComposedState):
 
     @property
     def n_constraints(self) -> int:
-        """Outputs in all working sets."""
+        """Number of outputs in all working sets."""
         return int(self.sets.count.sum()) - len(self.sets.count)
 
     def slacks(self, ids: IntArray) -> FloatArray:
-        """ξ_i over the working sets of ids, at the present weights."""
+        """Return ξ_i over the working sets of ids, at the current weights."""
         return self.sets.hinges(ids, self.w)
 
     def decode(self, problem: Problem, ids: IntArray) -> None:
-        """The most violated outputs of ids at the present weights."""
+        """Find the most violated outputs of ids at the current weights."""
         problem.decode(self.w, ids)
         self.largest = max(self.largest, float(problem.values[ids].max(initial=0.0)))
 
@@ -83,12 +89,16 @@ class NSlackState(ComposedState):
 
 @dataclass(frozen=True)
 class JointOverS(Round):
-    """All of S at once (`together`), where steps on one S_i undo those on another.
+    """Solution for all of S at once (`together`).
+
+    It is used if steps on one S_i undo those on another.
 
     Attributes
     ----------
-    share : of the restricted gap, to which S is solved.
-    most_cuts : aggregate planes at most.
+    share : float
+        Share of the restricted gap to which S is solved.
+    most_cuts : int
+        Maximum number of aggregate planes.
     """
 
     name = "joint"
@@ -109,22 +119,37 @@ class JointOverS(Round):
 class NSlack(Solver):
     """n-slack cutting planes (``solver="nslack"``).
 
-    A step is a pass over the examples that the sweep before found violated (the first: over all) and a sweep over all
-    examples at the weights it ends with, which is certificate and stopping rule in one.
+    Algorithm 1 of Tsochantaridis et al. 2004. A step is a pass over the examples that the last sweep found violated (in
+    the first step: over all examples), followed by a sweep over all examples at the final weights of the pass. The
+    sweep gives the certificate and the stopping criterion.
 
     Parameters
     ----------
-    epsilon : violation that is tolerated, in units of the loss, or of the largest loss where that is below 1. As
-        published it is absolute, which for tiny losses would tolerate w = 0.
-    batch : examples whose argmaxes are taken at the same weights. They are still added one by one, each only if it is
-        violated when its turn comes; 1 is the published order, at the cost of one call per example.
-    full_every : additions after which all of S is optimised; as published it would be 1.
-    moves : moves of mass in one step on an S_i.
-    quick_passes, most_passes : passes over S at most, during a pass over the examples and at its end.
-    rounds_together, most_cuts, far, patience : where these passes are not enough and the relative gap is still above
-        `far`, or has not fallen by a third in so many steps, S is solved for all examples together (see `together`), so
-        many times at most, with so many aggregate planes.
-    inner_gap : share of the present gap to which S is optimised before the last passes.
+    epsilon : float, default=1e-3
+        Tolerated violation, in units of the loss, or of the largest loss if that is below 1. In the publication it is
+        absolute, which for very small losses would accept w = 0.
+    batch : int, default=8
+        Number of examples whose argmaxes are computed at the same weights. Outputs are still added one by one, each
+        only if it is still violated; 1 is the published order, at the cost of one call per example.
+    full_every : int, default=100
+        Number of added outputs after which all of S is optimised; 1 in the publication.
+    moves : int, default=10
+        Maximum number of moves of mass in one step on an S_i.
+    quick_passes : int, default=5
+        Maximum number of passes over S during a pass over the examples.
+    most_passes : int, default=200
+        Maximum number of passes over S at the end of a pass over the examples.
+    rounds_together : int, default=3
+        Maximum number of joint solutions for all of S (see `together`). They are used after `most_passes` passes if the
+        relative gap is still above `far`, or has not decreased by a third in `patience` steps.
+    far : float, default=0.1
+        Relative gap above which joint solutions are used.
+    patience : int, default=8
+        Number of steps without sufficient progress after which joint solutions are used.
+    most_cuts : int, default=100
+        Maximum number of aggregate planes of a joint solution.
+    inner_gap : float, default=0.1
+        Share of the current gap to which S is optimised as long as outputs are violated.
     """
 
     name: ClassVar[str] = "nslack"
@@ -168,7 +193,10 @@ class NSlack(Solver):
         state.finished = solved and not grown and len(state.violated) == 0
 
     def _begin_from_weights(self, problem: Problem, state: NSlackState) -> None:
-        """Warm start: the outputs that are most violated at the given weights come first. Without α, w is 0."""
+        """Add the outputs that are most violated at the given weights (warm start).
+
+        The weights start from 0, because there are no dual values yet.
+        """
         state.decode(problem, problem.everyone)
         if not problem.objective.hard:
             state.offer(problem, state.w)
@@ -176,7 +204,7 @@ class NSlack(Solver):
         self._insert(problem, state, np.flatnonzero(problem.keys))
 
     def _visit(self, problem: Problem, state: NSlackState) -> None:
-        """Lines 4 to 12 of the algorithm, for the examples that were violated."""
+        """Perform lines 4 to 12 of the algorithm for the examples that were violated."""
         added = 0
         for k in range(0, len(state.violated), self.batch):
             ids = state.violated[k : k + self.batch]
@@ -202,7 +230,10 @@ class NSlack(Solver):
             state.budgets.begin(problem, sets, 1.0 / max(norm, 1e-12))
 
     def _optimise(self, problem: Problem, state: NSlackState, most_passes: int) -> None:
-        """Passes over S until ε is worth more than the restricted gap, or for now until it is small beside the gap."""
+        """Pass over S until the restricted gap is small enough.
+
+        That is the value of ε in every margin or, as long as outputs are violated, a share of the gap.
+        """
         n = problem.n_examples
         for k in range(most_passes):
             skip_below = 0.1 * state.restricted_gap / n if k % 5 else -1.0
@@ -215,7 +246,7 @@ class NSlack(Solver):
                 return
 
     def _stuck(self, problem: Problem, state: NSlackState) -> bool:
-        """Whether the gap is still large, or has not fallen by a third in `patience` steps of exact argmaxes."""
+        """Return whether the gap is large, or has not decreased by a third in `patience` steps."""
         gap = state.best_primal - state.best_dual
         if gap < 0.67 * state.marked_gap or not np.isfinite(gap):
             state.marked_gap, state.marked_at = gap, state.clock
@@ -223,13 +254,16 @@ class NSlack(Solver):
         return gap > self.far * state.best_primal or not patient
 
     def _optimal(self, problem: Problem, state: NSlackState) -> bool:
-        """Whether S is solved as well as needed; the weights move in a pass, so it is asked once more, at rest."""
+        """Return whether S is solved well enough.
+
+        The weights change during a pass, so the restricted gap is computed again at fixed weights.
+        """
         if state.restricted_gap <= self._needed(state):
             self._pass(state, problem.everyone, -1.0, 0)
         return state.restricted_gap <= self._needed(state)
 
     def _optimise_together(self, problem: Problem, state: NSlackState) -> None:
-        """All of S at once, where steps on one S_i undo those on another."""
+        """Solve for all of S at once, if steps on one S_i undo those on another."""
         if problem.objective.hard:
             return
         share = 0.3 * self._needed(state) / max(state.restricted_gap, 1e-300)
@@ -243,9 +277,9 @@ class NSlack(Solver):
 
     @staticmethod
     def _grow(problem: Problem, state: NSlackState) -> bool:
-        """Hard margin: room for more dual mass, where it is used up or where a multiple of α is far better.
+        """Increase the budgets of a hard margin if they are used up or if a multiple of α is far better.
 
-        Where no margin is possible that is always so, and the budgets soon end in `NotSeparableError`.
+        If no weights satisfy all margins, that is always the case, and `NotSeparableError` is raised soon.
         """
         if state.clock >= 4 and state.clock & (state.clock - 1) == 0:
             check_separable(problem, state, state.sets)
@@ -260,11 +294,11 @@ class NSlack(Solver):
         return grown
 
     def _tolerated(self, state: NSlackState) -> float:
-        """ε, in the units of tiny losses where all losses are."""
+        """Return ε, relative to the largest loss if that is below 1."""
         return self.epsilon * min(1.0, state.largest)
 
     def _worth(self, state: NSlackState) -> float:
-        """What ε in every margin is worth: ε Σ α."""
+        """Return the value ε Σ α of ε in every margin."""
         return self._tolerated(state) * float(state.sets.masses().sum())
 
     def _needed(self, state: NSlackState) -> float:
@@ -274,7 +308,7 @@ class NSlack(Solver):
         return max(self._worth(state), self.inner_gap * min(state.best_primal - state.best_dual, dual))
 
     def _check(self, problem: Problem, state: NSlackState) -> None:
-        """One sweep at fixed weights: the certificate, and who is violated."""
+        """Decode all examples at fixed weights for the certificate and the violated examples."""
         objective, sets = problem.objective, state.sets
         u = sets.combination()
         state.w = state.floor.raised(u)

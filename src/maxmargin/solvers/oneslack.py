@@ -1,9 +1,10 @@
-"""1-slack cutting planes: one aggregate plane per sweep (Joachims, Finley, Yu 2009; named in paper 2, section 2.4).
+"""1-slack cutting planes: one aggregate plane per sweep.
 
-The n slacks are replaced by one, ξ ≥ R(w) = Σ penalty_i(H_i(w)). Each sweep of argmaxes at the present weights adds the
-one plane of R that is tight there, and the weights become the minimum of ½‖w‖² + max_k B_k − A_k·w over the planes so
-far. The number of planes needed does not depend on the number of examples. Without a proximal term the steps are long
-and swing: `bundle` needs far fewer sweeps at large C.
+The n slacks are replaced by one, ξ ≥ R(w) = Σ penalty_i(H_i(w)). Each sweep of argmaxes at the current weights adds the
+plane of R that is tight there, and the next weights minimise ½‖w‖² + max_k (B_k − A_k·w) over the planes so far
+(Joachims, Finley and Yu 2009; see also Joachims et al. 2009, section 2.4). The number of planes needed does not depend
+on the number of examples. Without a proximal term the steps are long and oscillate: `bundle` needs far fewer sweeps if
+C is large.
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ from maxmargin.solvers.protocol import Decodable
 
 
 class CuttingState(ComposedState):
-    """Weights and the model of the risk."""
+    """Weights and the model of the risk.
+
+    Attributes
+    ----------
+    model : AggregateModel
+        The aggregate planes.
+    """
 
     _parts: ClassVar[tuple[str, ...]] = ("model",)
 
@@ -34,13 +41,16 @@ class CuttingState(ComposedState):
 
 @dataclass(frozen=True)
 class CuttingPlanes(Solver):
-    """What solvers with aggregate planes share.
+    """Base of solvers with aggregate planes.
 
     Parameters
     ----------
-    most_planes : aggregate planes kept, at least 3, each as many numbers as there are weights.
-    keep_rounds : sweeps after which an inactive plane may be dropped.
-    inner_gap : the quadratic program over the planes is solved to this share of the present gap.
+    most_planes : int, default=200
+        Maximum number of aggregate planes, at least 3; each has one number per weight.
+    keep_rounds : int, default=50
+        Number of sweeps after which an inactive plane may be dropped.
+    inner_gap : float, default=1e-3
+        The quadratic program over the planes is solved to this share of the current gap.
     """
 
     lower_bounds: ClassVar[bool] = True
@@ -58,7 +68,10 @@ class CuttingPlanes(Solver):
 
     @staticmethod
     def _cut(problem: Decodable, state: CuttingState) -> float:
-        """Decode at the present weights and add the plane that is tight there; the objective at these weights."""
+        """Decode at the current weights and add the plane that is tight there.
+
+        Return the objective at these weights.
+        """
         w, objective = state.w, problem.objective
         problem.decode(w, problem.everyone)
         slopes = objective.slopes(problem.hinges)
@@ -70,7 +83,20 @@ class CuttingPlanes(Solver):
 
 @dataclass(frozen=True)
 class OneSlack(CuttingPlanes):
-    """1-slack cutting planes (``solver="oneslack"``); parameters as in `CuttingPlanes`."""
+    """1-slack cutting planes (``solver="oneslack"``).
+
+    Each sweep adds one plane of the whole risk, and the weights minimise ½‖w‖² plus the maximum of the planes
+    (Joachims, Finley and Yu 2009).
+
+    Parameters
+    ----------
+    most_planes : int, default=200
+        Maximum number of aggregate planes, at least 3; each has one number per weight.
+    keep_rounds : int, default=50
+        Number of sweeps after which an inactive plane may be dropped.
+    inner_gap : float, default=1e-3
+        The quadratic program over the planes is solved to this share of the current gap.
+    """
 
     name: ClassVar[str] = "oneslack"
 

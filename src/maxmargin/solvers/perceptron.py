@@ -1,9 +1,9 @@
 """Averaged structured perceptron (Collins 2002).
 
-For each example whose best output ŷ (plain argmax, no loss) is not the truth, w ← w + Ψ(x, y) − Ψ(x, ŷ); the weights
-returned are the mean of all w along the way. It knows neither C nor bound, and its weights minimise no objective, but
-its certificate is honest all the same: the primal value of the averaged weights under the problem's bound, and the dual
-value of the mistakes, each of which gave its output the dual mass 1, scaled to what is feasible.
+For each example whose best output ŷ (argmax without the loss) is not the truth, w ← w + Ψ(x, y) − Ψ(x, ŷ); the result
+is the mean of all w. The perceptron uses neither C nor the bound, and its weights do not minimise an objective. Its
+certificate is valid nevertheless: the primal value of the averaged weights under the problem's bound, and the dual
+value of the mistakes, each of which gave its output the dual mass 1, scaled to be feasible.
 """
 
 from __future__ import annotations
@@ -26,9 +26,11 @@ class PerceptronState(PointState):
 
     Attributes
     ----------
-    mistakes : of the last epoch.
-    provable : whether the weights are a sum of the bound's planes. Slack re-scaling has none for a wrong output
-        without loss; after such a mistake the dual value no longer rises.
+    mistakes : int
+        Number of mistakes in the last epoch.
+    provable : bool
+        Whether the weights are a sum of the bound's planes. Slack re-scaling has no plane for a wrong output without
+        loss; after such a mistake the dual value no longer increases.
     """
 
     _counters: ClassVar[tuple[str, ...]] = ("past", "mistakes", "provable")
@@ -39,7 +41,7 @@ class PerceptronState(PointState):
         self.mistakes, self.provable = 0, True
 
     def offer(self, problem: Decodable, w: FloatArray) -> float:
-        """Keep w, whatever its objective: the perceptron's answer is the average of all epochs."""
+        """Keep w, whatever its objective: the result is the average over all epochs."""
         self.best_primal, self.best_bound = problem.primal(w)
         self.best_w = w.copy()
         return self.best_primal
@@ -49,13 +51,16 @@ class PerceptronState(PointState):
 class AveragedPerceptron(Solver):
     """Averaged structured perceptron (``solver="perceptron"``).
 
-    Stops after an epoch without mistakes. `best_w` is the average after the last epoch, not the weights of lowest
-    objective.
+    Each mistake changes the weights by Ψ(x, y) − Ψ(x, ŷ), and the result is the mean of the weights (Collins 2002).
+    Training stops after an epoch without mistakes. `best_w` is the average after the last epoch, not the weights of
+    lowest objective.
 
     Parameters
     ----------
-    batch : examples decoded at the same weights before the next update; 1 is Collins's algorithm.
-    shuffle : visit the examples in a new random order each epoch.
+    batch : int, default=1
+        Number of examples decoded at the same weights before the next update; 1 is Collins's algorithm.
+    shuffle : bool, default=True
+        Whether the examples are visited in a new random order in each epoch.
     """
 
     name: ClassVar[str] = "perceptron"
@@ -86,7 +91,7 @@ class AveragedPerceptron(Solver):
 
     @staticmethod
     def _visit(problem: Problem, state: PerceptronState, ids: IntArray) -> None:
-        """Predict ids at the present weights and correct the wrong ones."""
+        """Predict the outputs of ids at the current weights and correct the wrong ones."""
         examples, answers, bound = problem.examples, problem.answers, problem.bound
         examples.begin(ids)
         examples.decode(state.w, ids, np.zeros(len(ids)), answers)

@@ -1,4 +1,4 @@
-"""What solvers that only sum planes need of a problem."""
+"""Protocol of problems for solvers that only sum planes."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from maxmargin.core.objective import Objective
 
 
 class Decodable(Protocol):
-    """A convex problem whose planes can be found and summed.
+    """Convex problem whose planes can be found and summed.
 
-    `Problem` is one, over the outputs of a structure; `together.HeldProblem` is another, over the planes held. Solvers
-    with working sets need a `Problem`, because they keep planes one by one.
+    `Problem` implements it over the outputs of a structure, `together.HeldProblem` over the held planes. Solvers with
+    working sets need a `Problem`, because they store planes one by one.
     """
 
     oracle_calls: int
@@ -28,16 +28,16 @@ class Decodable(Protocol):
 
     @property
     def everyone(self) -> IntArray:
-        """The ids of all examples."""
+        """Ids of all examples."""
         ...
 
     @property
     def hinges(self) -> FloatArray:
-        """b − w·a of the planes found last, at least 0."""
+        """Hinges b − w·a of the planes found last, at least 0."""
         ...
 
     def decode(self, w: FloatArray, ids: IntArray) -> None:
-        """Find the most violated plane of each of ids, at w."""
+        """Find the most violated plane of each example in ids, at w."""
         ...
 
     def aggregate(self, slopes: FloatArray) -> FloatArray:
@@ -45,5 +45,5 @@ class Decodable(Protocol):
         ...
 
     def primal(self, w: FloatArray) -> tuple[float, float]:
-        """Return P(w) by the hinges found last, and a proven upper bound."""
+        """Return P(w) from the hinges found last, and a proven upper bound."""
         ...

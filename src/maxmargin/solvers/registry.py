@@ -11,7 +11,7 @@ from maxmargin.solvers.perceptron import AveragedPerceptron
 from maxmargin.solvers.proximal import ProximalWorkingSets
 from maxmargin.solvers.subgradient import Subgradient
 
-#: What ``solver=`` may name.
+#: Solvers by the names that ``solver=`` accepts.
 SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver
     for solver in (ProximalWorkingSets, NSlack, OneSlack, ProximalBundle, Subgradient, AveragedPerceptron)
@@ -19,9 +19,9 @@ SOLVERS: dict[str, type[Solver]] = {
 
 
 def resolve(solver: str | Solver) -> Solver:
-    """Return the solver of that name with its default hyper-parameters, or the solver itself.
+    """Return the solver of this name with its default hyper-parameters, or the solver itself.
 
-    For ``"auto"`` it is one that chooses when it knows the problem (`Solver.for_problem`).
+    ``"auto"`` returns a solver that chooses when the problem is known (`Solver.for_problem`).
     """
     if isinstance(solver, Solver):
         return solver

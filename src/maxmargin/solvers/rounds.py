@@ -1,4 +1,7 @@
-"""Rounds: the ways in which a solver improves one state, of which the first that applies does the work."""
+"""Rounds: alternative ways to improve the state of a solver.
+
+The first round that applies is run.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +22,18 @@ class Round(ABC):
 
     @abstractmethod
     def applies(self, problem: Problem, state: Any) -> bool:
-        """Return whether the round is worth trying; pure and cheap."""
+        """Return whether the round is worth trying, at little cost and without changing the state."""
 
     @abstractmethod
     def run(self, problem: Problem, state: Any) -> bool:
-        """Improve the state and return True, or return False with the state as it was."""
+        """Improve the state and return True, or leave the state unchanged and return False."""
 
 
 class Exact(Round):
-    """The planes held, solved for exactly where they are few; a hard margin that no weights meet is an error.
+    """Exact solution for the held planes, if they are few.
 
-    The state has working sets, and `begin_at_solution` sets its weights to those of the dual values.
+    A hard margin that no weights satisfy raises `NotSeparableError`. The state has working sets, and its method
+    `begin_at_solution` sets the weights to those of the dual values.
     """
 
     name = "exact"
@@ -46,5 +50,5 @@ class Exact(Round):
 
 
 def run_first(rounds: Iterable[Round], problem: Problem, state: Any) -> str:
-    """Run the first round that applies and does not decline; return its name, empty where there is none."""
+    """Run the first round that applies and does not decline; return its name, or an empty string."""
     return next((each.name for each in rounds if each.applies(problem, state) and each.run(problem, state)), "")

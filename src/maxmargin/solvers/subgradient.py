@@ -1,25 +1,27 @@
-"""Subgradient methods that prove what they reach: each iterate is a sum of planes, so it is a dual point as well.
+"""Subgradient methods with certificates.
 
-``step="pegasos"`` goes through the examples in a new random order each epoch, in k mini-batches. With the batch's share
-g = k Σ_i slope_i a_i of minus the subgradient of the risk,
+Each iterate is a sum of planes, and therefore also a dual point.
+
+``step_rule="pegasos"`` visits the examples in a new random order in each epoch, in k mini-batches. With the share g = k
+Σ_i slope_i a_i of the batch in minus the subgradient of the risk,
 
     w ← (1 − η) w + η g,      η = 1 / (t₀ + t),      so that      w = Σ_r g_r / (t₀ + t)
 
-(Shalev-Shwartz, Singer, Srebro 2007; Ratliff, Bagnell, Zinkevich 2007). After whole epochs no example has been given
-more than its budget C c_i, so w is dual feasible. Two things keep the first epochs calm at large C: t₀ is such that
-the first step is of the size of Polyak's, and no step goes further than to where the batch's planes say its risk is 0.
-The weights offered are the average of all iterates with weights t (t₀ + t) (compare Lacoste-Julien, Schmidt, Bach 2012;
-Shamir, Zhang 2013); the same average of the dual points proves their bound.
+(Shalev-Shwartz, Singer and Srebro 2007; Ratliff, Bagnell and Zinkevich 2007). After complete epochs no example has
+received more than its budget C c_i, so w is dual feasible. Two rules keep the first epochs stable if C is large: t₀ is
+chosen so that the first step has about the size of Polyak's, and no step goes further than to where the planes of the
+batch predict a risk of 0. The result is the average of all iterates with weights t (t₀ + t) (compare Lacoste-Julien,
+Schmidt and Bach 2012; Shamir and Zhang 2013); the same average of the dual points proves the lower bound.
 
-``step="polyak"`` takes one step per sweep along the whole subgradient h = w − Σ_i slope_i a_i, of length
+``step_rule="polyak"`` takes one step per sweep along the whole subgradient h = w − Σ_i slope_i a_i, of length
 
     η = (P(w) − level) / ‖h‖²,      level = max(best dual, best primal − δ),
 
-where δ grows when a step finds better weights and shrinks when it does not (Polyak 1969; Nedić, Bertsekas 2001, as used
-in paper 4).
+where δ grows when a step finds better weights and shrinks otherwise (Polyak 1969; Nedić and Bertsekas 2001; used by Do
+et al. 2008).
 
-With lower bounds l of the weights both rules keep the sums u as they are and take w = max(u, l), as dual averaging does
-(Nesterov 2009; Xiao 2010): the dual point stays a sum of planes.
+With lower bounds l of the weights, both rules keep the sums u unchanged and use w = max(u, l), as in dual averaging
+(Nesterov 2009; Xiao 2010): the dual point remains a sum of planes.
 """
 
 from __future__ import annotations
@@ -36,13 +38,18 @@ from maxmargin.solvers.base import Solver
 
 
 class SubgradientState(PointState):
-    """The sum of all steps, and what the step sizes depend on.
+    """Sum of all steps, and what the step sizes depend on.
 
     Attributes
     ----------
-    delay, taken : t₀ and t.
-    norm : Σ_t t (t₀ + t).
-    drop : δ.
+    delay : float
+        t₀.
+    taken : int
+        Number t of steps.
+    norm : float
+        Σ_t t (t₀ + t).
+    drop : float
+        δ.
     """
 
     _counters: ClassVar[tuple[str, ...]] = ("past", "delay", "taken", "norm", "drop")
@@ -57,12 +64,21 @@ class SubgradientState(PointState):
 class Subgradient(Solver):
     """Stochastic or Polyak-like subgradient steps (``solver="subgradient"``).
 
+    The rule ``"pegasos"`` follows Shalev-Shwartz, Singer and Srebro 2007, the rule ``"polyak"`` Nedić and Bertsekas
+    2001.
+
     Parameters
     ----------
-    step_rule : ``"pegasos"`` or ``"polyak"``.
-    batch : examples per mini-batch (pegasos).
-    calm : share of ‖g‖² / risk of the first batch that t₀ is, at least one epoch (pegasos).
-    expand, contract : what δ is multiplied by after a step to better weights and after another one (polyak).
+    step_rule : {"pegasos", "polyak"}, default="pegasos"
+        Steps on mini-batches of decreasing length, or one step per sweep whose length depends on the gap.
+    batch : int, default=16
+        Number of examples in a mini-batch (pegasos).
+    calm : float, default=0.1
+        Delay t₀ of the step sizes, as a share of ‖g‖² / risk of the first batch; t₀ is at least one epoch (pegasos).
+    expand : float, default=1.2
+        Factor of δ after a step to better weights (polyak).
+    contract : float, default=0.95
+        Factor of δ after any other step (polyak).
     """
 
     name: ClassVar[str] = "subgradient"
@@ -153,7 +169,7 @@ class Subgradient(Solver):
 
     @staticmethod
     def _subgradient_point(problem: Problem) -> FloatArray:
-        """The dual point Σ_i slope_i a_i at the planes found last."""
+        """Return the dual point Σ_i slope_i a_i of the planes found last."""
         point, slopes = empty_point(problem), problem.objective.slopes(problem.hinges)
         point[: problem.dim] = problem.aggregate(slopes)
         point[problem.dim : GAIN] = slopes

@@ -1,10 +1,10 @@
-"""The dual over all planes held, solved for all examples together.
+"""Joint solution of the dual over all held planes.
 
-Steps on one example at a time are cheap, but examples that pull at the same few weights (unscaled features, long
-sequences) undo each other's steps for thousands of passes. Here the problem over the planes held is solved as a whole:
-it is a problem like any other, whose argmax is the best plane held, so the proximal bundle solves it, in a number of
-steps that does not depend on how the examples hang together. Every aggregate plane is a choice of one slot for each
-example, so the weights β of the aggregates are dual values of the planes: α = Σ_k β_k s_k on the slots chosen.
+Steps on one example at a time are cheap, but examples that depend on the same few weights (unscaled features, long
+sequences) undo each other's steps for thousands of passes. Here the problem over the held planes is solved as a whole:
+it is an ordinary problem whose argmax is the best held plane, so the proximal bundle solves it, in a number of steps
+that does not depend on how the examples are coupled. Every aggregate plane is a choice of one slot for each example, so
+the weights β of the aggregates are dual values of the planes: α = Σ_k β_k s_k on the chosen slots.
 """
 
 from __future__ import annotations
@@ -20,10 +20,21 @@ from maxmargin.solvers.working_sets import WorkingSets
 
 
 class HeldProblem:
-    """The objective over the planes held, around a centre, as a problem that `ProximalBundle` solves (`Decodable`).
+    """Objective over the held planes around a centre, as a `Decodable` for `ProximalBundle`.
 
-    ½‖w‖² + ½(ρ − 1)‖w − z‖² + R(w) is, but for a constant, ½‖v‖² + R(c + v/√ρ) with c = (1 − 1/ρ) z: the problem in v.
+    ½‖w‖² + ½(ρ − 1)‖w − z‖² + R(w) is, up to a constant, ½‖v‖² + R(c + v/√ρ) with c = (1 − 1/ρ) z: a problem in v.
     Lower bounds l of w are √ρ (l − c) for v.
+
+    Parameters
+    ----------
+    problem : Problem
+        The original problem.
+    sets : WorkingSets
+        The held planes.
+    centre : ndarray of shape (dim,)
+        z.
+    rho : float
+        ρ.
     """
 
     def __init__(self, problem: Problem, sets: WorkingSets, centre: FloatArray, rho: float) -> None:
@@ -39,14 +50,15 @@ class HeldProblem:
         self.oracle_calls = 0
 
     def weights(self, v: FloatArray) -> FloatArray:
+        """Return w for v."""
         return self.raised(self.centre + v / self.root)
 
     def decode(self, v: FloatArray, ids: IntArray) -> None:
-        """The most violated plane held, at v."""
+        """Find the most violated held plane of each example in ids, at v."""
         self.hinges, self.slots = self.sets.best_held(ids, self.weights(v))
 
     def aggregate(self, slopes: FloatArray) -> FloatArray:
-        """Σ slopes a over the planes chosen last; the choice is kept."""
+        """Return Σ slopes a over the planes chosen last, and store the choice."""
         self.choices.append((self.slots, slopes))
         return self.sets.sum_of(self.slots, slopes) / self.root
 
@@ -55,7 +67,7 @@ class HeldProblem:
         return value, value
 
     def present(self) -> tuple[FloatArray, float]:
-        """The dual values there are, as one aggregate plane."""
+        """Return the current dual values as one aggregate plane."""
         u, sets = self.sets.combination(), self.sets
         gain = sets.gain() - 0.5 * float((sets.ridge * sets.masses() ** 2).sum())
         return u / self.root, gain - float(u @ self.centre)
@@ -64,10 +76,24 @@ class HeldProblem:
 def solve_together(
     problem: Problem, sets: WorkingSets, start: FloatArray, centre: FloatArray, rho: float, share: float, most_cuts: int
 ) -> FloatArray:
-    """Dual values of the planes held that solve the problem around the centre; its weights come back.
+    """Set the dual values of the held planes to a solution around the centre and return its weights.
 
-    Begins from the dual values and weights there are; ends when the gap of the problem is this share of what it was, or
-    after so many passes.
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    sets : WorkingSets
+        The held planes; their dual values are the starting point.
+    start : ndarray of shape (dim,)
+        Initial weights.
+    centre : ndarray of shape (dim,)
+        Proximal centre z.
+    rho : float
+        Strength ρ of the proximal term.
+    share : float
+        The method stops when the gap is at most this share of the initial gap.
+    most_cuts : int
+        Maximum number of passes over the planes.
     """
     held = HeldProblem(problem, sets, centre, rho)
     bundle = ProximalBundle(most_planes=most_cuts + 3, keep_rounds=most_cuts)

@@ -1,16 +1,17 @@
-"""Working sets: for each example its planes in sight with their dual values, and exact steps on one example at a time.
+"""Working sets: planes of each example with their dual values.
 
-The dual of example i lives on its slots: α of slot 0, the truth, is what is left of the budget C c_i; each further
-slot holds a plane. With s_j = b_j − a_j·w − ridge_i · (mass of the planes), moving mass g from slot j to slot k gains
+Steps on one example at a time are exact. The dual of example i is stored in its slots: α of slot 0, the truth, is the
+rest of the budget C c_i; each further slot holds a plane. With s_j = b_j − a_j·w − ridge_i · (mass of the planes),
+moving mass g from slot j to slot k gains
 
     g (s_k − s_j) − ½ g² (‖a_k − a_j‖² / curvature + ridge_i [j = 0 or k = 0])
 
-in the dual, where ``curvature`` is the strength of the regulariser (1, or more around a proximal centre), and w moves
-by g (a_k − a_j) / curvature. Linear slack has ridge 0; quadratic slack has ridge 1/(C c_i) and no end of budget.
+in the dual, where ``curvature`` is the strength of the regulariser (1, or more around a proximal centre), and w changes
+by g (a_k − a_j) / curvature. Linear slack has ridge 0; quadratic slack has ridge 1/(C c_i) and an unlimited budget.
 
-Layout: the slots of example i are ``first[i] … first[i] + room[i]``, `count[i]` of them in use; room doubles when it is
-needed. The entries of all planes lie in one pool, of which a slot owns ``start:stop``; the code of its output lies just
-before ``start``. Memory is O(entries of the planes kept + Σ room²).
+Layout: the slots of example i are ``first[i] … first[i] + room[i]``, of which `count[i]` are in use; the capacity
+`room` doubles when needed. The entries of all planes are in one pool, in which a slot owns ``start:stop``; the code of
+its output is stored just before ``start``. Memory is O(entries of the held planes + Σ room²).
 """
 
 from __future__ import annotations
@@ -29,23 +30,26 @@ from maxmargin.core.problem import Problem
 from maxmargin.solvers import _block_kernels as steps
 from maxmargin.solvers import _upkeep_kernels as upkeep
 
-#: Age of a plane that is to go, and a key that no plane has.
+#: Age of a plane to be dropped, and a key that no plane has.
 FORGOTTEN, UNKNOWN = -2, -1
-#: Planes per example for which there is room at first.
+#: Initial capacity of the pool, in planes per example.
 PLANES_AT_FIRST = 3
-#: Bytes up to which a pool is kept for the next time.
+#: Size in bytes up to which a pool is kept for reuse.
 LARGEST_SPARE = 1 << 26
-#: α of slot 0 where there is no end of budget: large enough that no move changes it.
+#: α of slot 0 if the budget is unlimited: so large that no move changes it.
 UNLIMITED = 1e300
 
 
 class WorkingSets:
-    """The dual of a problem, restricted to planes seen.
+    """The dual of a problem, restricted to the planes seen.
 
     Parameters
     ----------
-    problem : gives sizes, budgets and ridges.
-    most_slots : planes kept for one example, the truth included; the oldest inactive one makes room for a new one.
+    problem : Problem
+        The problem with its sizes, budgets and ridges.
+    most_slots : int, default=16
+        Maximum number of slots of an example, including the truth. In a full working set the oldest inactive plane is
+        replaced by a new one.
     """
 
     _saved = (
@@ -68,12 +72,12 @@ class WorkingSets:
         self.age, self.key = np.zeros(n * room, np.int32), np.zeros(n * room, np.int64)
         self.gram = np.zeros(n * room * room)
         one_each = int(problem.examples.plane_entries.sum() + problem.examples.code_offsets[-1])
-        pool = PLANES_AT_FIRST * one_each  # memory that is not written to is not taken
+        pool = PLANES_AT_FIRST * one_each  # the system provides memory only when it is written to
         self.index: AnyArray = np.empty(max(pool, 1 << 12), np.uint32)
         self.entry: AnyArray = np.empty(max(pool, 1 << 12), problem.entry_type)
         self.slots_end, self.gram_end, self.end = n * room, n * room * room, 0
         self._spare: tuple[AnyArray, AnyArray] | None = None
-        self.ordered = 0  # up to here, planes of the same example lie side by side
+        self.ordered = 0  # planes of the same example are contiguous up to this position
         self.scratch = np.zeros(problem.dim)
         self.budget = np.zeros(n)
         self.set_budgets(np.full(n, np.inf) if self.unlimited else problem.objective.budgets)
@@ -93,7 +97,10 @@ class WorkingSets:
     # ------------------------------------------------------------------ steps
 
     def match(self, ids: IntArray, keys: IntArray, oldest: int) -> IntArray:
-        """Forget inactive planes of ids older than `oldest`; the slot of each example's key, −1 where it is new."""
+        """Drop inactive planes of ids older than `oldest` and return the slot of each example's key.
+
+        The slot is −1 if the key is new.
+        """
         slot = np.empty(len(ids), np.int64)
         upkeep.match_keys(ids, keys, oldest, slot, *self._slots, self.key, self.room, self.gram_first, self.gram)
         return slot
@@ -102,9 +109,9 @@ class WorkingSets:
         self, ids: IntArray, slot: IntArray, planes: Planes, problem: Problem, w: FloatArray, curvature: float,
         clock: int, moves: int,
     ) -> int:  # fmt: skip
-        """Take in the planes of the ids with slot −1, with a block step on each of ids, in that order.
+        """Add the planes of the ids with slot −1, with a block step on each example in ids, in this order.
 
-        A plane that is not violated at the present w is dropped. Returns the operations spent.
+        A plane that is not violated at the current w is dropped. Return the operations spent.
         """
         new = ids[slot < 0]
         problem.hold(new)
@@ -120,29 +127,35 @@ class WorkingSets:
     def sweep(
         self, order: IntArray, skip_below: float, since: int, w: FloatArray, curvature: float, clock: int, moves: int
     ) -> tuple[float, int]:
-        """A block step on each example of `order` whose last gap is above skip_below, over planes not older than
-        `since` or active; the sum of all block gaps and the operations spent."""
+        """Make a block step on each example of `order` whose last gap is above `skip_below`.
+
+        Only planes that are active or not older than `since` are used. Return the sum of all block gaps and the
+        operations spent.
+        """
         return steps.block_pass(
             order, skip_below, since, w, curvature, clock, moves, *self._blocks, self.index, self.entry
         )
 
     def raise_hinges(self, problem: Problem, w: FloatArray) -> None:
-        """Where argmaxes are searched for, a plane held may be more violated at w than the one just found."""
+        """Raise the hinges of the problem to those of the held planes.
+
+        If argmaxes are found by search, a held plane may be more violated at w than the plane just found.
+        """
         if problem.searches:
             np.maximum(problem.hinges, self.hinges(problem.everyone, w), out=problem.hinges)
 
     def hinges(self, ids: IntArray, w: FloatArray) -> FloatArray:
-        """The greatest violation at w among the planes held for each of ids, at least 0."""
+        """Return the greatest violation at w of the held planes of each example in ids, at least 0."""
         return self.best_held(ids, w)[0]
 
     def best_held(self, ids: IntArray, w: FloatArray) -> tuple[FloatArray, IntArray]:
-        """`hinges`, and the slots at which they are reached (0 for the truth)."""
+        """Return `hinges` and the slots at which they are attained (0 for the truth)."""
         return upkeep.best_slots(
             ids, self.first, self.count, self.value, self.start, self.stop, self.index, self.entry, w
         )
 
     def replace_alpha(self, kept: float, choices: Iterable[tuple[IntArray, FloatArray]]) -> None:
-        """α := kept · α + Σ of the masses that each of `choices` puts on one slot of every example."""
+        """Set α to kept · α + Σ masses; each of `choices` is a slot and a mass per example."""
         upkeep.scale_alpha(np.full(len(self.count), kept), *self._masses, UNLIMITED)
         for slots, masses in choices:
             upkeep.add_mass(slots, masses, self.first, self.alpha)
@@ -151,35 +164,35 @@ class WorkingSets:
     # ------------------------------------------------------------------ sums
 
     def masses(self) -> FloatArray:
-        """Σ_j α_ij of each example, the truth left out."""
+        """Return Σ_j α_ij of each example, without the truth."""
         return upkeep.plane_masses(self.first, self.count, self.alpha)
 
     def gain(self) -> float:
-        """Σ α b."""
+        """Return Σ α b."""
         return upkeep.dual_gain(self.first, self.count, self.alpha, self.value)
 
     def largest_values(self) -> FloatArray:
-        """The largest b among the planes of each example, at least 0."""
+        """Return the largest b of the planes of each example, at least 0."""
         return upkeep.largest_values(self.first, self.count, self.value)
 
     def combination(self) -> FloatArray:
-        """u = Σ α a, summed anew."""
+        """Return u = Σ α a, summed over the planes again."""
         out = np.zeros(self.dim)
         upkeep.add_planes(self.first, self.count, self.alpha, self.start, self.stop, self.index, self.entry, out)
         return out
 
     def sum_of(self, slots: IntArray, coefficients: FloatArray) -> FloatArray:
-        """Σ_i coefficients[i] a of the plane in slots[i]."""
+        """Return Σ_i coefficients[i] a of the plane in slots[i]."""
         out = np.zeros(self.dim)
         upkeep.sum_slots(slots, coefficients, self.first, self.start, self.stop, self.index, self.entry, out)
         return out
 
     def touch(self, clock: int) -> None:
-        """Planes with mass were active now."""
+        """Record that planes with positive mass are active now."""
         self.age[self.alpha > 0.0] = clock
 
     def norm_per_value(self, ids: IntArray, by_alpha: bool) -> float:
-        """Σ g ‖a‖² / Σ g b over the planes of ids, with g = α or 1."""
+        """Return Σ g ‖a‖² / Σ g b over the planes of ids, with g = α or 1."""
         squares, values = upkeep.weighted_norms(
             ids, by_alpha, self.first, self.count, self.alpha, self.value, self.gram_first, self.gram
         )
@@ -188,7 +201,7 @@ class WorkingSets:
     # ------------------------------------------------------------------ upkeep
 
     def set_budgets(self, budgets: FloatArray) -> None:
-        """New budgets C c_i; dual values above them are scaled down."""
+        """Set the budgets C c_i; dual values above them are scaled down."""
         self.budget[:] = budgets
         masses = self.masses()
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -196,14 +209,14 @@ class WorkingSets:
         self.scale_alpha(shrink)
 
     def scale_alpha(self, factors: FloatArray | float) -> None:
-        """α := factor α on planes; the truth takes the rest of the budget."""
+        """Multiply α of the planes by the factors; the truth gets the rest of the budget."""
         factors = np.broadcast_to(np.asarray(factors, float), (len(self.count),))
         upkeep.scale_alpha(factors, *self._masses, UNLIMITED)
 
     def rebase(self, problem: Problem, before: References) -> None:
-        """Make the planes relative to the problem's references instead of those before; dual values stay.
+        """Make the planes relative to the problem's references instead of `before`, without changing dual values.
 
-        A plane that is the reference now gives its mass to the truth's slot, whose place it takes.
+        A plane that is now the reference is dropped, and its mass goes to the slot of the truth.
         """
         after, everyone = problem.references, problem.everyone
         assert after is not None
@@ -221,13 +234,13 @@ class WorkingSets:
         self.scale_alpha(1.0)
         nothing = np.full(problem.n_examples, UNKNOWN, np.int64)
         self.match(np.flatnonzero(changed), nothing, FORGOTTEN + 1)
-        upkeep.gram_anew(
+        upkeep.recompute_gram(
             np.flatnonzero(changed), self.first, self.count, self.start, self.stop, self.room, self.gram_first,
             self.gram, self.index, self.entry, problem.scratch,
         )  # fmt: skip
 
     def _replace_planes(self, examples: IntArray, slots: IntArray, shifts: Planes, scratch: FloatArray) -> None:
-        """Add to each of these slots the shift of its example; entries are written anew at the end of the pool."""
+        """Add the shift of its example to each of these slots, at the end of the pool."""
         negative = Planes(shifts.indptr, shifts.indices, -shifts.values)
         rows = self._planes(slots).minus(negative, np.arange(len(slots)), examples, scratch)
         lengths, codes = np.diff(rows.indptr), self.code_length[examples]
@@ -258,7 +271,7 @@ class WorkingSets:
         )
 
     def _reserve(self, entries: int, values: AnyArray) -> None:
-        """Room for that many more entries in the pool, in which these values lose nothing; dead planes go first."""
+        """Make space for more entries in the pool, in a data type in which these values are exact."""
         if self.entry.dtype == np.float32 != values.dtype and not float32_exact(values):
             held, self.entry = self.entry[: self.end], np.empty(len(self.entry))
             self.entry[: self.end] = held
@@ -266,7 +279,7 @@ class WorkingSets:
             self.compact(entries)
 
     def compact_if_scattered(self) -> None:
-        """`compact` where a third of the pool or more is dead, or away from the other planes of its example."""
+        """Call `compact` if a third of the pool is unused, or apart from its example's planes."""
         if self.ordered < 0.67 * self.end or self._live() < 0.67 * self.end:
             self.compact()
 
@@ -274,9 +287,9 @@ class WorkingSets:
         return upkeep.live_entries(self.first, self.count, self.start, self.stop, self.code_length)
 
     def compact(self, extra: int = 0) -> None:
-        """Move the live planes to the front of another pool, in the order of examples; room for `extra` more entries.
+        """Move the held planes to the front of another pool, ordered by example, with space for `extra` entries.
 
-        A small pool is kept for the next time: the system takes long to give memory.
+        A small pool is kept for the next call, because allocating memory is slow.
         """
         live = self._live()
         index, entry, spare = self.index, self.entry, self._spare
@@ -290,7 +303,7 @@ class WorkingSets:
         self._spare = (index, entry) if index.nbytes + entry.nbytes <= LARGEST_SPARE else None
 
     def release_outputs(self, problem: Problem) -> None:
-        """Let the examples forget the outputs of planes that are gone, where these are half of all or more."""
+        """Release the outputs of dropped planes, if these are at least half of all outputs."""
         if problem.examples.outputs_held > 2 * int(self.count.sum()):
             examples, slots = self._held()
             keys = self.key[slots]
@@ -299,25 +312,25 @@ class WorkingSets:
             problem.examples.forget(examples, keys)
 
     def live_keys(self) -> list[tuple[int, int]]:
-        """(example, key) of every plane held."""
+        """Return (example, key) of every held plane."""
         examples, slots = self._held()
         return list(zip(examples.tolist(), self.key[slots].tolist(), strict=True))
 
     def entries_held(self) -> int:
-        """Entries of all planes held."""
+        """Return the number of entries of all held planes."""
         return upkeep.live_entries(self.first, self.count, self.start, self.stop, np.zeros_like(self.code_length))
 
     def _held(self) -> tuple[IntArray, IntArray]:
-        """Example and slot of every plane held."""
+        """Return the example and slot of every held plane."""
         counts = self.count.astype(np.int64) - 1
         examples = np.repeat(np.arange(len(counts)), counts)
         within = np.arange(len(examples)) - np.repeat(np.cumsum(counts) - counts, counts)
         return examples, self.first[examples] + 1 + within
 
     def support(self, problem: Problem) -> dict[str, Any]:
-        """Active planes: example, alpha, value, key, code, and the planes' CSR rows.
+        """Return the active planes: example, alpha, value, key, code, and the planes' CSR rows.
 
-        Dual values are those of the multiple of α whose dual value is greatest, as in a certificate.
+        The dual values are those of the multiple of α with the greatest dual objective, as in a certificate.
         """
         u = self.combination()
         multiple = problem.objective.best_multiple(self.gain(), u, self.masses())
@@ -334,39 +347,39 @@ class WorkingSets:
         }  # fmt: skip
 
     def held_planes(self) -> tuple[Planes, FloatArray, FloatArray]:
-        """All planes held, their values b and their dual values."""
+        """Return all held planes, their values b and their dual values."""
         _, slots = self._held()
         return self._planes(slots), self.value[slots], self.alpha[slots]
 
     def examples_held(self) -> IntArray:
-        """The example of each plane held, in the same order."""
+        """Return the example of each held plane, in the order of `held_planes`."""
         return self._held()[0]
 
     def set_alpha(self, alpha: FloatArray) -> None:
-        """Dual values of all planes held, in the order of `held_planes`."""
+        """Set the dual values of all held planes, in the order of `held_planes`."""
         _, slots = self._held()
         self.alpha[slots] = alpha
         self.scale_alpha(1.0)
 
     def _planes(self, slots: IntArray) -> Planes:
-        """The entries of these slots, one row each."""
+        """Return the entries of these slots, one row each."""
         return gathered(self.start[slots], self.stop[slots], self.index, self.entry)
 
     def nbytes(self) -> int:
-        """Memory held now."""
+        """Return the memory in use, in bytes."""
         spare = sum(array.nbytes for array in self._spare or ())
         return sum(getattr(self, name).nbytes for name in self._saved) + self.scratch.nbytes + spare
 
     # ------------------------------------------------------------------ saving
 
     def arrays(self) -> dict[str, AnyArray]:
-        """Everything needed to go on, as plain arrays."""
+        """Return all that is needed to continue, as plain arrays."""
         saved = {name: getattr(self, name) for name in self._saved}
         saved["index"], saved["entry"] = self.index[: self.end], self.entry[: self.end]
         return {**saved, "ends": np.array([self.slots_end, self.gram_end, self.end, len(self.index)])}
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:
-        """The inverse of `arrays`."""
+        """Set what `arrays` returned."""
         for name in self._saved:
             setattr(self, name, np.array(arrays[name]))
         self.slots_end, self.gram_end, self.end, size = (int(v) for v in arrays["ends"])
@@ -378,7 +391,7 @@ class WorkingSets:
 
 
 def _grown(array: AnyArray, used: int, extra: int) -> AnyArray:
-    """The array itself where there is room behind `used`, else a larger copy."""
+    """Return the array if it has space for `extra` entries after `used`, otherwise a larger copy."""
     if used + extra <= len(array):
         return array
     larger = np.zeros(max(used + extra, used + used // 2), array.dtype)

@@ -1,1 +1,1 @@
-"""One training run: the loop, outer steps, checkpoints, progress."""
+"""A training run: the loop, outer steps, checkpoints, progress."""

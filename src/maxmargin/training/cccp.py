@@ -1,16 +1,16 @@
-"""The concave-convex procedure: bounds that are a difference of convex functions, step by convex step.
+"""Concave-convex procedure for bounds that are differences of convex functions.
 
 The objective is
 
     J(w) = ½‖w‖² + C Σ c_i (max_ŷ (b − a·w) − max_ỹ (−ã·w))
 
-with a ramp (Do et al. 2008) or completions of the truth (Yu and Joachims 2009) in the second part. An outer step
-finds the best ỹ_i at the present weights; they become the references of a convex problem that is at least J everywhere
-and equal to it here (`bounds.references`), and its solution is the next point. So J never rises, whatever the precision
-of the inner solutions, because each starts at the weights where the last one ended (Yuille and Rangarajan 2003). The
-perceptron minimises nothing, so that its weights are not such a solution.
+with a ramp (Do et al. 2008) or completions of the truth (Yu and Joachims 2009) in the second part. An outer step finds
+the best ỹ_i at the current weights. They become the references of a convex problem that is at least J everywhere and
+equal to J at the current weights (`bounds.references`), and its solution is the next point. J never increases,
+regardless of the precision of the inner solutions, because each inner problem starts at the weights where the last one
+ended (Yuille and Rangarajan 2003). This does not hold for the perceptron, which does not minimise an objective.
 
-Precision is loose at first and gets better when the outer decrease is no longer large beside the inner gap.
+The inner precision is low at first and increases when the outer decrease becomes small compared with the inner gap.
 """
 
 from __future__ import annotations
@@ -28,29 +28,36 @@ from maxmargin.core.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.training.run import Run
 
-#: Inner gap of the first of several steps, unless the user wants more; divided by `TIGHTER` as outer steps get smaller.
+#: Inner gap of the first of several outer steps, if `tol` is smaller; divided by `TIGHTER` as outer steps shrink.
 FIRST_GAP, TIGHTER = 0.01, 4.0
-#: An output found must be this much worse than one known, relative to the scores, before its argmax is called inexact.
+#: Relative loss of score, compared with an output found before, above which an argmax counts as inexact.
 INEXACT = 1e-6
 
 
 class InexactArgmaxWarning(UserWarning):
-    """An argmax found an output that is worse than one it had found before."""
+    """Warning that an argmax found a worse output than it had found before.
+
+    The argmax is then not exact, and the objective may increase between outer steps; the better output is kept. See
+    `Structure.exact` for declaring an argmax approximate.
+    """
 
 
 @dataclass
 class ConcaveConvex:
-    """Settings of the procedure, and its outcome once `go` has been called.
+    """Settings of the procedure, and its result after `go`.
+
+    After `go` the history of the run has one row for each outer step: ``step``, ``objective`` (J), ``convex``,
+    ``bound`` and ``loss`` (weighted means over the examples: the convex bound, the bound in J and, for a ramp, the loss
+    of the predictions), ``inner_gap``, ``changes`` (of references), ``oracle_calls``, ``seconds``.
 
     Attributes
     ----------
-    run : how convex problems are solved; its `tol` is for the inner gap and for the outer decrease, both relative.
-    latent : whether references are completions of the truth (else the greatest β, a ramp).
-    most_steps : outer steps at most.
-
-    After `go` the run has a history with one row for each outer step: ``step``, ``objective`` (J), ``convex``,
-    ``bound`` and ``loss`` (means over the examples, by weight: the convex bound, the bound that J has, and, for a ramp,
-    the loss that prediction suffers), ``inner_gap``, ``changes`` (of references), ``oracle_calls``, ``seconds``.
+    run : Run
+        How convex problems are solved; its `tol` limits the inner gap and the outer decrease, both relative.
+    latent : bool
+        Whether references are completions of the truth; otherwise they are outputs with the greatest β (a ramp).
+    most_steps : int, default=100
+        Maximum number of outer steps.
     """
 
     run: Run
@@ -58,7 +65,10 @@ class ConcaveConvex:
     most_steps: int = 100
 
     def go(self, problem: Problem, first: References, start: FloatArray | None = None) -> State:
-        """Train from these references (and weights); the state at the end comes back, its weights the best of all."""
+        """Train from these references (and weights) and return the final state.
+
+        The weights of the state are the best of all outer steps.
+        """
         began, tol = working_seconds(), self.run.limits.tol
         self._warned, inner_tol = False, tol if self.most_steps == 1 else max(tol, FIRST_GAP)
         problem.references, state, before, steps = first, None, np.inf, 0
@@ -82,7 +92,7 @@ class ConcaveConvex:
             before, state = objective, self._rebased(problem, state, found, objective)
 
     def _stop(self, run: Run, changed: NDArray[np.bool_], inner_gap: float) -> str:
-        """Why to end here; empty to go on."""
+        """Return the reason to stop, or an empty string to continue."""
         tol = self.run.limits.tol
         if run.stop_reason in ("interrupted", "callback", "max_seconds"):
             return run.stop_reason
@@ -94,11 +104,14 @@ class ConcaveConvex:
         return ""
 
     def _references(self, problem: Problem, w: FloatArray) -> tuple[References, NDArray[np.bool_]]:
-        """The references at w, and where they changed: only where they are better than those before."""
+        """Return the references at w and a mask of those that changed.
+
+        A reference changes only if the new one is better.
+        """
         present = problem.references
         assert present is not None
         found = problem.references_at(w, self.latent)
-        if not self.latent:  # for margin re-scaling β's greatest is the prediction
+        if not self.latent:  # for margin re-scaling the output with the greatest β is the prediction
             margin = problem.bound.rescaling == "margin"
             self._losses = found.values if margin else problem.prediction_losses(w)
         gain = found.rises(w) - present.rises(w)
@@ -111,14 +124,14 @@ class ConcaveConvex:
         if len(worse) and not self._warned:
             self._warned = True
             warnings.warn(
-                f"X[{worse[0]}]: {what} found an output of lower score than one that was found before, so it is not "
-                f"exact, and the objective may rise; the better output is kept",
+                f"X[{worse[0]}]: {what} found an output with a lower score than one found before, so {what} is not "
+                f"exact and the objective may increase; the better output is kept",
                 InexactArgmaxWarning,
                 stacklevel=2,
             )
 
     def _record(self, problem: Problem, state: State, found: References, changes: int, began: float) -> float:
-        """A row of history; J at the best weights."""
+        """Append a row to the history and return J at the best weights."""
         w, budgets, present = state.best_w, problem.objective.budgets, problem.references
         assert present is not None
         regulariser, total = 0.5 * float(w @ w), float(budgets.sum())
@@ -140,7 +153,7 @@ class ConcaveConvex:
         return regulariser + bound
 
     def _rebased(self, problem: Problem, state: State, found: References, objective: float) -> State:
-        """The state at the new references, which knows the objective of the weights it begins with."""
+        """Return the state at the new references, with the objective of its initial weights."""
         before, problem.references = problem.references, found
         assert before is not None
         new = self.run.solver.rebase(problem, state, before, self.run.seed + len(self.run.history))

@@ -1,4 +1,4 @@
-"""Checkpoints: the whole state of a run in one file of plain arrays, written aside and renamed."""
+"""Checkpoints: the complete state of a run in one file of plain arrays."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMAT = 2
 
 
 def fingerprint(problem: Problem, solver: Solver) -> dict[str, Any]:
-    """What must agree before a run may be resumed."""
+    """Return what must be equal for a run to be resumed."""
     objective = problem.objective
     return {
         "examples": problem.n_examples,
@@ -34,7 +34,7 @@ def fingerprint(problem: Problem, solver: Solver) -> dict[str, Any]:
 
 
 def save_checkpoint(path: str | os.PathLike[str], problem: Problem, solver: Solver, state: State) -> None:
-    """Write the state; the file that was there stays whole until the new one is."""
+    """Write the state; an existing file stays intact until the new one is complete."""
     header = json.dumps({"format": FORMAT, "fingerprint": fingerprint(problem, solver)})
     with replacing(path) as file:
         np.savez(file, header=np.frombuffer(header.encode(), np.uint8), **state.arrays())  # type: ignore[arg-type]
@@ -49,11 +49,11 @@ def load_checkpoint(path: str | os.PathLike[str], problem: Problem, solver: Solv
     except FileNotFoundError:
         raise
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is not a checkpoint of maxmargin, or is damaged ({error})") from None
+        raise ValueError(f"{path} is not a maxmargin checkpoint, or is damaged ({error})") from None
     if header.get("format") != FORMAT:
         raise ValueError(f"{path} has checkpoint format {header.get('format')}, expected {FORMAT}")
     expected, found = fingerprint(problem, solver), header["fingerprint"]
     for name, value in expected.items():
         if found.get(name) != value:
-            raise ValueError(f"{path} belongs to another run: its {name} is {found.get(name)!r}, here it is {value!r}")
+            raise ValueError(f"{path} belongs to another run: its {name} is {found.get(name)!r}, expected {value!r}")
     state.restore(arrays)

@@ -1,4 +1,4 @@
-"""A line on the terminal that says how far a fit is."""
+"""A line on the terminal with the progress of a fit."""
 
 from __future__ import annotations
 
@@ -12,9 +12,17 @@ logger = logging.getLogger("maxmargin")
 
 
 class ProgressLine:
-    """Shows gap and time while a fit runs; silent unless asked for and written to a terminal.
+    """Display of gap and time during a fit.
 
-    Every step is also logged to the logger ``maxmargin`` at level INFO, for those who want lines in a file.
+    The line is displayed if requested and if standard error is a terminal. Every step is also logged to the logger
+    ``maxmargin`` at level INFO.
+
+    Parameters
+    ----------
+    verbose : int
+        Whether the line is displayed.
+    tol : float
+        Relative gap at which the fit stops.
     """
 
     def __init__(self, verbose: int, tol: float) -> None:
@@ -27,13 +35,14 @@ class ProgressLine:
             try:
                 from rich.console import Console
                 from rich.live import Live
-            except ImportError:  # plain carriage returns do as well
+            except ImportError:  # without rich, the line is rewritten after a carriage return
                 return self
             self._live = Live(console=Console(stderr=True), refresh_per_second=8, transient=False)
             self._live.__enter__()
         return self
 
     def update(self, iteration: int, certificate: Certificate) -> None:
+        """Display and log the certificate after a step."""
         text = (
             f"step {iteration}  gap {certificate.gap:.2e} (stop at {self.tol:.0e})  "
             f"objective {certificate.primal:.6g}  {certificate.oracle_calls} argmaxes  {certificate.seconds:.1f} s"

@@ -1,4 +1,4 @@
-"""One training run: a problem, a solver, limits, and everything a person wants along the way."""
+"""A training run: a problem, a solver, limits, callbacks, checkpoints and progress."""
 
 from __future__ import annotations
 
@@ -22,13 +22,16 @@ from maxmargin.training.progress import ProgressLine
 
 @dataclass(frozen=True)
 class Step:
-    """What a callback is told after every step of a fit.
+    """State of a fit that is passed to callbacks after every step.
 
     Attributes
     ----------
-    iteration : steps so far.
-    certificate : of the best weights so far.
-    weights : the best weights so far, read only.
+    iteration : int
+        Number of steps so far.
+    certificate : Certificate
+        Certificate of the best weights so far.
+    weights : ndarray of shape (dim,)
+        The best weights so far; read-only.
     """
 
     iteration: int
@@ -41,7 +44,33 @@ Callback = Callable[[Step], Any]
 
 @dataclass
 class Run:
-    """Settings of a run, and its outcome once `go` has been called."""
+    """Settings of a run, and its result after `go`.
+
+    Attributes
+    ----------
+    solver : Solver
+        The solver; `go` replaces it by the one for the problem if the choice was left to the library.
+    limits : Limits
+        Stopping criteria.
+    seed : int, default=0
+        Seed of the random generator.
+    callbacks : sequence of callable, default=()
+        Called with a `Step` after every step; the run stops if one of them returns a true value.
+    checkpoint : path or None, default=None
+        File for checkpoints.
+    checkpoint_every : float, default=60.0
+        Seconds between checkpoints.
+    verbose : int, default=0
+        Whether progress is displayed.
+    history : list of dict
+        One row for each step.
+    stop_reason : str
+        The reason why the run stopped, see `Solver.run`.
+    outer_steps : int
+        Number of outer steps, for bounds that are not convex.
+    outer_decrease : float
+        Relative decrease of the objective in the last outer step.
+    """
 
     solver: Solver
     limits: Limits = field(default_factory=Limits)
@@ -62,7 +91,7 @@ class Run:
         resume: str | os.PathLike[str] | None = None,
         state: State | None = None,
     ) -> State:
-        """Train; the state at the end comes back."""
+        """Train and return the final state."""
         self.solver = self.solver.for_problem(problem)
         self.solver.check(problem)
         check_memory(self.solver.planned_bytes(problem), f"training {problem.dim} weights")
@@ -79,13 +108,15 @@ class Run:
             if self.checkpoint is not None and self.stop_reason != "interrupted":
                 save_checkpoint(self.checkpoint, problem, self.solver, state)
             if np.isinf(state.best_primal):
-                self._take_the_last(problem, state)
+                self._use_last_weights(problem, state)
         return state
 
     @staticmethod
-    def _take_the_last(problem: Problem, state: State) -> None:
-        """Ended before the first certificate, or a hard margin before weights that meet it: the last weights are all
-        there are."""
+    def _use_last_weights(problem: Problem, state: State) -> None:
+        """Use the last weights if there are no best ones.
+
+        That is the case if the run stopped before the first certificate, or before a hard margin was satisfied.
+        """
         state.best_w = state.w.copy()
         if not problem.objective.hard:
             problem.decode(state.w, problem.everyone)

@@ -67,14 +67,18 @@ class Costly(Bag):
         (SwappingLater(), r"^X\[\d+\]: complete raised ValueError: it changed y: expected -?1, found -?1"),
         (Mutating(), r"^X\[2\]: complete raised ValueError: it changed y itself"),
         (MutatingLater(), r"^X\[\d+\]: complete raised ValueError: it changed y itself"),
-        (Costly(), r"^X\[\d+\]: complete must keep y, but the loss between y and its completion is 0\.1, expected 0"),
+        (
+            Costly(),
+            r"^X\[\d+\]: complete must return an output consistent with y, but the loss between y and the completion "
+            r"is 0\.1, expected 0",
+        ),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, mm.Structure) else "",
 )
 def test_a_completion_must_keep_y(structure, message):
     X, Y = bags(0)
     Y = [[y] for y in Y] if isinstance(structure, ListBag) else Y
-    weights = np.r_[0.0, 0.0, np.ones(len(Y) - 2)]  # places are told as the user counts
+    weights = np.r_[0.0, 0.0, np.ones(len(Y) - 2)]  # places are indices in the user's data
     with pytest.raises(StructureError, match=message):
         mm.LatentStructuralSVM(structure, C=5.0).fit(X, Y, sample_weight=weights)
 
@@ -135,11 +139,11 @@ class CarelessArgmax(Bag):
         return best if self.calls % 4 else (y, 0)
 
 
-def test_an_inexact_completion_is_told_once_and_training_ends():
+def test_an_inexact_completion_is_reported_once_and_training_ends():
     X, Y = bags(0)
-    with pytest.warns(InexactArgmaxWarning, match=r"X\[\d+\]: complete found an output of lower score") as told:
+    with pytest.warns(InexactArgmaxWarning, match=r"X\[\d+\]: complete found an output with a lower score") as caught:
         model = mm.LatentStructuralSVM(Careless(), C=10.0, tol=1e-3).fit(X, Y)
-    assert len([w for w in told if w.category is InexactArgmaxWarning]) == 1
+    assert len([w for w in caught if w.category is InexactArgmaxWarning]) == 1
     assert len(model.history_) <= 100
     assert np.isfinite(model.coef_).all()
 
@@ -147,10 +151,10 @@ def test_an_inexact_completion_is_told_once_and_training_ends():
 @pytest.mark.parametrize("solver", ["auto", "nslack", "oneslack", "bundle"])
 def test_an_inexact_argmax_ends_too(solver):
     X, Y = bags(0)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = mm.LatentStructuralSVM(CarelessArgmax(), C=10.0, tol=1e-3, solver=solver, max_iter=100).fit(X, Y)
-    assert len([w for w in told if w.category is InexactArgmaxWarning]) <= 1
+    assert len([w for w in caught if w.category is InexactArgmaxWarning]) <= 1
     assert len(model.history_) <= 100
     assert np.isfinite(model.coef_).all()
 

@@ -1,4 +1,7 @@
-"""Proximal working sets, the default solver: one state, improved by the first round that applies."""
+"""Proximal working sets, the default solver.
+
+A step improves the state by the first round that applies.
+"""
 
 from maxmargin.solvers.proximal.solver import ProximalWorkingSets
 

@@ -1,4 +1,6 @@
-"""How strong the proximal term is: ρ keeps the two parts of the gap in balance,
+"""Strength ρ of the proximal term.
+
+ρ balances the two parts of the gap
 
     P − D = ½‖u − w‖² + Σ_i (penalty_i − Σ_j α_ij (b_ij − a_ij·w)).
 
@@ -13,22 +15,22 @@ from maxmargin.core.codes import TRUTH
 from maxmargin.core.problem import Problem
 from maxmargin.solvers.proximal.state import LEAST_RHO, ProximalState
 
-#: Proximal gap / block gap between which ρ stays: blocks are cheap to improve, so their part is kept the larger one.
+#: Range of proximal gap / block gap in which ρ does not change; block gaps are kept larger, as they are cheap to lower.
 BALANCE = 0.3, 1.0
-#: Factor by which ρ changes in one round; larger ones make it swing.
+#: Factor by which ρ changes in one round; with larger factors ρ oscillates.
 BALANCE_STEP = 1.3
-#: The same for joint rounds, which solve the blocks' part nearly to the end, so that the proximal part may be larger.
+#: The same for joint rounds, which almost close the block gap, so that the proximal gap may be larger.
 JOINT_BALANCE, JOINT_STEP = (1.0, 3.0), 1.6
-#: ρ of joint rounds falls without progress only where the ratio is this many times too large.
+#: Excess of the ratio above which ρ of joint rounds decreases even without progress.
 HOPELESS = 100.0
-#: Factor by which ρ may rise when the first joint round begins.
+#: Maximum factor by which ρ increases at the first joint round.
 LARGEST_JUMP = 1e6
-#: Share by which an objective may be above another one and count as the same.
+#: Relative difference up to which two objectives count as equal.
 STANDSTILL = 1e-9
 
 
 def gaps(problem: Problem, state: ProximalState) -> tuple[float, float]:
-    """Return the proximal part of the gap and that of the blocks."""
+    """Return the proximal part of the gap and the part of the blocks."""
     objective, w, u, masses = problem.objective, state.w, state.dual_sum(), state.sets.masses()
     proximal_gap = objective.distance(w, u)
     price = 0.5 * float((objective.ridges * masses**2).sum())
@@ -40,7 +42,10 @@ def gaps(problem: Problem, state: ProximalState) -> tuple[float, float]:
 
 
 def balanced(problem: Problem, state: ProximalState) -> float:
-    """Return the next ρ; where the proximal gap is many times too large, ρ falls by the eighth root of that."""
+    """Return the next ρ.
+
+    If the proximal gap is many times too large, ρ is divided by the eighth root of the excess.
+    """
     proximal_gap, block_gap = gaps(problem, state)
     rho, (low, high) = state.centre.rho, (bound / state.effort.thoroughness for bound in BALANCE)
     if proximal_gap > high * block_gap:
@@ -52,7 +57,7 @@ def balanced(problem: Problem, state: ProximalState) -> float:
 def balanced_jointly(problem: Problem, state: ProximalState) -> float:
     """Return the next ρ of joint rounds.
 
-    It falls only after steps that lowered the objective, or that were far too small for that.
+    It decreases only after steps that lowered the objective, or that were far too small to lower it.
     """
     proximal_gap, block_gap = gaps(problem, state)
     rho, (low, high) = state.centre.rho, JOINT_BALANCE
@@ -66,9 +71,12 @@ def balanced_jointly(problem: Problem, state: ProximalState) -> float:
 
 
 def first_joint_rho(problem: Problem, state: ProximalState) -> float:
-    """Return ρ of a step to about where the planes found last say that the objective is 0; large C would overdo it."""
+    """Return ρ of a step to about where the planes found last predict the objective 0.
+
+    ρ is limited, because it would be too large for large C.
+    """
     slopes = problem.objective.slopes(problem.hinges)
-    slopes[problem.keys == TRUTH] = 0.0  # a search may have missed what is held
+    slopes[problem.keys == TRUTH] = 0.0  # a search may have missed planes that are held
     away = problem.aggregate(slopes) - state.w
     rho = 0.5 * float(away @ away) / problem.primal(state.w)[0]
     return max(LEAST_RHO, min(rho, LARGEST_JUMP * state.centre.rho))

@@ -1,7 +1,8 @@
-"""The first rounds of the default solver: sweeps in mini-batches from w = 0, or a start from given weights.
+"""First rounds of the default solver.
 
-Mini-batches reach a useful point sooner than full sweeps from w = 0. On the way the first sweep finds ρ, of the size
-that lets a first step move about half of an example's budget, and whether C is so large that budgets begin small.
+They are sweeps in mini-batches from w = 0, or a start from given weights. Mini-batches reach a useful point sooner than
+full sweeps from w = 0. The first sweep also estimates ρ, such that a first step moves about half of an example's
+budget, and decides whether C is so large that budgets start small.
 """
 
 from __future__ import annotations
@@ -17,25 +18,28 @@ from maxmargin.solvers.proximal.planes import FEWEST_BATCHES, busy, decode, fres
 from maxmargin.solvers.proximal.rounds import ProximalRound
 from maxmargin.solvers.proximal.state import VECTOR_SPEED, ProximalState
 
-#: Examples in a mini-batch at least: with fewer, calls cost more than their argmaxes.
+#: Minimum number of examples in a mini-batch; with fewer, calls cost more than argmaxes.
 SMALLEST_BATCH = 16
-#: Operations of argmaxes that are worth the call of a mini-batch.
+#: Operations of argmaxes that justify the calls for a mini-batch.
 BATCH_OPERATIONS = 5e4
-#: Share of the budget that a first step should move: all of it would overshoot where examples are alike.
+#: Share of the budget that a first step should move; a full budget is too much if examples are similar.
 START_FACTOR = 0.5
-#: Share of the examples after which ρ is estimated again in the first sweep.
+#: Approximate number of estimates of ρ in the first sweep.
 ESTIMATES = 20
 
 
 @dataclass(frozen=True)
 class FirstRound(ProximalRound):
-    """A round that decodes and takes in planes by itself."""
+    """Round that decodes and adds planes itself."""
 
     def moves(self, problem: Problem) -> None:
         return None
 
     def lower_rho(self, problem: Problem, state: ProximalState, ids: IntArray, by_alpha: bool) -> None:
-        """Estimate ρ from the planes of ids. Where it is lower, α is scaled with it, so that w stays (z is still 0)."""
+        """Estimate ρ from the planes of ids.
+
+        If the estimate is lower than ρ, α is scaled with it, so that w does not change (z is still 0).
+        """
         norm, centre = state.sets.norm_per_value(ids, by_alpha), state.centre
         if not np.isfinite(norm):
             return
@@ -48,14 +52,20 @@ class FirstRound(ProximalRound):
             centre.rho = estimate
 
     def _begin_budgets(self, problem: Problem, state: ProximalState, norm: float) -> None:
-        """Let budgets begin where one step may use them up, if there are none or they are far larger."""
+        """Start with small budgets if C is infinite or large.
+
+        The first budgets are what one step can use.
+        """
         objective, first = problem.objective, 1.0 / (START_FACTOR * max(norm, 1e-12))
         if objective.hard or (self.tuning.large * first < objective.C and not objective.quadratic):
             state.budgets.begin(problem, state.sets, first)
 
     @staticmethod
     def _typical_mass(problem: Problem, state: ProximalState) -> float:
-        """Return the dual mass that an example may come to hold: its budget, or its penalty's slope at w = 0."""
+        """Return the dual mass that an example is expected to hold.
+
+        It is the budget of the example, or with quadratic slack the slope of its penalty at w = 0.
+        """
         if problem.objective.quadratic:
             return float(problem.objective.budgets.mean()) * float(problem.values.mean())
         return float(state.sets.budget.mean())
@@ -63,7 +73,7 @@ class FirstRound(ProximalRound):
 
 @dataclass(frozen=True)
 class Batches(FirstRound):
-    """A sweep in mini-batches, each decoded at the weights that the ones before led to."""
+    """Sweep in mini-batches, each decoded at the weights after the previous ones."""
 
     name = "batches"
 
@@ -97,7 +107,10 @@ class Batches(FirstRound):
 
 @dataclass(frozen=True)
 class Start(FirstRound):
-    """The first step from given weights, or from the planes of another problem, which need nothing but a decode."""
+    """First step from given weights, or from another problem's planes.
+
+    Planes of another problem only need a decode.
+    """
 
     name = "start"
 
@@ -110,7 +123,7 @@ class Start(FirstRound):
         return True
 
     def _begin_from_weights(self, problem: Problem, state: ProximalState) -> None:
-        """Let planes found at the given weights set ρ; z is chosen so that w stays where it is."""
+        """Estimate ρ from planes found at the given weights, and choose z so that w does not change."""
         start = state.w.copy()
         sample = state.rng.permutation(problem.n_examples)[: 16 * SMALLEST_BATCH]
         decode(problem, state, sample)

@@ -1,4 +1,4 @@
-"""Passes over cached planes, the cheap part of the default solver's work."""
+"""Passes over held planes, the inexpensive part of the default solver's work."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from maxmargin.solvers.proximal.planes import chunked_order
 from maxmargin.solvers.proximal.state import PASS_OPERATIONS, ProximalState
 from maxmargin.solvers.proximal.tuning import Tuning
 
-#: Blocks with less than this share of the mean gap wait for every fifth pass: little is to be gained there.
+#: Blocks with less than this share of the mean gap are visited only in every fifth pass, because they gain little.
 SKIP_SHARE, ALL_EVERY = 0.3, 5
 
 
 def cheap_passes(tuning: Tuning, problem: Problem, state: ProximalState) -> None:
-    """Pass over cached planes, from the second pass on over active ones only; the centre moves after every few.
+    """Pass over the held planes; after the first pass only over active ones.
 
-    Ends when the restricted gap is `inner_gap` of what it was (twice that where all planes found last were new: what is
-    held says little then about what the next argmaxes find), or when the passes have cost enough.
+    The centre moves after every few passes. The passes end when the restricted gap is at most `inner_gap` times its
+    initial value (up to twice that if all planes found last were new, because the held planes then say little about the
+    next argmaxes), or when they have used up their operations.
     """
     sets, centre, effort, n = state.sets, state.centre, state.effort, problem.n_examples
     if np.isinf(centre.rho):

@@ -1,4 +1,4 @@
-"""Decoding, and taking in the planes found: what several rounds of the default solver share."""
+"""Decoding and adding planes, for all rounds of the default solver."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from maxmargin.solvers.proximal.balance import balanced
 from maxmargin.solvers.proximal.state import VECTOR_SPEED, ProximalState
 from maxmargin.solvers.proximal.tuning import Tuning
 
-#: Neighbours visited together in a pass, where memory is faster; more would make the order less random.
+#: Number of neighbours visited together in a pass, for faster memory access; more make the order less random.
 CHUNK = 32
-#: Chunks or mini-batches that a sweep has at least, so that its order is still random.
+#: Minimum number of chunks or mini-batches in a sweep, so that the order is still random.
 FEWEST_BATCHES = 64
-#: Curvature where ρ is infinite: no step is taken then, but kernels divide by it.
+#: Curvature if ρ is infinite; no step is taken then, but kernels divide by the curvature.
 LARGEST_CURVATURE = 1e12
 
 
 def decode(problem: Problem, state: ProximalState, ids: IntArray) -> None:
-    """Find the most violated planes of ids at the present weights, and count the operations."""
+    """Find the most violated planes of ids at the current weights and count the operations."""
     problem.decode(state.w, ids)
     share = len(ids) / problem.n_examples
     state.work.decoded += share
@@ -28,7 +28,7 @@ def decode(problem: Problem, state: ProximalState, ids: IntArray) -> None:
 
 
 def insert(tuning: Tuning, problem: Problem, state: ProximalState, ids: IntArray, moves: int) -> None:
-    """Take in the planes found for ids, each with a block step of up to `moves` moves."""
+    """Add the planes found for ids, each with a block step of up to `moves` moves."""
     sets, work = state.sets, state.work
     slot = sets.match(ids, problem.keys, state.clock - tuning.keep_rounds)
     planes = problem.planes(ids[slot < 0])
@@ -39,10 +39,10 @@ def insert(tuning: Tuning, problem: Problem, state: ProximalState, ids: IntArray
 
 
 def take_in(tuning: Tuning, problem: Problem, state: ProximalState, moves: int) -> None:
-    """Take in the planes found last for all examples.
+    """Add the planes found last for all examples.
 
-    Without moves, dual values and weights stay, except where a full working set makes room. With moves, ρ of the next
-    move of the centre is settled first, from the gap at the weights that were decoded.
+    Without moves, dual values and weights do not change, unless a full working set drops a plane. With moves, ρ of the
+    next move of the centre is computed first, from the gap at the weights of the last decode.
     """
     if moves == 0:
         insert(tuning, problem, state, problem.everyone, 0)
@@ -56,12 +56,12 @@ def take_in(tuning: Tuning, problem: Problem, state: ProximalState, moves: int) 
 
 
 def busy(problem: Problem, state: ProximalState, ids: IntArray) -> IntArray:
-    """Return those of ids that have planes or just found one; the others have nothing to do."""
+    """Return those of ids that have planes or have just found one; there is nothing to do for the others."""
     return ids[(problem.keys[ids] != TRUTH) | (state.sets.count[ids] > 1)]
 
 
 def fresh_order(problem: Problem, state: ProximalState) -> IntArray:
-    """Return the order in which new planes are taken in; random, in chunks where neighbours have nothing in common."""
+    """Return a random order of the examples, in chunks if neighbouring examples are unrelated."""
     n = problem.n_examples
     return chunked_order(state, n) if problem.examples.shuffled else state.rng.permutation(n)
 

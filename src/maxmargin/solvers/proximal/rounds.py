@@ -1,4 +1,4 @@
-"""The rounds of the default solver: batches, start, exact, joint, blocks."""
+"""Rounds of the default solver after the first ones: exact, joint, blocks."""
 
 from __future__ import annotations
 
@@ -16,37 +16,49 @@ from maxmargin.solvers.proximal.state import ProximalState
 from maxmargin.solvers.proximal.tuning import Tuning
 from maxmargin.solvers.together import solve_together
 
-#: Effort from which on progress counts as slow: two doublings, since the first may be owed to chance.
+#: Effort at which progress counts as slow: two doublings, because the first may be due to chance.
 SLOW = 4.0
-#: Relative gap below which joint rounds, slower by the step, wait for this many times the effort.
+#: Relative gap below which joint rounds, whose steps are slower, wait for a multiple of the effort.
 NEAR, NEAR_FACTOR = 0.1, 256.0
-#: Share of the gap to which joint rounds solve: better solutions are lost when the next planes come in.
+#: Share of the gap to which joint rounds solve; better solutions are lost when the next planes are added.
 JOINT_GAP = 0.05
-#: Aggregate planes below which a joint round is not worth beginning.
+#: Minimum number of aggregate planes that makes a joint round worthwhile.
 FEWEST_CUTS = 20
-#: Rounds after which a hard margin is first solved for exactly: before, most of its planes are still to be found.
+#: Round at which a hard margin is first solved exactly; before, most of its planes are still unknown.
 EXACT_AFTER = 6
-#: Round from which on, at every power of two, it is checked whether a hard margin exists.
+#: First round at which the existence of a hard margin is checked, and again at every power of two.
 CHECK_AFTER = 16
 
 
 @dataclass(frozen=True)
 class ProximalRound(rounds.Round):
-    """A round over the planes held, into which the solver has taken those found last."""
+    """Round over the held planes.
+
+    The solver has added the planes found last to them.
+
+    Attributes
+    ----------
+    tuning : Tuning
+        Hyper-parameters of the solver.
+    """
 
     tuning: Tuning
 
     @abstractmethod
     def moves(self, problem: Problem) -> int | None:
-        """Return the moves of mass per example while planes are taken in; None where the round takes in its own."""
+        """Return the moves of mass per example while planes are added.
+
+        None means that the round adds planes itself.
+        """
 
 
 @dataclass(frozen=True)
 class Exact(ProximalRound, rounds.Exact):
-    """The planes held, solved for exactly: hard margins, and where little has come of much effort.
+    """Exact solution for the held planes.
 
-    Large C is such a case: the smallest violation is expensive. Tried again whenever the effort doubles, and as long as
-    it finds new planes.
+    It serves hard margins, and all problems after much effort with little progress. Large C is such a case, because the
+    smallest violation is expensive. The round is tried again whenever the effort doubles, and as long as new planes are
+    found.
     """
 
     def moves(self, problem: Problem) -> int:
@@ -66,7 +78,10 @@ class Exact(ProximalRound, rounds.Exact):
 
 @dataclass(frozen=True)
 class Joint(ProximalRound):
-    """All examples together (`together`), around the best weights so far, once examples undo each other's steps."""
+    """Joint solution for all examples (`together`) around the best weights so far.
+
+    The round is used when examples undo each other's steps.
+    """
 
     name = "joint"
 
@@ -81,7 +96,10 @@ class Joint(ProximalRound):
         return stuck and self.affordable_cuts(problem, state) >= FEWEST_CUTS
 
     def affordable_cuts(self, problem: Problem, state: ProximalState) -> int:
-        """Return the k for which k (entries of all planes + k dim) operations are `joint_share` times a round's."""
+        """Return the number of aggregate planes that a joint round can afford.
+
+        It is the k for which k (entries of all planes + k dim) operations are `joint_share` times those of a round.
+        """
         allowed = self.tuning.joint_share * state.work.allowed(self.tuning.cheap_share)
         entries = state.sets.entries_held()
         cuts = (np.sqrt(entries**2 + 4.0 * problem.dim * allowed) - entries) / (2.0 * problem.dim)
@@ -102,7 +120,10 @@ class Joint(ProximalRound):
 
 @dataclass(frozen=True)
 class Blocks(ProximalRound):
-    """Steps on one example at a time, around a centre that moves every few passes: the normal round."""
+    """Steps on one example at a time: the normal round.
+
+    The centre moves every few passes.
+    """
 
     name = "blocks"
 

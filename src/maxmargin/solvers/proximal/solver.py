@@ -1,17 +1,17 @@
-"""Proximal working sets, the default solver: dual block-coordinate ascent inside a proximal-point iteration.
+"""Proximal working sets, the default solver: dual block-coordinate ascent in a proximal-point iteration.
 
 The regulariser ½‖w‖² is replaced by ½‖w‖² + ½(ρ − 1)‖w − z‖² around a centre z, which moves to w every few passes over
-the cached planes. With ρ > 1 the blocks of the dual hardly disturb each other, so many steps can be taken between two
-rounds of argmaxes; all the while
+the held planes. With ρ > 1 the blocks of the dual hardly interact, so that many steps can be taken between two rounds
+of argmaxes. At all times
 
     ρ w = (ρ − 1) z + u,      u = Σ α a                                                                          (*)
 
-so that u is never stored (`state`), and the gap of the original problem splits into a part for the centre and one for
-the blocks, which ρ keeps in balance (`balance`). Cached planes are worked on until that costs about as much as the
-argmaxes did, counted in operations and never by the clock, so that runs repeat bit for bit.
+so that u is never stored (`state`), and the gap of the original problem splits into a part for the centre and a part
+for the blocks, which ρ balances (`balance`). The solver works on held planes until that costs about as much as the
+argmaxes did. Costs are counted in operations and not in time, so that runs are reproducible bit for bit.
 
-A step takes in the planes found last, lets the first round that applies improve the state (`rounds`, `first_rounds`),
-and decodes all examples for a certificate.
+A step adds the planes found last, lets the first round that applies improve the state (`rounds`, `first_rounds`), and
+decodes all examples for a certificate.
 """
 
 from __future__ import annotations
@@ -38,33 +38,37 @@ from maxmargin.solvers.working_sets import PLANES_AT_FIRST
 class ProximalWorkingSets(Tuning, Solver):
     """Working sets with a proximal centre (``solver="auto"``).
 
+    Dual block-coordinate ascent over the planes of each example, with the regulariser ½‖w‖² + ½(ρ − 1)‖w − z‖² around a
+    centre z that moves to w every few passes. With ``solver="auto"``, problems with at most 4 examples and a finite C
+    use `ProximalBundle` instead.
+
     Parameters
     ----------
-    first_sweeps : int, default 2
-        Sweeps in mini-batches before the first full sweep.
-    most_slots : int, default 64
-        Planes kept per example, the truth included.
-    keep_rounds : int, default 4
-        Rounds for which an inactive plane is kept.
-    moves : int, default 6
-        Moves of mass in one step on an example.
-    inner_gap : float, default 0.2
-        Cached planes are left when the restricted gap is below this share of what it was, …
-    cheap_share : float, default 1.3
-        … or when they have cost this many times the operations of decoding and inserting, …
-    most_passes : int, default 50
-        … or after this many passes, times the root of the effort.
-    passes_per_move : int, default 3
-        Passes after which the centre moves, times the effort.
-    patience : int, default 8
-        Rounds in which the gap must fall below 70 % of what it was; otherwise the effort doubles: the centre moves half
-        as often, inner problems are solved √2 times as well, and the balance favours smaller ρ.
-    large : float, default 1e4
-        C is large from this many times the budget that a first step moves; then budgets begin there, and grow.
-    joint_share : float, default 4.0
-        Operations of a joint round, as a multiple of what cached planes may cost.
-    most_cuts : int, default 100
-        Aggregate planes of a joint round at most.
+    first_sweeps : int, default=2
+        Number of sweeps in mini-batches before the first full sweep.
+    most_slots : int, default=64
+        Maximum number of planes per example, including the truth.
+    keep_rounds : int, default=4
+        Number of rounds for which an inactive plane is kept.
+    moves : int, default=6
+        Maximum number of moves of mass in one step on an example.
+    inner_gap : float, default=0.2
+        Passes over held planes end when the restricted gap is below this share of its initial value.
+    cheap_share : float, default=1.3
+        Passes over held planes also end when they have used this multiple of the operations of decoding and inserting.
+    most_passes : int, default=50
+        Maximum number of passes over held planes in a round, times the square root of the effort.
+    passes_per_move : int, default=3
+        Number of passes after which the centre moves, times the effort.
+    patience : int, default=8
+        Number of rounds in which the gap must fall below 70 % of its value; otherwise the effort doubles: the centre
+        moves half as often, inner problems are solved √2 times as precisely, and the balance favours smaller ρ.
+    large : float, default=1e4
+        C counts as large above this multiple of the budget that a first step moves; budgets then start there and grow.
+    joint_share : float, default=4.0
+        Operations of a joint round, as a multiple of the operations allowed for passes over held planes.
+    most_cuts : int, default=100
+        Maximum number of aggregate planes of a joint round.
     """
 
     name: ClassVar[str] = "auto"
@@ -77,15 +81,15 @@ class ProximalWorkingSets(Tuning, Solver):
         return tuple(kind(self) for kind in (Batches, Start, Exact, Joint, Blocks))
 
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> ProximalState:
-        if problem.objective.hard:  # budgets grow from the planes of the first mini-batches: no warm start
+        if problem.objective.hard:  # no warm start, because budgets grow from the planes of the first mini-batches
             start = None
         return ProximalState(problem, seed, start, self.most_slots, self.first_sweeps)
 
     def adapt(self, problem: Problem, state: Any, seed: int = 0) -> State:
         """Return a state for another C with the working sets of a solved problem.
 
-        Dual values, u and ρ grow in proportion, unless budgets began small and depend little on the C before; then
-        dual values stay, as far as the new C allows.
+        Dual values, u and ρ are scaled in proportion to C, unless budgets started small and depend little on the
+        previous C; then dual values do not change, as far as the new C allows.
         """
         if problem.objective.hard or not isinstance(state, ProximalState) or not np.isfinite(state.centre.rho):
             return super().adapt(problem, state, seed)
@@ -102,7 +106,7 @@ class ProximalWorkingSets(Tuning, Solver):
         return new
 
     def rebase(self, problem: Problem, state: Any, before: References, seed: int = 0) -> State:
-        """Return a state with the planes held moved to the new references; the best weights stay where they are."""
+        """Return a state with the held planes relative to the new references, at the best weights."""
         if not isinstance(state, ProximalState) or not np.isfinite(state.centre.rho):
             return super().rebase(problem, state, before, seed)
         new = self._successor(problem, state, seed)
@@ -112,7 +116,7 @@ class ProximalWorkingSets(Tuning, Solver):
         return new
 
     def _successor(self, problem: Problem, state: ProximalState, seed: int) -> ProximalState:
-        """Return a new state at the best weights, with the planes and the counted work of another one."""
+        """Return a new state at the best weights, with the planes and counters of another one."""
         new = ProximalState(problem, seed, state.best_w, self.most_slots, self.first_sweeps)
         new.sets.restore(state.sets.arrays())
         new.work.spent, new.work.decoded, new.clock = state.work.spent, state.work.decoded, state.clock
@@ -139,7 +143,10 @@ class ProximalWorkingSets(Tuning, Solver):
         self._certify(problem, state, u)
 
     def _improve(self, problem: Problem, state: ProximalState) -> None:
-        """Run the first round that applies and does not decline, with the planes found last taken in as it needs."""
+        """Run the first round that applies and does not decline.
+
+        The planes found last are added before, with the number of moves that the round asks for.
+        """
         taken: int | None = None
         for each in self.rounds:
             if not each.applies(problem, state):
@@ -154,7 +161,10 @@ class ProximalWorkingSets(Tuning, Solver):
             state.effort.declined_at = state.effort.level
 
     def _certify(self, problem: Problem, state: ProximalState, u: FloatArray) -> None:
-        """Offer w as primal point and α, scaled as is best, as dual point; watch the progress of the gap."""
+        """Offer w as primal point and the best multiple of α as dual point.
+
+        The effort is updated with the new gap.
+        """
         objective = problem.objective
         state.sets.raise_hinges(problem, state.w)
         state.raise_dual(objective.dual(state.sets.gain(), u, state.sets.masses()))

@@ -1,4 +1,6 @@
-"""Where the default solver is: weights, a centre and working sets, which one equation holds together,
+"""State of the default solver: weights, a centre and working sets.
+
+The weights w, the centre z and the dual values α satisfy
 
     ρ w = (ρ − 1) z + u,      u = Σ α a.                                                                         (*)
 
@@ -19,17 +21,17 @@ from maxmargin.solvers.budgets import GrowingBudgets
 from maxmargin.solvers.floor import Floor
 from maxmargin.solvers.working_sets import WorkingSets
 
-#: ρ where weights are given and the centre follows from them: (*) has no centre at ρ = 1.
+#: Minimum ρ if the centre is derived from given weights: for ρ = 1, (*) does not determine a centre.
 LEAST_RHO = 1.0 + 1e-3
-#: Share by which weights may be longer than necessary: with large C a margin lost in rounding is expensive.
+#: Relative excess length of weights: with large C a margin lost in rounding is expensive.
 ROUNDING = 1e-10
-#: Share to which `patience` rounds must lower the gap; the effort doubles otherwise.
+#: Share of the gap that may be left after `patience` rounds; if more is left, the effort doubles.
 PROGRESS = 0.7
-#: Effort at which doubling ends: inner problems are then solved 64 times as well, near what doubles can tell.
+#: Maximum effort: inner problems are then solved 64 times as precisely, close to the precision of doubles.
 MOST_EFFORT = 4096.0
-#: Multiply-adds of a decoder that take as long as one nonzero of a plane (measured on chains and multiclass).
+#: Number of multiply-adds of a decoder that take as long as one nonzero of a plane (measured on chains and multiclass).
 VECTOR_SPEED = 4.0
-#: Operations that a round and a pass cost besides their nonzeros (calls and arrays), which matters for small problems.
+#: Fixed costs of a round and of a pass in operations (calls and arrays), which matter for small problems.
 ROUND_OPERATIONS, PASS_OPERATIONS = 2e5, 3e4
 
 
@@ -39,10 +41,16 @@ class Centre(Part):
 
     Attributes
     ----------
-    z, rho : centre and strength; ρ is infinite until planes are found.
-    next_rho : ρ of the next move, settled before planes are taken in.
-    passes : passes over cached planes since the centre moved.
-    primal : objective at the centre of the last joint round; 0 before the first one.
+    z : ndarray of shape (dim,)
+        Centre.
+    rho : float, default=inf
+        Strength ρ; infinite until planes are found.
+    next_rho : float, default=inf
+        ρ of the next move, computed before planes are added.
+    passes : int, default=0
+        Number of passes over held planes since the centre moved.
+    primal : float, default=0.0
+        Objective at the centre of the last joint round; 0 before the first one.
     """
 
     z: FloatArray
@@ -54,13 +62,18 @@ class Centre(Part):
 
 @dataclass
 class Effort(Part):
-    """How hard to work on inner problems: twice as hard whenever the gap no longer falls.
+    """Effort spent on inner problems, which doubles whenever the gap no longer decreases.
 
     Attributes
     ----------
-    level : the centre moves 1/level as often, and inner problems are solved √level times as well.
-    marked_gap, marked_at : gap that the next ones are compared with, and its round.
-    declined_at : level at which the planes held were not few, or could not be solved for.
+    level : float, default=1.0
+        The centre moves 1/level times as often, and inner problems are solved √level times as precisely.
+    marked_gap : float, default=inf
+        Gap with which the next ones are compared.
+    marked_at : int, default=0
+        Round of `marked_gap`.
+    declined_at : float, default=0.0
+        Level at which the held planes were too many, or could not be solved for.
     """
 
     level: float = 1.0
@@ -70,11 +83,11 @@ class Effort(Part):
 
     @property
     def thoroughness(self) -> float:
-        """How much better than at first inner problems are solved."""
+        """Precision of inner solutions, relative to the first ones."""
         return float(np.sqrt(self.level))
 
     def watch(self, gap: float, clock: int, patience: int) -> None:
-        """Double the level where `patience` rounds have not lowered the gap enough."""
+        """Double the level if `patience` rounds have not lowered the gap enough."""
         if gap < PROGRESS * self.marked_gap or not np.isfinite(gap):
             self.marked_gap, self.marked_at = gap, clock
         elif clock - self.marked_at >= patience:
@@ -84,12 +97,18 @@ class Effort(Part):
 
 @dataclass
 class Work(Part):
-    """What argmaxes and insertions have cost, counted in operations so that runs repeat bit for bit.
+    """Cost of argmaxes and insertions, counted in operations.
+
+    Counts make runs reproducible bit for bit.
 
     Attributes
     ----------
-    spent, decoded : operations of decoding and inserting, and the sweeps they were for.
-    novelty : share of the planes found last that were new.
+    spent : float, default=0.0
+        Operations of decoding and inserting.
+    decoded : float, default=0.0
+        Number of sweeps that these operations were for.
+    novelty : float, default=1.0
+        Share of the planes found last that were new.
     """
 
     spent: float = 0.0
@@ -97,17 +116,31 @@ class Work(Part):
     novelty: float = 1.0
 
     def allowed(self, cheap_share: float) -> float:
-        """Return the operations to spend on planes held, in one round."""
+        """Return the operations to spend on held planes in one round."""
         return cheap_share * (ROUND_OPERATIONS + self.spent / max(self.decoded, 1e-9))
 
 
 class ProximalState(ComposedState):
-    """Weights, centre, working sets and the watch over their progress.
+    """Weights, centre, working sets and their progress.
 
     Attributes
     ----------
-    clock : rounds so far; the age of planes is counted by it.
-    first_left : sweeps in mini-batches still to come.
+    centre : Centre
+        The proximal term.
+    floor : Floor
+        The lift of the weights to their lower bounds.
+    sets : WorkingSets
+        The planes with their dual values.
+    effort : Effort
+        The effort spent on inner problems.
+    work : Work
+        The counted operations.
+    budgets : GrowingBudgets
+        Start of the growing budgets.
+    clock : int
+        Number of rounds so far, the unit of the age of planes.
+    first_left : int
+        Number of remaining sweeps in mini-batches.
     """
 
     _parts: ClassVar[tuple[str, ...]] = ("centre", "floor", "sets", "effort", "work", "budgets")
@@ -138,7 +171,7 @@ class ProximalState(ComposedState):
         self.w = self.floor.raised(((rho - 1.0) * z + u) / rho)
 
     def sum_again(self) -> FloatArray:
-        """Return u from the planes themselves, with w by (*), so that rounding errors do not accumulate."""
+        """Return u summed over the planes, and set w by (*), so that rounding errors do not accumulate."""
         u = self.sets.combination()
         if np.isfinite(self.centre.rho):
             self.follow(u)
@@ -153,7 +186,10 @@ class ProximalState(ComposedState):
         self.follow(u)
 
     def place(self, w: FloatArray, rho: float) -> None:
-        """Set w, with the centre at which (*) holds; where a lower bound holds w up, that is w itself."""
+        """Set w, with the centre for which (*) holds.
+
+        For weights at a lower bound the centre is w itself.
+        """
         centre, lower, u = self.centre, self.floor.lower, self.sets.combination()
         centre.rho = max(rho, LEAST_RHO)
         self.w, centre.z = w, (centre.rho * w - u) / (centre.rho - 1.0)
@@ -163,7 +199,10 @@ class ProximalState(ComposedState):
             self.floor.lift = np.where(held, (w - u) / centre.rho, 0.0)
 
     def begin_at_solution(self) -> None:
-        """Go on from the weights of the dual values, which solve the problem over the planes held."""
+        """Continue from the weights of the dual values.
+
+        These solve the problem over the held planes.
+        """
         self.sets.touch(self.clock)
         self.place(self.floor.raised((1.0 + ROUNDING) * self.sets.combination()), LEAST_RHO)
 

@@ -1,4 +1,7 @@
-"""Hyper-parameters of the default solver that are worth tuning; the others are constants of the rounds."""
+"""Hyper-parameters of the default solver that are worth tuning.
+
+All others are constants of the rounds.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Tuning:
-    """Hyper-parameters that the rounds of `ProximalWorkingSets` share; see there."""
+    """Hyper-parameters shared by the rounds of `ProximalWorkingSets`, which documents them."""
 
     first_sweeps: int = 2
     most_slots: int = 64
