@@ -184,6 +184,21 @@ def test_motifs(run, tmp_path):
     assert (tmp_path / "motifs.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_trees(run, tmp_path):
+    out = run("trees")
+    (gap,) = numbers(out, r"relative gap ([\d.e-]+) \(proven\)")
+    assert gap <= 1e-3
+    learnt, next_word = numbers(out, r"test sentences: ([\d.]+) \(head = the next word: ([\d.]+)\)")
+    assert learnt > 0.95 > 0.5 > next_word
+    best = re.search(r"three best trees of one sentence:\n.*\n((?: +[\d.]+ .*\n){3})", out)[1]
+    scores = [float(line.split()[0]) for line in best.splitlines()]
+    assert scores == sorted(scores, reverse=True)
+    assert len({tuple(line.split()[1:]) for line in best.splitlines()}) == 3
+    (margin,) = numbers(out, r"beats .* by ([\d.]+)")
+    assert margin == pytest.approx(scores[0] - scores[1], abs=0.011)
+    assert (tmp_path / "trees.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_precision_at_k(run):
     out = run("precision_at_k")
     rows = re.findall(r"^ *(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +\d+$", out, re.MULTILINE)
