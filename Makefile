@@ -1,4 +1,4 @@
-# Every target sets up .venv by itself: with uv where it is installed, else with venv and pip.
+# Every target sets up .venv: with uv if it is installed, otherwise with venv and pip.
 #   make test ARGS="-k chain"     passes arguments on
 #   make test PYTHON=python3.12   chooses the interpreter of a new .venv
 
@@ -10,7 +10,7 @@ PEERS := .venv/.peers
 usable = $(shell $(1) -c 'import sys, ensurepip, venv; sys.version_info >= (3, 11) and print(sys.executable)' 2>/dev/null)
 PYTHON ?= $(or $(call usable,python3),$(call usable,python3.13),$(call usable,python3.12),$(call usable,python3.11),$(call usable,python))
 
-# Real data beside the checkout, unless the user has it elsewhere.
+# Real data next to the checkout, unless MAXMARGIN_DATA names another folder.
 DATA := $(or $(MAXMARGIN_DATA),$(realpath ../shared/data))
 ifneq ($(DATA),)
 test bench: export MAXMARGIN_DATA := $(DATA)
@@ -27,7 +27,7 @@ demo: $(STAMP) ## train, predict and plot in seconds
 test: $(STAMP) ## run the tests, warnings as errors
 	$(BIN)/python -m pytest -n auto $(ARGS)
 
-# Old versions may use what is deprecated by now elsewhere, so warnings are no errors here.
+# Old versions may use features that others have deprecated since, so warnings are not errors here.
 oldest: .venv-oldest/.installed ## run the tests with the oldest dependencies that are allowed (Python 3.11 or 3.12)
 	.venv-oldest/bin/python -m pytest -n auto -W default $(ARGS)
 
@@ -36,10 +36,10 @@ lint: $(STAMP) ## check style, format and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(PEERS) ## measure side by side with peers
+bench: $(PEERS) ## run the benchmarks, side by side with other packages
 	$(BIN)/python -m benchmarks $(ARGS)
 
-clean: ## remove all that make, tests and builds have written, .venv too
+clean: ## remove everything that make, tests and builds have written, including .venv
 	rm -rf .venv .venv-oldest build dist demo-output .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

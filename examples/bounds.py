@@ -1,10 +1,10 @@
 """Ways to bound the loss: margin or slack re-scaling, linear or quadratic slack, hard margin.
 
-All objectives are ½‖w‖² plus a penalty, and each has a certificate of its own, so objectives of different rows are not
-comparable; scores are. For losses that count errors, chains find the most violated output of every bound exactly. For
-other losses (here: costs per true label) all bounds but the plain one search over the scale of the loss. Where that is
-not proven to have found the most violated outputs, the certificate says so: then the objective is an estimate, and what
-is proven lies between "at least" and "at most".
+All objectives are ½‖w‖² plus a penalty that depends on the bound, so the scores of different rows are comparable, but
+their objectives are not. For losses that count errors, chains find the most violated output of every bound exactly.
+For other losses (here: costs by true label), all bounds except margin re-scaling with linear slack search over the
+scale of the loss. If the search is not proven to have found the most violated outputs, the certificate says so: then
+the objective is an estimate, and the proven interval is from "at least" to "at most".
 """
 
 import numpy as np
@@ -37,7 +37,7 @@ def main():
                 report(name, model, X_test, Y_test)
         print()
 
-    print("C=inf asks for weights without slack: a hard margin. The data must be separable.")
+    print("C=inf allows no slack: a hard margin. The data must be separable.")
     tidy, labels = mm.datasets.make_chains(100, n_labels=3, noise=0.3, random_state=3)
     for bound in ("margin", "slack"):
         model = mm.SequenceTagger(C=np.inf, bound=bound, tol=1e-3).fit(tidy[:70], labels[:70])

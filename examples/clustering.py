@@ -1,8 +1,8 @@
-"""Clustering learnt from examples: stars to constellations, by the links of a forest that nobody gives.
+"""Clustering learnt from examples: stars and their constellations, with a latent forest of links.
 
-Each sky has a few curves of stars. Two stars of one curve may lie far apart, so that most pairs say little; but along
-the curve each star has a near neighbour of about its own brightness. `ForestClustering` learns what makes a link, and
-finds the links that hold each cluster together, beginning with chains in the order in which stars are listed.
+Each sky has a few curves of stars. Two stars of one curve may be far apart, so most pairs are not informative; but
+along the curve each star has a near neighbour of similar brightness. `ForestClustering` learns what makes a link, and
+finds the links that connect each cluster, starting from chains in the order in which the stars are listed.
 """
 
 import numpy as np
@@ -13,7 +13,7 @@ NAMES = ["distance", "difference in brightness", "near", "angle to the horizon"]
 
 
 def sky(rng):
-    """Features of the pairs of some stars, and the curve of each star."""
+    """Return the features of all pairs of stars, and the curve of each star."""
     places, brightness, curves = [], [], []
     for curve in range(rng.integers(3, 6)):
         n = rng.integers(3, 9)
@@ -27,7 +27,7 @@ def sky(rng):
 
 
 def pairs(places, brightness):
-    """An array (n, n, d): what is known of each pair."""
+    """Return an array (n, n, d) with the features of each pair."""
     apart = places[:, None] - places[None]
     distance = np.hypot(apart[..., 0], apart[..., 1])
     difference = np.abs(np.subtract.outer(brightness, brightness))
@@ -40,7 +40,7 @@ def main():
     X_test, Y_test = X[30:], Y[30:]
 
     model = mm.ForestClustering(C=0.1, feature_names=NAMES).fit(X[:30], Y[:30])
-    fixed = mm.LatentStructuralSVM(mm.Forest(), C=0.1, max_outer=1).fit(X[:30], Y[:30])  # the chains as they are
+    fixed = mm.LatentStructuralSVM(mm.Forest(), C=0.1, max_outer=1).fit(X[:30], Y[:30])  # keeps the first chains
     print("outer steps:", ", ".join(f"{row['objective']:.1f}" for row in model.history_))
     print("what makes a link:")
     for name, weight in zip(model.feature_names_out, [*model.coef_, model.intercept_], strict=True):

@@ -1,7 +1,7 @@
-"""What `make demo` runs: train a sequence tagger, prove how good its weights are, save it, plot how it got there.
+"""The demo of `make demo`: train a sequence tagger, prove how good its weights are, save it, plot the convergence.
 
 The data are generated: a hidden Markov chain gives every token one of six labels and eight noisy measurements. A label
-depends on the one before, so a tagger that knows about neighbours can do better than a classifier of single tokens.
+depends on the previous one, so a tagger that uses neighbours can do better than a classifier of single tokens.
 """
 
 from pathlib import Path
@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 
 import maxmargin as mm
 
-plt.switch_backend("Agg")  # draws to files, also where there is no display
+plt.switch_backend("Agg")  # draws to files, without a display
 
 OUTPUT = Path("demo-output")
 
@@ -30,7 +30,7 @@ def main():
     heading("Data")
     print(f"train  {len(X_train):4d} sequences, {len(train_tokens):5d} tokens")
     print(f"test   {len(X_test):4d} sequences, {len(test_tokens):5d} tokens")
-    print("Training (the first time on a machine compiles the kernels, which takes a while) ...")
+    print("Training (the first run on a machine compiles the kernels, which takes about half a minute) ...")
 
     tagger = mm.SequenceTagger(tol=1e-3).fit(X_train, Y_train)
     classifier = mm.MulticlassSVM().fit(train_tokens, train_labels)
@@ -64,9 +64,9 @@ def main():
 
     heading("Files")
     print(f"{model}        the model; loaded again it predicts {'the same' if same else 'SOMETHING ELSE'}")
-    print(f"{picture}  objective, lower bound and gap, step by step")
+    print(f"{picture}  objective, lower bound and gap of each step")
     if not same:
-        raise SystemExit("the loaded model does not predict what the saved one did")
+        raise SystemExit("the predictions of the loaded model differ from those of the saved one")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Wrong labels: the ramp bound against the convex one, and how tight each is.
+"""Wrong labels: the ramp bound compared with the convex bound, and how tight each is.
 
-A point far on the wrong side of where its label says it should be may cost any amount under a convex bound, so a few
-wrong labels pull the weights about. Under the ramp it costs no more than its loss. Here a share of the labels is
-shuffled; right are the true labels of other points.
+Under a convex bound, a point far on the wrong side of the decision boundary may cost any amount, so a few wrong labels
+have a large effect on the weights. Under the ramp it costs no more than its loss. Here a share of the training labels
+is shuffled; the scores are the accuracy on the true labels of other points.
 """
 
 import numpy as np
@@ -38,14 +38,14 @@ def main():
         scores = [model.score(X_test, y_test) for model in (convex, ramp)]
         print(f"{share:15.0%} {scores[0]:8.3f} {scores[1]:7.3f} {ramp.certificate_.outer_steps:13d}")
 
-    print(f"\nthe ramp at {share:.0%}: objective and means over the training points after each outer step")
+    print(f"\nramp with {share:.0%} shuffled: objective and means over the training points after each outer step")
     print("step  objective  convex bound  ramp bound   loss  outputs changed")
     for row in ramp.history_:
         print(
             f"{row['step']:4d} {row['objective']:10.2f} {row['convex']:13.3f} {row['bound']:11.3f} {row['loss']:6.3f} "
             f"{row['changes']:16d}"
         )
-    print(f"\nwhat is proven: {ramp.certificate_}")
+    print(f"\ncertificate: {ramp.certificate_}")
 
     mm.BoundDisplay.from_estimator(ramp).figure_.savefig("label_noise_steps.png")
     models = mm.regularization_path(mm.MulticlassSVM(bound="ramp"), X, noisy, Cs=10.0 ** np.arange(-4, 2))

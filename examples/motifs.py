@@ -1,8 +1,8 @@
-"""A motif that strings of one class hold: which, where, and on which strand.
+"""The motif in strings of one class: what it is, where it is, and on which strand.
 
-Strings of 100 letters are random; half of them hold a copy of TTGACGTTAC with some letters changed, on either strand,
-at a place that training is not told. Shown: learning from labels alone, how it depends on where training begins, the
-sites that are found, cross-validation, and the logo.
+The strings are 100 random letters; half of them contain a copy of TTGACGTTAC with some letters changed, on either
+strand, at a position that is hidden from training. Shown: learning from labels alone, the effect of the starting
+point, the sites that are found, cross-validation, and the logo.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ MOTIF, COMPLEMENT = "TTGACGTTAC", str.maketrans("ACGT", "TGCA")
 
 
 def planted(n, seed, size=100, changed=0.15):
-    """Strings, labels, and where the motif stands in every second one."""
+    """Return strings, labels, and the position of the motif, which is in every second string."""
     rng = np.random.default_rng(seed)
     X, y, places = [], [], []
     for i in range(n):
@@ -46,13 +46,13 @@ def main():
     print(f"\nplanted {MOTIF} or {MOTIF.translate(COMPLEMENT)[::-1]}, found {finder.consensus_}")
     sites = [site for site, label in zip(finder.sites(test_X), test_y, strict=True) if label == "bound"]
     right = np.mean([site.position == place for site, place in zip(sites, places[test_y == "bound"], strict=True)])
-    print(f"of the test strings with a motif, {right:.0%} have it found at its very place, e.g. {sites[0]}")
+    print(f"in {right:.0%} of the test strings with a motif it is found at the exact position, e.g. {sites[0]}")
     print(f"accuracy in 5-fold cross-validation: {cross_val_score(finder, X, y, cv=5).mean():.3f}")
 
     bound = [x for x, label in zip(X, y, strict=True) if label == "bound"]
     display = mm.MotifDisplay.from_estimator(finder, bound[:40])
     display.figure_.savefig("motifs.png")
-    print("logo and places: motifs.png")
+    print("logo and sites: motifs.png")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""Costs of mistakes change decisions, and so do weights of examples: `MulticlassSVM`.
+"""The effect of costs and of sample weights on decisions: `MulticlassSVM`.
 
-A screening test has three outcomes. To send an ill person home costs ten times as much as to see a healthy one again.
-A cost matrix tells the training so; it gives up some right answers where being wrong is cheap.
+A screening test has three outcomes. Sending an ill person home costs ten times as much as seeing a healthy one again.
+With a cost matrix, training accepts more of the cheap mistakes to avoid the expensive ones.
 """
 
 import numpy as np
@@ -44,7 +44,7 @@ def main():
     per_class = mm.MulticlassSVM(C=0.1, classes=CLASSES, loss={"ill": 5.0}).fit(X, y)
     show("loss={'ill': 5.0}: any mistake on an ill person costs 5, all others 1", per_class, X_test, y_test)
 
-    print("\nsample_weight: weight 2 is the same as standing there twice")
+    print("\nsample_weight: weight 2 has the same effect as including the example twice")
     weights = np.where(y == "ill", 2.0, 1.0)
     twice = np.repeat(np.arange(len(y)), weights.astype(int))
     weighted = mm.MulticlassSVM(C=0.1).fit(X, y, sample_weight=weights)

@@ -1,9 +1,10 @@
-"""A structure that is not built in: matching workers with jobs, in four methods.
+"""A user-defined structure: matching workers with jobs, in four methods.
 
 Each input is a group of workers, each of some kind, and as many jobs, each of some type, with the distances between
-them. An output gives every worker a job. There is a weight for each pair (kind, type) and one for the distance; the
-best matching under given weights is a linear assignment, and so is the loss-augmented one, because the loss counts
-wrong pairs. Shown: `check_structure` on a faulty and on the right version, training, and the explanation of a decision.
+them. An output assigns a job to every worker. There is a weight for each pair (kind, type) and one for the distance.
+The best matching under given weights is a linear assignment, and so is the loss-augmented one, because the loss counts
+wrong pairs. Shown: `check_structure` on a faulty and on a correct version, training, and the explanation of a
+decision.
 """
 
 from itertools import permutations
@@ -25,7 +26,7 @@ class Matching(mm.Structure):
     def joint_feature(self, x, y):
         kinds, types, distances = x
         jobs = list(y)
-        pairs = kinds * len(TYPES) + types[jobs]  # sparse: one index per worker; an index may stand there twice
+        pairs = kinds * len(TYPES) + types[jobs]  # sparse: one index per worker; an index may occur twice
         far = distances[range(len(jobs)), jobs].sum()
         return np.append(pairs, self.size - 1), np.append(np.ones(len(jobs)), far)
 
@@ -40,7 +41,7 @@ class Matching(mm.Structure):
         table[range(len(y)), list(y)] -= scale  # right pairs cost nothing
         return best_matching(table)
 
-    # Not required: for checks on small inputs, and for naming runner-up and weights in `explain`.
+    # Optional: for checks on small inputs, and for the runner-up and the names of weights in `explain`.
 
     def enumerate(self, x):
         return permutations(range(len(x[0])))
@@ -50,13 +51,13 @@ class Matching(mm.Structure):
 
     @staticmethod
     def table(w, x):
-        """The score of every pair (worker, job)."""
+        """Return the score of every pair (worker, job)."""
         kinds, types, distances = x
         return w[:-1].reshape(len(KINDS), len(TYPES))[np.ix_(kinds, types)] + w[-1] * distances
 
 
 class Forgetful(Matching):
-    """A common mistake."""
+    """A common mistake: the loss-augmented argmax ignores the loss."""
 
     def loss_augmented_argmax(self, w, x, y, scale=1.0):
         return self.argmax(w, x)
@@ -67,7 +68,7 @@ def best_matching(table):
 
 
 def make_matchings(n, rng):
-    """Matchings that are best under hidden weights, up to noise in the scores."""
+    """Return inputs, and the best matchings under hidden weights with noise in the scores."""
     hidden = np.append(2.0 * np.eye(len(KINDS), len(TYPES)).ravel(), -3.0)
     X = [(rng.integers(len(KINDS), size=5), rng.integers(len(TYPES), size=5), rng.random((5, 5))) for _ in range(n)]
     return X, [best_matching(Matching.table(hidden, x) + rng.normal(scale=0.5, size=(5, 5))) for x in X]
@@ -92,8 +93,8 @@ def main():
     print("\n3. Look inside")
     print(model.weights_frame().head(5).to_string(index=False))
     plane = max(model.support_, key=lambda plane: plane.alpha)
-    print(f"the largest dual value, {plane.alpha:.3g}, keeps X[{plane.example}] away from {plane.output}")
-    print("\nthe test decision in which most weights had a say:")
+    print(f"the largest dual value, {plane.alpha:.3g}, belongs to X[{plane.example}] and {plane.output}")
+    print("\nthe test decision to which most weights contribute:")
     print(max((model.explain(x) for x in X_test), key=lambda decision: len(decision.contributions)))
 
 

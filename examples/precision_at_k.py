@@ -1,9 +1,9 @@
-"""Documents ranked so that the few that are shown are relevant.
+"""Ranking documents so that the first k are relevant.
 
-A search has 40 documents for each query. Some are relevant for a reason that features tell well, but only at the top of
-the list; further down, another feature seems to tell more. A classifier weighs all documents alike and follows the
-many; `PrecisionAtK` looks at the k on top. Shown: rows with groups, the start it improves on, precision for several k,
-and a search over C with scikit-learn's metadata routing.
+Each query has 40 documents. One feature identifies a few documents that are almost certainly relevant; for all others,
+another feature is more informative. A classifier weights all documents equally and relies on the second feature;
+`PrecisionAtK` optimises the first k. Shown: rows with groups, the classifier that training starts from, precision for
+several k, and a search over C with scikit-learn's metadata routing.
 """
 
 import numpy as np
@@ -14,13 +14,13 @@ import maxmargin as mm
 
 
 def searches(n_queries, seed, n_documents=40):
-    """Features, relevance and queries of all documents."""
+    """Return features, relevance and queries of all documents."""
     rng = np.random.default_rng(seed)
     X = rng.random((n_queries * n_documents, 4))
     strong = X[:, 0] > 0.9  # few documents, nearly all of them relevant
     chance = np.where(strong, 0.9, 0.05 + 0.35 * X[:, 1])
     y = (rng.random(len(X)) < chance).astype(int)
-    X[:, 2] += 0.3 * y * ~strong  # a feature that helps with all others
+    X[:, 2] += 0.3 * y * ~strong  # informative for all other documents
     return X, y, np.repeat([f"query {i}" for i in range(n_queries)], n_documents)
 
 
@@ -39,7 +39,7 @@ def main():
     with sklearn.config_context(enable_metadata_routing=True):
         ranker = mm.PrecisionAtK(k=5).set_fit_request(groups=True).set_score_request(groups=True)
         search = GridSearchCV(ranker, {"C": [0.1, 1.0, 10.0]}, cv=GroupKFold(3)).fit(X, y, groups=queries)
-    print(f"\nbest C by folds of queries: {search.best_params_['C']:g}, precision@5 there {search.best_score_:.3f}")
+    print(f"\nbest C with folds of queries: {search.best_params_['C']:g}, precision@5 {search.best_score_:.3f}")
 
     empty = np.where(queries == "query 7", 0, y)
     try:

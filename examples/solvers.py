@@ -1,8 +1,8 @@
-"""All six solvers on one problem: steps, argmaxes, seconds and the gap each of them proves.
+"""All six solvers on one problem: steps, argmaxes, seconds and the gap that each of them proves.
 
 They minimise the same objective and bound the same optimum from below, so rows can be compared. The perceptron is the
-exception: it minimises nothing, and its certificate only says where its weights lie. Also drawn (to solvers.png): how
-the default solver and the proximal bundle converge, over argmaxes.
+exception: it minimises no objective, and its certificate only reports the objective at its weights. The convergence of
+the default solver and of the proximal bundle over argmaxes is drawn to solvers.png.
 """
 
 import warnings
@@ -13,7 +13,7 @@ from sklearn.model_selection import train_test_split
 
 import maxmargin as mm
 
-plt.switch_backend("Agg")  # draws to files, also where there is no display
+plt.switch_backend("Agg")  # draws to files, without a display
 
 SOLVERS = {
     "auto": "auto",  # proximal working sets
@@ -29,7 +29,7 @@ SOLVERS = {
 def main():
     X, Y = mm.datasets.make_chains(400, n_labels=5, random_state=0)
     X, X_test, Y, Y_test = train_test_split(X, Y, random_state=0)
-    mm.SequenceTagger().fit(X, Y)  # kernels are loaded or compiled now, so that no row below pays for it
+    mm.SequenceTagger().fit(X, Y)  # loads or compiles the kernels, so that no row below includes that time
 
     print(f"{'solver':20s} {'steps':>6s} {'argmaxes':>9s} {'seconds':>8s} {'objective':>10s} {'at least':>9s}", end="")
     print(f" {'gap':>8s}  {'stopped by':12s} {'score':>6s}")
@@ -37,7 +37,7 @@ def main():
     for name, solver in SOLVERS.items():
         model = mm.SequenceTagger(C=0.3, solver=solver, tol=1e-3)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # the column "stopped by" tells
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the column "stopped by" shows it
             fitted[name] = model.fit(X, Y)
         proof = model.certificate_
         print(

@@ -1,8 +1,8 @@
-"""Named entities with feature dicts, as CRF packages take them, and labels that must form BIO spans.
+"""Named entities with feature dicts, as in CRF packages, and labels that must form BIO spans.
 
 Shown: `SequenceTagger` on dicts of features, BIO constraints in training and prediction, the k best taggings of a
-sentence, why the best one won, and the weights as a data frame. The sentences are made from templates, with names in
-the test part that training has never seen.
+sentence, why the best one won, and the weights as a data frame. The sentences are made from templates; the test part
+contains names that do not occur in training.
 """
 
 import numpy as np
@@ -28,7 +28,7 @@ NAMES = {
 
 
 def sentences(part, n, rng):
-    """Lists of words with their BIO labels."""
+    """Return lists of words with their BIO labels."""
     words, labels = [], []
     for _ in range(n):
         xs, ys = [], []
@@ -42,7 +42,7 @@ def sentences(part, n, rng):
 
 
 def features(sentence):
-    """One dict per token: numbers and booleans are values, strings make a feature of their own."""
+    """Return one dict per token: numbers and booleans are values, each string is a feature of value 1."""
     padded = ["<s>", *sentence, "</s>"]
     return [
         {
@@ -57,7 +57,7 @@ def features(sentence):
 
 
 def broken(labels):
-    """How many I-X continue nothing."""
+    """Return the number of I-X labels that do not continue a span."""
     return sum(a != b for a, b in zip(mm.repair_bio(labels), labels, strict=True))
 
 
@@ -88,7 +88,7 @@ def main():
     print("\nThe largest weights")
     print(tagger.weights_frame().head(8).to_string(index=False))
 
-    print("\nWeights of transitions (row: before); forbidden ones stay 0 and are never used")
+    print("\nWeights of transitions (rows: first label); forbidden ones stay 0 and are never used")
     print(f"{'':7s}" + "".join(f"{label:>7s}" for label in tagger.classes_))
     for label, row in zip(tagger.classes_, tagger.transitions_, strict=True):
         print(f"{label:7s}" + "".join(f"{weight:7.2f}" for weight in row))

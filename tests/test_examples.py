@@ -1,4 +1,4 @@
-"""Every example runs, without warnings, in a directory of its own, and says what it should."""
+"""Every example runs without warnings in its own directory, and prints what it should."""
 
 import re
 import runpy
@@ -11,7 +11,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Run an example as a script; what it printed."""
+    """Return a function that runs an example as a script and returns what it printed."""
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
 
@@ -26,7 +26,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 def numbers(text, pattern):
-    """The groups of the first match, as numbers."""
+    """Return the groups of the first match, as numbers."""
     found = re.search(pattern, text)
     assert found, f"{pattern} not in\n{text}"
     return [float(group) for group in found.groups()]
@@ -56,7 +56,8 @@ def test_own_structure(run):
     learnt, in_order = numbers(out, r"group: ([\d.]+) of 5 \(first come, first served: ([\d.]+)\)")
     assert learnt < in_order / 2
     (margin,) = numbers(out, r"beats .* by ([\d.]+)")
-    amounts = [float(amount) for amount in re.findall(r"^  ([+-][\d.]+)  ", out.split("had a say")[1], re.MULTILINE)]
+    decision = out.split("weights contribute")[1]
+    amounts = [float(amount) for amount in re.findall(r"^  ([+-][\d.]+)  ", decision, re.MULTILINE)]
     assert len(amounts) > 1
     assert sum(amounts) == pytest.approx(margin, abs=1e-2)
 
@@ -112,13 +113,13 @@ def test_solvers(run, tmp_path):
 
 def test_path_and_search(run):
     out = run("path_and_search")
-    on_path, alone = numbers(out, r"argmaxes in all: (\d+) on the path, (\d+) in fits")
+    on_path, alone = numbers(out, r"argmaxes in total: (\d+) on the path, (\d+) in separate")
     assert on_path < alone
     objectives = [float(row) for row in re.findall(r"^ +[\d.]+ +([\d.]+) +\d+ +\d+ ", out, re.MULTILINE)]
     assert len(objectives) == 5
     assert objectives == sorted(objectives)
     assert len(re.findall(r"'bound': '(?:margin|slack)'} +0\.\d+", out)) == 6
-    (score,) = numbers(out, r"best: .*, on the test part ([\d.]+)")
+    (score,) = numbers(out, r"best: .*, score on the test part ([\d.]+)")
     assert score > 0.7
 
 
@@ -177,11 +178,26 @@ def test_motifs(run, tmp_path):
     assert errors[1] <= errors[2]
     planted, reverse, found = re.search(r"planted (\w+) or (\w+), found (\w+)", out).groups()
     assert found in (planted, reverse)
-    (right,) = numbers(out, r"motif, (\d+)% have it found at its very place")
+    (right,) = numbers(out, r"in (\d+)% of the test strings with a motif it is found at the exact position")
     assert right > 85
     (accuracy,) = numbers(out, r"5-fold cross-validation: ([\d.]+)")
     assert accuracy > 0.8
     assert (tmp_path / "motifs.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_trees(run, tmp_path):
+    out = run("trees")
+    (gap,) = numbers(out, r"relative gap ([\d.e-]+) \(proven\)")
+    assert gap <= 1e-3
+    learnt, next_word = numbers(out, r"test sentences: ([\d.]+) \(head = the next word: ([\d.]+)\)")
+    assert learnt > 0.95 > 0.5 > next_word
+    best = re.search(r"three best trees of one sentence:\n.*\n((?: +[\d.]+ .*\n){3})", out)[1]
+    scores = [float(line.split()[0]) for line in best.splitlines()]
+    assert scores == sorted(scores, reverse=True)
+    assert len({tuple(line.split()[1:]) for line in best.splitlines()}) == 3
+    (margin,) = numbers(out, r"beats .* by ([\d.]+)")
+    assert margin == pytest.approx(scores[0] - scores[1], abs=0.011)
+    assert (tmp_path / "trees.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_precision_at_k(run):
@@ -192,6 +208,6 @@ def test_precision_at_k(run):
     assert gains[0] > 0.04
     assert min(gains) > -0.01
     assert all(float(random) < 0.4 < float(classifier) for _, random, classifier, _ in rows)
-    (score,) = numbers(out, r"precision@5 there ([\d.]+)")
+    (score,) = numbers(out, r"best C .*, precision@5 ([\d.]+)")
     assert score > 0.6
     assert "query 'query 7' has no relevant document" in out
