@@ -51,7 +51,7 @@ def test_demo(run, tmp_path):
 
 def test_own_structure(run):
     out = run("own_structure")
-    assert re.search(r"Forgetful.*1 problem\n.*loss_augmented_argmax gives .* but is beaten by", out)
+    assert re.search(r"Forgetful.*1 problem\n.*loss_augmented_argmax returned .*, which is beaten by", out)
     assert "Matching on 2 examples under 20 random weights: no problems found" in out
     learnt, in_order = numbers(out, r"group: ([\d.]+) of 5 \(first come, first served: ([\d.]+)\)")
     assert learnt < in_order / 2

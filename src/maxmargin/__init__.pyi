@@ -4,8 +4,8 @@ from . import formats as formats
 from . import metrics as metrics
 from . import solvers as solvers
 from .bounds import Bound as Bound
-from .checking.check import Report as Report
 from .checking.check import check_structure as check_structure
+from .checking.report import Report as Report
 from .core.certificate import Certificate as Certificate
 from .core.errors import ExampleError as ExampleError
 from .core.structure import Bounded as Bounded

@@ -18,7 +18,7 @@ from maxmargin.bounds.references import References
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Compiled
-from maxmargin.custom.examples import OwnExamples
+from maxmargin.custom.examples import CustomExamples
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.registry import resolve
 from maxmargin.training import cccp
@@ -66,7 +66,7 @@ class Data:
     def examples(self) -> Any:
         if isinstance(self.structure, Compiled):
             return self.structure.fit_encode(self.X, self.Y)
-        return OwnExamples(self.structure, self.X, self.Y)
+        return CustomExamples(self.structure, self.X, self.Y)
 
 
 def multiclass(rng):

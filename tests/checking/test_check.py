@@ -210,9 +210,9 @@ def test_loss_that_raises():
             lambda self, x, y: np.full(6, 1e200),
             "X[0]: joint_feature has the value 1e+200, expected numbers within ±1e+150",
         ),
-        (lambda self, x, y: {y: 1.0}, "X[0]: joint_feature returned a dict, expected the attribute `size` to say"),
-        (as_pair, "X[0]: joint_feature returned a tuple, expected the attribute `size` to say"),
-        (lambda self, x, y: ([0, 1], [1.0]), "has indices of shape (2,), values of shape (1,), expected one length"),
+        (lambda self, x, y: {y: 1.0}, "X[0]: joint_feature returned a dict, expected the attribute `size` to be"),
+        (as_pair, "X[0]: joint_feature returned a tuple, expected the attribute `size` to be"),
+        (lambda self, x, y: ([0, 1], [1.0]), "has indices of shape (2,), values of shape (1,), expected equal shapes"),
         (lambda self, x, y: ([0.5], [1.0]), "X[0]: joint_feature has indices of type float64, expected integers"),
         (lambda self, x, y: {"a": 1.0}, "X[0]: joint_feature returned {'a': 1.0}, expected a vector ("),
     ],
@@ -247,7 +247,7 @@ def test_a_work_array_that_is_not_cleared():
         return work
 
     report = mm.check_structure(replaced(joint_feature=psi), X, Y)
-    assert any("joint_feature gives another value when it is asked again" in sentence for sentence in report.problems)
+    assert any("joint_feature returned another value when called again" in sentence for sentence in report.problems)
 
 
 @pytest.mark.parametrize("index", [6, -1])
@@ -288,7 +288,7 @@ def test_joint_feature_that_raises_for_an_output_of_argmax():
 
 def test_argmax_beaten():
     sentence = only_problem(replaced(argmax=worst))
-    assert sentence.startswith("X[0]: argmax gives ")
+    assert sentence.startswith("X[0]: argmax returned ")
     assert "is beaten by" in sentence and "expected the greatest w·Ψ, found" in sentence
 
 
@@ -296,7 +296,7 @@ def test_argmax_beaten_by_the_truth_only():
     # Two labels, and an argmax that never gives the truth: nothing else is known that could beat it.
     structure = replaced(argmax=lambda self, w, x: 1, loss_augmented_argmax=lambda self, w, x, y, scale=1.0: 1)
     report = check_structure(structure, X[:1], [0])
-    assert any(s.startswith("X[0]: argmax gives 1 but is beaten by 0, y itself: ") for s in report.problems)
+    assert any(s.startswith("X[0]: argmax returned 1, which is beaten by 0, y itself: ") for s in report.problems)
 
 
 def test_argmax_beaten_by_enumeration_only():
@@ -310,7 +310,7 @@ def test_argmax_beaten_by_enumeration_only():
     assert check_structure(hidden, X[:1], [0]).ok  # no known output tells
     seen = replaced(argmax=best_but_one, loss_augmented_argmax=augmented, enumerate=lambda self, x: LABELS)
     problems = check_structure(seen, X[:1], [0]).problems
-    assert [s.partition(" gives ")[0] for s in problems] == ["X[0]: loss_augmented_argmax", "X[0]: argmax"]
+    assert [s.partition(" returned ")[0] for s in problems] == ["X[0]: loss_augmented_argmax", "X[0]: argmax"]
     assert all("is beaten by 2, one of enumerate: expected the greatest" in s for s in problems)
 
 
@@ -328,7 +328,7 @@ def augmented_with(change):
 )
 def test_loss_augmented_argmax_beaten(change):
     sentence = only_problem(augmented_with(change), n_trials=60)
-    assert "loss_augmented_argmax gives" in sentence
+    assert "loss_augmented_argmax returned" in sentence
     assert "expected the greatest w·Ψ + scale·Δ at scale=" in sentence
 
 
@@ -345,7 +345,7 @@ def test_loss_augmented_argmax_beaten_by_the_truth():
         return max((k for k in LABELS if k != y), key=lambda k: w @ self.joint_feature(x, k) + scale * self.loss(y, k))
 
     sentence = only_problem(replaced(loss_augmented_argmax=augmented))
-    assert "X[0]: loss_augmented_argmax gives" in sentence and "is beaten by 0, y itself" in sentence
+    assert "X[0]: loss_augmented_argmax returned" in sentence and "is beaten by 0, y itself" in sentence
 
 
 @pytest.mark.parametrize("form", range(4))
@@ -357,15 +357,15 @@ def test_bound_argmax_beaten(form):
 
     sentence = only_problem(replaced(Complete, bound_argmax=bound_argmax), n_trials=40)
     names = ["margin re-scaling with linear", "margin re-scaling with quadratic", "slack re-scaling with linear"]
-    assert "bound_argmax gives" in sentence
+    assert "bound_argmax returned" in sentence
     assert f"violation in {[*names, 'slack re-scaling with quadratic'][form]} slack, found" in sentence
 
 
 def test_approximate_argmaxes_that_are_beaten_are_notes():
     report = check_structure(replaced(argmax=worst, exact=False), X, Y)
     assert report.ok
-    assert len(report.notes) == 1 and "argmax gives" in report.notes[0]
-    assert "note: X[0]: argmax gives" in str(report)
+    assert len(report.notes) == 1 and "argmax returned" in report.notes[0]
+    assert "note: X[0]: argmax returned" in str(report)
 
 
 # ---------------------------------------------------------------------- scores
@@ -377,9 +377,9 @@ def test_a_score_that_is_not_linear_in_the_weights():
 
     report = check_structure(replaced(argmax=argmax), X, Y)
     assert any(
-        "argmax gives an output of another score for 2w than for w: expected the score" in s for s in report.problems
+        "argmax returned an output of another score for 2w than for w: expected the score" in s for s in report.problems
     )
-    assert any("is what it maximises not w·Ψ?" in s for s in report.problems)
+    assert any("does it not maximise w·Ψ?" in s for s in report.problems)
 
 
 def test_scores_of_topk_and_score():
@@ -387,9 +387,9 @@ def test_scores_of_topk_and_score():
         return [(y, score + 1.0) for y, score in Complete.topk(self, w, x, k)]
 
     sentence = only_problem(replaced(Complete, topk=topk))
-    assert sentence.startswith("X[0]: topk gives 0 the score ") and ", expected w·Ψ = 0 (" in sentence
+    assert sentence.startswith("X[0]: topk returned the score ") and " for 0, expected w·Ψ = 0 (" in sentence
     sentence = only_problem(replaced(score=lambda self, w, x, y: w @ w + w @ self.joint_feature(x, y)))
-    assert sentence.startswith("X[0]: score gives 0 the score ") and ", expected w·Ψ = " in sentence
+    assert sentence.startswith("X[0]: score returned the score ") and " for 0, expected w·Ψ = " in sentence
 
 
 def test_topk_in_the_wrong_order_or_form():
@@ -397,7 +397,7 @@ def test_topk_in_the_wrong_order_or_form():
         return Complete.topk(self, w, x, k)[::-1]
 
     problems = check_structure(replaced(Complete, topk=backwards), X, Y).problems
-    assert any("topk gives the scores [" in s and "expected at most 5, best first" in s for s in problems)
-    assert any("topk gives" in s and "is beaten by" in s for s in problems)
+    assert any("topk returned the scores [" in s and "expected at most 5, best first" in s for s in problems)
+    assert any("topk returned" in s and "is beaten by" in s for s in problems)
     sentence = only_problem(replaced(Complete, topk=lambda self, w, x, k: [0, 1]))
     assert sentence.startswith("X[0]: topk returned [0, 1], expected pairs (output, score)")

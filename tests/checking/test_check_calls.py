@@ -9,7 +9,8 @@ import pytest
 from sound import LABELS, Complete, Sound, X, Y, only_problem, replaced, worst
 
 import maxmargin as mm
-from maxmargin.checking.check import Report, check_structure
+from maxmargin.checking.check import check_structure
+from maxmargin.checking.report import Report
 
 # ---------------------------------------------------------------------- behaviour
 
@@ -23,23 +24,21 @@ def test_answers_that_change_from_call_to_call():
         return equals[next(counter) % len(equals)]
 
     sentence = only_problem(replaced(argmax=argmax))
-    assert sentence.startswith("X[0]: argmax gives another output when asked the same again: expected 0, found 1")
+    assert sentence.startswith("X[0]: argmax returned another output when called again: expected 0, found 1")
 
     def augmented(self, w, x, y, scale=1.0):
         return argmax(self, w, x) if scale == 0 or not w.any() else Sound.loss_augmented_argmax(self, w, x, y, scale)
 
     report = check_structure(replaced(loss_augmented_argmax=augmented), X, Y)
-    assert any(s.startswith("X[0]: loss_augmented_argmax gives another output when asked") for s in report.problems)
+    assert any(s.startswith("X[0]: loss_augmented_argmax returned another output when called") for s in report.problems)
 
 
 def test_values_that_change_from_call_to_call():
     noise = itertools.count()
     report = check_structure(replaced(loss=lambda self, y, y_hat: abs(y - y_hat) * (1.0 + 1e-3 * next(noise))), X, Y)
-    assert any("loss gives another value when it is asked again for" in s for s in report.problems)
+    assert any("loss returned another value when called again for" in s for s in report.problems)
     report = check_structure(replaced(joint_feature=lambda self, x, y: np.ones(2) * next(noise)), X, Y)
-    assert report.problems[0].startswith(
-        "X[0]: joint_feature gives another value when it is asked again for y itself, 0"
-    )
+    assert report.problems[0].startswith("X[0]: joint_feature returned another value when called again for y itself, 0")
 
 
 @pytest.mark.parametrize("name", ["argmax", "loss_augmented_argmax", "topk", "bound_argmax"])
@@ -53,7 +52,7 @@ def test_weights_that_are_written_to(name):
         w[0] += 1.0
         return answer
 
-    told = f"X[0]: {name} writes to w, expected it untouched (solvers pass it read-only): "
+    told = f"X[0]: {name} writes to w, expected w unchanged (solvers pass it read-only): "
     assert any(s.startswith(told) for s in check_structure(replaced(Complete, **{name: before}), X, Y).problems)
     assert only_problem(replaced(Complete, **{name: after})).startswith(told)
 
@@ -65,7 +64,7 @@ def test_weights_that_compiled_code_wants_to_write_to():
         return Sound.argmax(self, w, x)
 
     sentence = only_problem(replaced(argmax=argmax))
-    assert sentence.startswith("X[0]: argmax needs a w it can write to (solvers pass it read-only): No matching")
+    assert sentence.startswith("X[0]: argmax needs a w that is writable (solvers pass it read-only): No matching")
 
 
 def test_weights_that_are_written_to_behind_their_protection():
@@ -75,7 +74,7 @@ def test_weights_that_are_written_to_behind_their_protection():
         return answer
 
     assert only_problem(replaced(argmax=argmax)).startswith(
-        "X[0]: argmax writes to w, expected it untouched: work on a copy"
+        "X[0]: argmax writes to w, expected w unchanged: work on a copy"
     )
 
 
@@ -153,7 +152,8 @@ def test_outputs_that_are_changed():
         (
             "loss_augmented_argmax",
             lambda self, w, x, y: Sound.loss_augmented_argmax(self, w, x, y),
-            "loss_augmented_argmax lacks `scale`, which solvers pass: expected loss_augmented_argmax(w, x, y, scale), "
+            "loss_augmented_argmax has no argument `scale`, which solvers pass: expected "
+            "loss_augmented_argmax(w, x, y, scale), "
             "found loss_augmented_argmax(w, x, y)",
         ),
         (
@@ -218,7 +218,7 @@ def test_all_problems_are_told_at_once():
 
     report = check_structure(replaced(Complete, loss=loss, argmax=worst, topk=lambda self, w, x, k: 3), X, Y)
     text = str(report)
-    for part in ("loss(y, y) must be 0", "argmax gives", "topk returned 3"):
+    for part in ("loss(y, y) must be 0", "argmax returned", "topk returned 3"):
         assert part in text
     assert text.startswith(
         f"Broken on 3 examples under 20 random weights: {len(report.problems)} problems\n  1. X[0]: "

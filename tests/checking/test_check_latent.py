@@ -78,7 +78,7 @@ def first_row(self, w, x, y):
 @pytest.mark.parametrize("base", [SpecialRow, Offering])
 def test_completions_that_are_beaten(base):
     sentence = only_problem(base, complete=first_row)
-    assert sentence.startswith("X[0]: complete gives (1, 0) but is beaten by (1, ")
+    assert sentence.startswith("X[0]: complete returned (1, 0), which is beaten by (1, ")
     assert "expected the greatest w·Ψ of outputs with this y, found" in sentence
     report = checked(base, complete=first_row, exact=False)
     assert report.ok and len(report.notes) == 1
@@ -107,7 +107,7 @@ def test_completions_with_a_loss():
     report = checked(SpecialRow, loss=loss, complete=lambda self, w, x, y: 3 if y else None)
     told = "X[0]: loss must be 0 for y with any hidden part, found 1 for (1, 3), the output of complete"
     assert report.problems[0].startswith(told)
-    assert not any("complete gives" in sentence for sentence in report.problems)
+    assert not any("complete returned" in sentence for sentence in report.problems)
 
 
 def test_completions_that_differ_from_call_to_call():
@@ -117,7 +117,7 @@ def test_completions_that_differ_from_call_to_call():
         return (next(counter) % 4 if not w.any() else SpecialRow.complete(self, w, x, y)) if y else None
 
     sentence = only_problem(complete=complete)
-    assert sentence.startswith("X[0]: complete gives another output when asked the same again: expected (1, ")
+    assert sentence.startswith("X[0]: complete returned another output when called again: expected (1, ")
 
 
 def test_arguments_that_are_changed():
@@ -135,7 +135,10 @@ def test_a_completion_that_raises():
 @pytest.mark.parametrize(
     ("methods", "told"),
     [
-        ({"size": None}, "a structure with latent variables must say how many weights there are: set `size`"),
+        (
+            {"size": None},
+            "a structure with latent variables must declare the number of weights: set the attribute `size`",
+        ),
         (
             {"complete": lambda self, x, y: 0},
             "complete cannot be called as solvers call it: expected complete(w, x, y), found complete(x, y)",

@@ -6,7 +6,7 @@ import numpy as np
 
 import maxmargin as mm
 from maxmargin.core.codes import Answers
-from maxmargin.custom.examples import OwnExamples
+from maxmargin.custom.examples import CustomExamples
 from maxmargin.encoding.rows import Rows
 
 VALUES = np.array(list(itertools.product((-4, -3, -2, -1, 1, 2, 3, 4), repeat=4)), float)
@@ -39,7 +39,7 @@ class Points(mm.Structure):
 
 def test_planes_of_small_numbers_have_distinct_keys():
     structure = Points(np.vstack([np.zeros(4), VALUES]))
-    examples, answers, ids = OwnExamples(structure, [0], [0]), Answers.empty(1, 0), np.zeros(1, np.int64)
+    examples, answers, ids = CustomExamples(structure, [0], [0]), Answers.empty(1, 0), np.zeros(1, np.int64)
     keys = set()
     for output in range(1, len(VALUES) + 1):
         structure.answer = output

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin.core.structure import Structure
-from maxmargin.custom.examples import OwnExamples
+from maxmargin.custom.examples import CustomExamples
 
 SIZE = 8
 
@@ -136,12 +136,12 @@ def tables(seed, n=5, n_outputs=4):
 
 
 def picklable(psis, losses):
-    return OwnExamples(PlainTable(psis, losses), range(len(psis)), [[0, i] for i in range(len(psis))])
+    return CustomExamples(PlainTable(psis, losses), range(len(psis)), [[0, i] for i in range(len(psis))])
 
 
 def encoded(psis, losses, form=FORMS["dense"]):
     n = len(psis)
-    return OwnExamples(Table(psis, losses, form), range(n), [[0, i] for i in range(n)])
+    return CustomExamples(Table(psis, losses, form), range(n), [[0, i] for i in range(n)])
 
 
 def decoded(examples, w, scales, ids=None):

@@ -11,7 +11,7 @@ from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import StructureError
-from maxmargin.custom.examples import OwnExamples
+from maxmargin.custom.examples import CustomExamples
 
 
 def failing(truth_too, **methods):
@@ -32,7 +32,7 @@ def failing(truth_too, **methods):
             return getattr(Table, name)(self, first, second, *rest)
 
         setattr(Broken, name, patched)
-    examples = OwnExamples(Broken(psis, losses), range(5), [[0, i] for i in range(5)])
+    examples = CustomExamples(Broken(psis, losses), range(5), [[0, i] for i in range(5)])
     return decoded(examples, np.zeros(SIZE), np.ones(5))
 
 
@@ -109,7 +109,7 @@ def test_losses_out_of_range_are_named_by_the_problem(value):
             return value if y[1] == 3 else super().loss(y, y_hat)
 
     for bound in (Bound(), Bound("slack", "quadratic")):
-        examples = OwnExamples(Broken(psis, losses), range(5), [[0, i] for i in range(5)])
+        examples = CustomExamples(Broken(psis, losses), range(5), [[0, i] for i in range(5)])
         problem = Problem(examples, bound, Objective(1.0, np.ones(5), bound.slack))
         with pytest.raises(StructureError, match=rf"X\[3\]: expected a finite score and a loss ≥ 0, .* loss {value}"):
             problem.decode(w, problem.everyone)
@@ -146,10 +146,10 @@ def test_an_argmax_without_an_answer_is_the_culprit_unless_none_is_an_output():
         loss = Table.loss
 
     Y = [[0, i] for i in range(5)]
-    answers = decoded(OwnExamples(Nothing(psis, losses), range(5), Y), w, np.ones(5))
+    answers = decoded(CustomExamples(Nothing(psis, losses), range(5), Y), w, np.ones(5))
     np.testing.assert_array_equal(answers.losses, losses[:, 1])
     with pytest.raises(StructureError, match=told.replace("3", "0")):
-        decoded(OwnExamples(WithoutLoss(psis, losses), range(5), Y), w, np.ones(5))
+        decoded(CustomExamples(WithoutLoss(psis, losses), range(5), Y), w, np.ones(5))
 
 
 @pytest.mark.parametrize("size", ["5", 0, 8.0, True])
@@ -158,14 +158,14 @@ def test_sizes_that_are_no_number_of_weights(size):
     structure = Table(psis, losses)
     structure.size = size
     with pytest.raises(ValueError, match=r"^the attribute `size` must be a whole number ≥ 1, found "):
-        OwnExamples(structure, range(5), [[0, i] for i in range(5)])
+        CustomExamples(structure, range(5), [[0, i] for i in range(5)])
 
 
 @pytest.mark.parametrize("value", [1e150, -1e150, 1e-320])
 def test_values_that_can_be_trained_with(value):
     psis, losses, _, _ = tables(0)
     psis[:, 1], losses[:, 1] = value, 100.0
-    examples = OwnExamples(Table(psis, losses), range(5), [[0, i] for i in range(5)])
+    examples = CustomExamples(Table(psis, losses), range(5), [[0, i] for i in range(5)])
     answers = decoded(examples, np.zeros(SIZE), np.ones(5))
     planes = examples.planes(np.arange(5), answers).matrix(SIZE).toarray()
     np.testing.assert_array_equal(planes, psis[:, 0] - psis[:, 1])
@@ -177,7 +177,7 @@ def test_size_must_be_told_where_the_features_do_not():
 
     psis, losses, _, _ = tables(0)
     Y = [[0, i] for i in range(5)]
-    assert OwnExamples(Unsized(psis, losses), range(5), Y).dim == SIZE
+    assert CustomExamples(Unsized(psis, losses), range(5), Y).dim == SIZE
     for form in ("pair", "dict"):
-        with pytest.raises(StructureError, match="set its attribute `size`"):
-            OwnExamples(Unsized(psis, losses, FORMS[form]), range(5), Y)
+        with pytest.raises(StructureError, match="set the attribute `size`"):
+            CustomExamples(Unsized(psis, losses, FORMS[form]), range(5), Y)

@@ -12,7 +12,7 @@ from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Structure, StructureError
-from maxmargin.custom.examples import OwnExamples
+from maxmargin.custom.examples import CustomExamples
 from maxmargin.custom.joint_features import sparse_vector
 
 
@@ -71,7 +71,7 @@ def test_features_that_are_empty_in_some_examples():
         def joint_feature(self, x, y):
             return ([], []) if y[0] == 0 else ([x], [1.0])
 
-    examples = OwnExamples(
+    examples = CustomExamples(
         Sometimes(np.zeros((3, 2, SIZE)), np.array([[0.0, 1.0]] * 3)), range(3), [[0, i] for i in range(3)]
     )
     answers = decoded(examples, np.zeros(SIZE), np.ones(3))
@@ -136,7 +136,7 @@ def test_every_bound_by_search_or_by_bound_argmax(rescaling, slack):
         psis, losses, w, _ = tables(seed)
         best = np.maximum(bound.violation((psis - psis[:, :1]) @ w, losses).max(axis=1), 0.0)
         for kind in (Table, Exact):
-            examples = OwnExamples(kind(psis, losses), range(5), [[0, i] for i in range(5)])
+            examples = CustomExamples(kind(psis, losses), range(5), [[0, i] for i in range(5)])
             problem = Problem(examples, bound, Objective(1.0, np.ones(5), slack))
             problem.decode(w, problem.everyone)
             ids = np.flatnonzero(problem.keys != 0)
@@ -155,7 +155,7 @@ def test_the_weights_given_to_methods_cannot_be_written_to():
             w[0] = 1.0
 
     psis, losses, w, _ = tables(0)
-    examples = OwnExamples(Writer(psis, losses), range(5), [[0, i] for i in range(5)])
+    examples = CustomExamples(Writer(psis, losses), range(5), [[0, i] for i in range(5)])
     with pytest.raises(
         StructureError, match=r"X\[0\]: loss_augmented_argmax raised ValueError: assignment destination"
     ):
@@ -169,7 +169,7 @@ def test_inexact_structures_say_so():
 
     psis, losses, _, _ = tables(0)
     assert encoded(psis, losses).exact
-    assert not OwnExamples(Greedy(psis, losses), range(5), [[0, i] for i in range(5)]).exact
+    assert not CustomExamples(Greedy(psis, losses), range(5), [[0, i] for i in range(5)]).exact
 
 
 def test_what_a_vector_is_read_as():
@@ -185,13 +185,13 @@ def test_the_cost_of_an_argmax_is_what_the_structure_says():
     psis, losses, _, _ = tables(0)
     structure = Table(psis, losses)
     Y = [[0, i] for i in range(len(psis))]
-    assert OwnExamples(structure, range(len(psis)), Y).operations == len(psis) * Structure.argmax_operations
+    assert CustomExamples(structure, range(len(psis)), Y).operations == len(psis) * Structure.argmax_operations
     structure.argmax_operations = 1e6
-    assert OwnExamples(structure, range(len(psis)), Y).operations == len(psis) * 1e6
+    assert CustomExamples(structure, range(len(psis)), Y).operations == len(psis) * 1e6
     for bad in (0, -1.0, np.inf, np.nan, "many"):
         structure.argmax_operations = bad
         with pytest.raises(ValueError, match="argmax_operations must be a number ≥ 1, found"):
-            OwnExamples(structure, range(len(psis)), Y)
+            CustomExamples(structure, range(len(psis)), Y)
 
 
 def test_answers_come_in_batches_of_any_size(monkeypatch):
@@ -232,7 +232,7 @@ def test_outputs_that_are_one_object_filled_anew(work, together, monkeypatch):
     psis, losses, w, _ = tables(0)
     losses[:, 1:] += 1.0
     ids = np.arange(len(psis))
-    examples = OwnExamples(ReusedOutputs(psis, losses, work), range(len(psis)), [[0, i] for i in ids])
+    examples = CustomExamples(ReusedOutputs(psis, losses, work), range(len(psis)), [[0, i] for i in ids])
     for weights, scale in ((w, 1e3), (-w, 1e3), (w, 1e-3)):
         answers = decoded(examples, weights, np.full(len(psis), scale))
         examples.hold(ids, answers)
@@ -247,7 +247,7 @@ def test_reused_joint_features_of_reused_outputs():
     losses[:, 1:] += 1.0
     structure = ReusedOutputs(psis, losses, [0, 0])
     ids, rows = np.arange(len(psis)), np.zeros(SIZE)
-    examples = OwnExamples(structure, range(len(psis)), [[0, i] for i in ids])
+    examples = CustomExamples(structure, range(len(psis)), [[0, i] for i in ids])
 
     def reused(psi):
         rows[:] = psi
@@ -275,6 +275,6 @@ def test_completions_that_are_one_object_filled_anew():
 
     psis, losses, _, _ = tables(0)
     losses[:, 1] = [1, 0, 1, 0, 1]
-    examples = OwnExamples(Latent(psis, losses), range(5), list(range(5)), latent=True)
+    examples = CustomExamples(Latent(psis, losses), range(5), list(range(5)), latent=True)
     assert examples.outputs_known == [(i, [losses[i, 1]]) for i in range(5)]
     np.testing.assert_array_equal(examples.truths.matrix(SIZE).toarray(), psis[np.arange(5), losses[:, 1].astype(int)])

@@ -149,7 +149,7 @@ def test_tokens_that_cannot_be_read(token, message):
 @pytest.mark.parametrize("token", [{"x": b"\xff"}, {b"\xff": 1.0}, {"x": [b"\xff"]}, ["a", b"\xff"], {b"\xff"}])
 def test_bytes_that_are_no_text(token):
     for learn in (True, False):
-        with pytest.raises(ValueError, match=r"expected text, or bytes that are text in UTF-8, found b'\\xff'"):
+        with pytest.raises(ValueError, match=r"expected text, or bytes in UTF-8, found b'\\xff'"):
             Vocabulary().encode([token], learn)
 
 

@@ -113,7 +113,7 @@ GOOD = np.ones((2, 2))
         ([GOOD, 7], "X[1]: expected an array (T, d), a sparse matrix, or a list of tokens"),
         ([GOOD, None], "found NoneType None"),
         ([[{"a": 1.0}], [{"a": 10**400}]], "X[1], token 0: int too large to convert to float"),
-        ([[{"a": 1.0}], [{"a": b"\xff"}]], "X[1], token 0: expected text, or bytes that are text in UTF-8"),
+        ([[{"a": 1.0}], [{"a": b"\xff"}]], "X[1], token 0: expected text, or bytes in UTF-8"),
         ([[{"a": 1.0}], [{}, {"a": ["b", None]}]], "X[1], token 1: feature 'a' is a list with NoneType None"),
         ([[b"John", b"lives"]], "X[0]: expected an array (T, d)"),
         ([GOOD, b"abc"], "found bytes b'abc'"),

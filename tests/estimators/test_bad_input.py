@@ -84,7 +84,7 @@ def test_tagger_inputs(inputs, outputs, sentence):
         ({"loss": {0: "much"}}, "the cost of label 0 must be a number, found 'much'"),
         ({"loss": np.ones((2, 2))}, r"expected a 4 × 4 cost matrix .*, found one of shape \(2, 2\)"),
         ({"loss": {"nowhere": 2.0}}, "labels that do not occur"),
-        ({"loss": -(np.ones((4, 4)) - np.eye(4))}, "not negative, found -1.0 for 1 where 0 is true"),
+        ({"loss": -(np.ones((4, 4)) - np.eye(4))}, "not negative, found -1.0 for 1 if 0 is true"),
         ({"loss": np.ones((4, 4))}, "diagonal"),
         ({"constraints": "biou"}, "constraints must be"),
         ({"constraints": [(0, 99)]}, "no classes"),

@@ -21,7 +21,7 @@ from maxmargin.core.examples import Examples
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Structure
-from maxmargin.custom.examples import OwnExamples
+from maxmargin.custom.examples import CustomExamples
 from maxmargin.structures.chain.structure import Chain
 from maxmargin.structures.multiclass import Multiclass
 
@@ -95,7 +95,7 @@ def own() -> tuple[Examples, Outputs]:
         wrong = [k for k in TwoBits.outputs if k != y]
         rows = [structure.joint_feature(x, y) - structure.joint_feature(x, k) for k in wrong]
         outputs.append((np.array(rows), np.array([structure.loss(y, k) for k in wrong])))
-    return OwnExamples(structure, list(X), Y), outputs
+    return CustomExamples(structure, list(X), Y), outputs
 
 
 def chain(cost, **parameters) -> tuple[Examples, Outputs]:

@@ -10,7 +10,7 @@ from problems import TwoBits
 from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
-from maxmargin.custom.examples import OwnExamples
+from maxmargin.custom.examples import CustomExamples
 from maxmargin.solvers import few_planes
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.feasibility import NotSeparableError
@@ -65,11 +65,11 @@ def test_many_planes(solver, monkeypatch):
 def test_data_that_only_weights_below_the_bounds_separate(solver):
     X, Y = [np.array([-1.0, 0.0]), np.array([1.0, 0.2])], [(1, 1), (0, 0)]  # both bits need negative weights
     for lower in (None, np.array([-np.inf, 0.0, -np.inf, 0.0, 0.0]), np.array([-9.0, 0.0, -9.0, 0.3, 0.2])):
-        problem = Problem(OwnExamples(TwoBits(), X, Y), Bound(), Objective(np.inf, np.ones(2), lower=lower))
+        problem = Problem(CustomExamples(TwoBits(), X, Y), Bound(), Objective(np.inf, np.ones(2), lower=lower))
         state = solver.init(problem)
         assert solver.run(problem, state, Limits(1e-4, 100)) in ("tol", "converged")
         assert state.best_w[0] < 0.0
     for lower in (np.zeros(5), np.array([-1.0, 0.0, 0.2, 0.0, 0.0])):
-        problem = Problem(OwnExamples(TwoBits(), X, Y), Bound(), Objective(np.inf, np.ones(2), lower=lower))
+        problem = Problem(CustomExamples(TwoBits(), X, Y), Bound(), Objective(np.inf, np.ones(2), lower=lower))
         with pytest.raises(NotSeparableError, match="no weights within the lower bounds satisfy the margin of every"):
             solver.run(problem, solver.init(problem), Limits(1e-4, 2000))

@@ -9,7 +9,7 @@ from maxmargin.bounds import Bound
 from maxmargin.core.codes import TRUTH
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
-from maxmargin.custom.examples import OwnExamples
+from maxmargin.custom.examples import CustomExamples
 from maxmargin.solvers.proximal import ProximalWorkingSets
 from maxmargin.solvers.proximal.balance import first_joint_rho
 from maxmargin.solvers.proximal.rounds import NEAR_FACTOR, SLOW, Joint
@@ -113,7 +113,7 @@ class Costs(mm.Structure):
 
 def test_a_plane_held_that_a_search_does_not_find_again():
     X, Y = [np.array([1.0]), np.array([-1.0])], [0, 1]
-    examples = OwnExamples(Costs(np.array([[0.0, 0.01], [100.0, 0.0]])), X, Y)
+    examples = CustomExamples(Costs(np.array([[0.0, 0.01], [100.0, 0.0]])), X, Y)
     problem = Problem(examples, Bound("slack"), Objective(1.0, np.ones(2)))
     solver = ProximalWorkingSets()
     state = solver.init(problem)

@@ -1,1 +1,1 @@
-"""Checks of a structure before it is trained."""
+"""Checks of a structure before training."""

@@ -1,4 +1,4 @@
-"""Careful calls of a user's methods, for `check_structure`: every fault becomes a message, none is raised."""
+"""Guarded calls of a user's methods: every fault becomes a message, and no exception is raised."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from numpy.exceptions import ComplexWarning
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.bounds import Bound
 from maxmargin.core.structure import Compiled, Structure
-from maxmargin.custom.examples import completed
+from maxmargin.custom.calls import completed
 from maxmargin.custom.joint_features import sparse_vector, value_fault
 from maxmargin.custom.sameness import equal, same
 
-#: What a call gives that raised.
+#: Result of a call that raised.
 FAILED = object()
-#: What methods call the output that is handed to them.
+#: Name of the argument by which a method receives an output.
 _OUTPUT_ARGUMENT = {"joint_feature": "y", "loss": "y_hat"}
 
 
@@ -33,20 +33,35 @@ class Findings:
     def __init__(self) -> None:
         self._kinds: dict[tuple[bool, str, str], tuple[str, int]] = {}
 
-    def add(self, method: str, kind: str, sentence: str, note: bool = False) -> None:
-        first, count = self._kinds.get((note, method, kind), (sentence, 0))
+    def add(self, method: str, kind: str, message: str, note: bool = False) -> None:
+        """Add a message about a method, as a fault or as a note."""
+        first, count = self._kinds.get((note, method, kind), (message, 0))
         self._kinds[note, method, kind] = first, count + 1
 
-    def sentences(self, note: bool = False) -> list[str]:
+    def messages(self, note: bool = False) -> list[str]:
+        """Return the messages of all faults, or of all notes."""
         found = [entry for (is_note, _, _), entry in self._kinds.items() if is_note == note]
         return [first if count == 1 else f"{first} ({count} such cases)" for first, count in found]
 
 
 @dataclass
 class Output:
-    """An output with Ψ as sorted (indices, values) and Δ; `origin` says who gave it, under the weights of a trial.
+    """An output with its joint feature and loss.
 
-    `completes` says of a structure with latent variables that it is the truth with a hidden part, without loss.
+    Attributes
+    ----------
+    shown : str
+        The output as text.
+    origin : str
+        Where the output comes from.
+    trial : int
+        Number of the trial under whose weights it was found, or −1.
+    indices, values : array
+        Ψ, sorted by index.
+    loss : float
+        Δ.
+    completes : bool
+        For structures with latent variables: whether it is the truth with a hidden part, and its loss is 0.
     """
 
     shown: str
@@ -58,24 +73,26 @@ class Output:
     completes: bool
 
     def same(self, other: Output) -> bool:
-        """Whether both make the same plane."""
+        """Return whether both outputs have the same plane."""
         return same((self.indices, self.values, self.loss), (other.indices, other.values, other.loss))
 
 
 def joint_features(pool: list[Output], size: int) -> sp.csr_array:
-    """Ψ of each output in a row."""
+    """Return the matrix whose rows are Ψ of each output."""
     indptr = np.concatenate([[0], np.cumsum([len(output.indices) for output in pool])])
     values, indices = np.concatenate([o.values for o in pool]), np.concatenate([o.indices for o in pool])
     return sp.csr_array((values, indices, indptr), shape=(len(pool), size))
 
 
 class Probe:
-    """Calls the methods of a structure on its examples and looks at what they return and what they change.
+    """Calls the methods of a structure on its examples and checks results and arguments.
 
     Attributes
     ----------
-    size : number of weights, once it is known.
-    latent : whether outputs are pairs (y, h), of which the truths tell only y.
+    size : int or None
+        Number of weights, once it is known.
+    latent : bool
+        Whether outputs are pairs (y, h) of which the truths hold only y.
     """
 
     def __init__(self, structure: Structure, X: list[Any], Y: list[Any], findings: Findings) -> None:
@@ -85,7 +102,7 @@ class Probe:
         self._before = [copied(pair) for pair in zip(X, Y, strict=True)]
 
     def call(self, i: int, name: str, method: Callable[..., Any], w: FloatArray, *rest: Any) -> Any:
-        """method(w, …) as solvers call it, with w read-only; `FAILED` where it raises."""
+        """Return method(w, …), called with a read-only w as solvers do; `FAILED` if it raises."""
         held = w.copy()
         view = held.view()
         view.flags.writeable = False
@@ -94,12 +111,12 @@ class Probe:
         except Exception as error:
             answer = self._call_again(i, name, method, w, rest, error)
         if not np.array_equal(held, w):
-            self.findings.add(name, "w", f"X[{i}]: {name} writes to w, expected it untouched: work on a copy")
+            self.findings.add(name, "w", f"X[{i}]: {name} writes to w, expected w unchanged: work on a copy")
         self.compare_arguments(i, name)
         return answer
 
     def complete(self, i: int, w: FloatArray) -> Any:
-        """The truth with the hidden part that is best at w; `FAILED` where it cannot be had."""
+        """Return the truth with the hidden part that is best at w; `FAILED` if the method raises."""
 
         def pair(w: FloatArray, x: Any, y: Any) -> tuple[Any, Any]:
             return completed(y, self.structure.complete(w, x, y))  # type: ignore[attr-defined]
@@ -107,7 +124,7 @@ class Probe:
         return self.call(i, "complete", pair, w, self.X[i], self.Y[i])
 
     def initial_completion(self, i: int, rng: np.random.Generator) -> Any:
-        """The truth with the hidden part that training begins with; `FAILED` where it cannot be had."""
+        """Return the truth with the hidden part at the start of training; `FAILED` if the method raises."""
 
         def pair(_: FloatArray, x: Any, y: Any) -> tuple[Any, Any]:
             return completed(y, self.structure.initial_completion(x, y, rng))  # type: ignore[attr-defined]
@@ -117,7 +134,7 @@ class Probe:
     def _call_again(
         self, i: int, name: str, method: Callable[..., Any], w: FloatArray, rest: tuple[Any, ...], error: Exception
     ) -> Any:
-        """After an error: was it only that w is read-only?"""
+        """Call a method again with a writable w if it failed because w is read-only; otherwise report the error."""
         if "read-only" in str(error) or "readonly" in str(error):
             mine = w.copy()
             try:
@@ -126,7 +143,7 @@ class Probe:
                 error = another
             else:
                 fault = (
-                    "writes to w, expected it untouched" if "read-only" in str(error) else "needs a w it can write to"
+                    "writes to w, expected w unchanged" if "read-only" in str(error) else "needs a w that is writable"
                 )
                 self.findings.add(name, "w", f"X[{i}]: {name} {fault} (solvers pass it read-only): {error}")
                 return answer
@@ -134,7 +151,7 @@ class Probe:
         return FAILED
 
     def compare_arguments(self, i: int, name: str) -> None:
-        """Whether x and y are still what they were."""
+        """Report a fault if x or y has changed."""
         before, now = self._before[i], (self.X[i], self.Y[i])
         if before is FAILED:
             return
@@ -145,7 +162,7 @@ class Probe:
                 self._before[i] = copied(now)
 
     def _compare_output(self, i: int, name: str, before: Any, output: Any) -> Any:
-        """Whether an output is still what it was before the call; what to compare it with after the next."""
+        """Report a fault if a call changed an output; return the copy to compare with after the next call."""
         if before is FAILED or same(before, output):
             return before
         argument, change = _OUTPUT_ARGUMENT[name], f"expected {shown(before)}, found {shown(output)}"
@@ -153,7 +170,7 @@ class Probe:
         return copied(output)
 
     def measure(self, i: int, output: Any, origin: str, trial: int = -1, repeat: bool = False) -> Output | None:
-        """Ψ and Δ of an output, or None where one of them cannot be had; asked for twice with `repeat`."""
+        """Return Ψ and Δ of an output, or None if one of them is not valid; `repeat` calls each method twice."""
         of = f"for {origin}, {shown(output)}"
         read: list[Any] = []
         before = output if output is self.Y[i] else copied(output)
@@ -167,11 +184,11 @@ class Probe:
                     return None
                 self.compare_arguments(i, name)
                 before = self._compare_output(i, name, before, output)
-                found.append(reader(i, answer, of))  # at once: the next call may fill the same object again
+                found.append(reader(i, answer, of))  # at once: the next call may overwrite the same object
                 if found[0] is None:
                     return None
             if not same(found[0], found[-1]):
-                self.findings.add(name, "again", f"X[{i}]: {name} gives another value when it is asked again {of}")
+                self.findings.add(name, "again", f"X[{i}]: {name} returned another value when called again {of}")
             read.append(found[0])
         (indices, values), loss = read
         completes = self.latent and loss == 0 and _agrees(output, self.Y[i])
@@ -187,9 +204,9 @@ class Probe:
         return distinct, np.bincount(place, np.asarray(values, float), len(distinct)).astype(float)
 
     def _vector_fault(self, psi: Any, i: int) -> tuple[str, str] | None:
-        """The kind of fault and what to say of it; learns `size` from the first vector that tells it."""
+        """Return the kind of fault and its message, or None; the first vector with a length sets `size`."""
         try:
-            with warnings.catch_warnings():  # numpy would drop imaginary parts
+            with warnings.catch_warnings():  # NumPy would drop imaginary parts
                 warnings.simplefilter("error", ComplexWarning)
                 indices, values, length = sparse_vector(psi)
                 values = np.asarray(values, float)
@@ -198,11 +215,14 @@ class Probe:
         except (TypeError, ValueError) as error:
             return "type", f"returned {shown(psi)}, expected a vector ({error})"
         if indices.ndim != 1 or values.ndim != 1 or len(indices) != len(values):
-            return "shape", f"has indices of shape {indices.shape}, values of shape {values.shape}, expected one length"
+            return (
+                "shape",
+                f"has indices of shape {indices.shape}, values of shape {values.shape}, expected equal shapes",
+            )
         if len(indices) and indices.dtype.kind not in "iu":
             return "indices", f"has indices of type {indices.dtype}, expected integers"
         if self.size is None and length is None:
-            return "size", f"returned a {type(psi).__name__}, expected the attribute `size` to say how many weights"
+            return "size", f"returned a {type(psi).__name__}, expected the attribute `size` to be the number of weights"
         if self.size is None:
             self.size, self._size_from = length, f"X[{i}] has"
         if length is not None and length != self.size:
@@ -224,9 +244,15 @@ class Probe:
             return None
         return number
 
+    def check_completion(self, i: int, name: str, found: Output) -> None:
+        """Report a fault if the loss of a completed truth is not 0."""
+        if found.loss != 0:
+            message = f"X[{i}]: loss must be 0 for y with any hidden part, found {found.loss:g} for {found.shown}"
+            self.findings.add("loss", "truth", f"{message}, the output of {name}")
+
 
 def _agrees(output: Any, y: Any) -> bool:
-    """Whether an output is a pair of this y and anything."""
+    """Return whether an output is a pair (y, anything)."""
     try:
         known, _ = output
     except (TypeError, ValueError):
@@ -235,7 +261,7 @@ def _agrees(output: Any, y: Any) -> bool:
 
 
 def bound_argmax(structure: Any, x: Any, y: Any, bound: Bound) -> Callable[..., Any] | None:
-    """The exact argmax for a bound, of a user's structure or of compiled examples; None where there is none."""
+    """Return the exact argmax for a bound, of a user-defined or built-in structure; None if there is none."""
     if not isinstance(structure, Compiled):
         return getattr(structure, "bound_argmax", None)
     examples = structure.encode([x], [y])
@@ -251,7 +277,7 @@ def bound_argmax(structure: Any, x: Any, y: Any, bound: Bound) -> Callable[..., 
 
 
 def binds(method: Callable[..., Any], n_arguments: int) -> bool:
-    """Whether a method can be called with this many arguments by position."""
+    """Return whether a method accepts this number of positional arguments."""
     try:
         inspect.signature(method).bind(*[None] * n_arguments)
     except TypeError:
@@ -260,7 +286,7 @@ def binds(method: Callable[..., Any], n_arguments: int) -> bool:
 
 
 def copied(value: Any) -> Any:
-    """A deep copy; `FAILED` of what cannot be copied, and so not compared later."""
+    """Return a deep copy; `FAILED` if the value cannot be copied, and hence not compared later."""
     try:
         return copy.deepcopy(value)
     except Exception:

@@ -1,1 +1,1 @@
-"""Structures that users define: four Python methods."""
+"""User-defined structures: four Python methods."""

@@ -1,8 +1,9 @@
-"""Joint features as a structure may give them: dense, sparse, pairs or dicts; all become rows of (indices, values)."""
+"""Joint features in every form that a structure may return (dense, sparse, pairs, dicts), as CSR rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import chain, pairwise
 from numbers import Integral
 from typing import Any
@@ -21,12 +22,12 @@ from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.planes import Planes
 from maxmargin.core.structure import StructureError
 
-#: Joint features beyond have squares that solvers cannot add up.
+#: Largest absolute value in joint features: solvers could not add up the squares of larger values.
 LARGEST = 1e150
 
 
 def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
-    """(indices, values, length or None) of a joint feature vector in any of the forms a structure may give."""
+    """Return (indices, values, length or None) of a joint feature vector of any form."""
     if isinstance(psi, np.ndarray) and psi.ndim == 1:
         indices = np.flatnonzero(psi)
         return indices, psi[indices], len(psi)
@@ -49,7 +50,7 @@ def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
 
 
 def value_fault(values: FloatArray) -> str | None:
-    """What is wrong with the first of these values that solvers cannot work with; None where they are all fine."""
+    """Return what is wrong with the first value that solvers cannot use; None if all are valid."""
     fine = np.abs(values) <= LARGEST  # NaN is not
     if fine.all():
         return None
@@ -59,7 +60,7 @@ def value_fault(values: FloatArray) -> str | None:
 
 
 def may_share_memory(psis: list[Any]) -> bool:
-    """Whether two of these are one object, or lie in the same memory: then the second was written over the first."""
+    """Return whether two joint features share memory, so that the second has overwritten the first."""
     held = (getattr(psi, "data", psi) if sp.issparse(psi) else psi for psi in psis)
     parts = list(chain.from_iterable(psi if type(psi) is tuple else (psi,) for psi in held))
     others = [id(part) for part in parts if not isinstance(part, np.ndarray)]
@@ -68,7 +69,7 @@ def may_share_memory(psis: list[Any]) -> bool:
 
 
 def stack(ids: IntArray, indices: Sequence[Any], values: Sequence[Any], lengths: list[int]) -> Planes:
-    """Pairs as rows; `lengths` are those of indices and of values."""
+    """Return pairs (indices, values) as rows; `lengths` holds the number of entries of each pair."""
     indptr = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(lengths, out=indptr[1:])
     try:
@@ -83,9 +84,9 @@ def stack(ids: IntArray, indices: Sequence[Any], values: Sequence[Any], lengths:
 
 
 def stack_dicts(psis: list[dict[int, float]]) -> Planes:
-    """Dicts as rows."""
+    """Return dicts as rows."""
     for kind in set(map(type, chain.from_iterable(psis))):
-        if not issubclass(kind, Integral):  # numpy would cut a float down to an int
+        if not issubclass(kind, Integral):  # NumPy would truncate a float to an int
             raise TypeError(f"keys must be whole numbers, found {kind.__name__}")
     indptr = np.zeros(len(psis) + 1, np.int64)
     np.cumsum(list(map(len, psis)), out=indptr[1:])
@@ -94,12 +95,12 @@ def stack_dicts(psis: list[dict[int, float]]) -> Planes:
 
 
 def _entries(indices: Sequence[Any], values: Sequence[Any], size: int) -> tuple[IntArray, FloatArray]:
-    """Indices and values of all rows, one behind the other."""
+    """Return the concatenated indices and values of all rows."""
     if size == 0:
         return np.zeros(0, np.int64), np.zeros(0)
     at, value = np.concatenate(indices), np.concatenate(values)
     if at.ndim > 1 or value.ndim > 1:
-        raise ValueError("indices and values must be flat")
+        raise ValueError("indices and values must be one-dimensional")
     if value.dtype.kind not in "iufbO":
         raise ValueError(f"values must be real numbers, found {value.dtype}")
     if at.dtype.kind not in "iufO":
@@ -108,3 +109,66 @@ def _entries(indices: Sequence[Any], values: Sequence[Any], size: int) -> tuple[
     if at.dtype.kind not in "iu" and (at != whole).any():
         raise ValueError("indices must be whole numbers")
     return whole, value.astype(float, copy=False)
+
+
+def joint_feature_rows(ids: IntArray, psis: list[Any], size: int | None) -> tuple[Planes, int | None]:
+    """Return joint features of any form as CSR rows, and the number of weights if it is known by now.
+
+    Parameters
+    ----------
+    ids : array of int
+        Examples that the joint features belong to, for error messages.
+    psis : list
+        Joint features.
+    size : int or None
+        Number of weights; None if it is to be taken from the first dense or sparse vector.
+    """
+    kinds = set(map(type, psis))
+    if kinds == {dict}:
+        with suppress(TypeError, ValueError, OverflowError):  # the checks below name the example
+            return stack_dicts(psis), size
+    if kinds == {tuple} and set(map(len, psis)) == {2}:
+        with suppress(TypeError):  # the checks below name the example whose indices or values have no length
+            rows, numbers = zip(*psis, strict=True)
+            lengths = list(map(len, rows))
+            if lengths == list(map(len, numbers)):
+                return stack(ids, rows, numbers, lengths), size
+    pairs: list[tuple[Any, Any]] = []
+    for i, psi in zip(ids.tolist(), psis, strict=True):
+        indices, values, length = _checked_pair(i, psi)
+        if length is not None and length != size:
+            if size is not None:
+                raise StructureError.at(Place("X", i), f"joint_feature has {length} entries, expected {size}")
+            size = length
+        pairs.append((indices, values))
+    columns = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+    return stack(ids, *columns, list(map(len, columns[0]))), size
+
+
+def _checked_pair(i: int, psi: Any) -> tuple[Any, Any, int | None]:
+    """Return (indices, values, length or None) of example i; raise StructureError if they do not match."""
+    if type(psi) is tuple and len(psi) == 2:
+        indices, values, length = psi[0], psi[1], None
+    else:
+        try:
+            indices, values, length = sparse_vector(psi)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise StructureError.at(Place("X", i), f"joint_feature returned {type(psi).__name__}: {error}") from None
+    try:
+        n_indices, n_values = len(indices), len(values)
+    except TypeError as error:
+        raise StructureError.at(Place("X", i), f"joint_feature returned {psi!r}: {error}") from None
+    if n_indices != n_values:
+        raise StructureError.at(Place("X", i), f"joint_feature has {n_indices} indices but {n_values} values")
+    return indices, values, length
+
+
+def check_rows(ids: IntArray, found: Planes, size: int) -> None:
+    """Raise StructureError if an index is out of range or a value is too large."""
+    bad = ~(np.abs(found.values) <= LARGEST) | (found.indices < 0) | (found.indices >= size)
+    if not bad.any():
+        return
+    q = int(np.flatnonzero(bad)[0])
+    r = int(np.searchsorted(found.indptr, q, "right")) - 1
+    index = f"has index {found.indices[q]}, expected 0 to {size - 1}"
+    raise StructureError.at(Place("X", ids[r]), f"joint_feature {value_fault(found.values[q : q + 1]) or index}")

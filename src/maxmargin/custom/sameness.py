@@ -1,4 +1,4 @@
-"""Values of any kind: whether two are the same, and copies that stay what they are."""
+"""Comparison and copies of values of any type."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import scipy.sparse as sp
 
 _ABSENT = object()
 
-#: Kinds that never change and hold nothing that does.
-_LASTING = frozenset({int, float, complex, bool, str, bytes, type(None)})
-#: Kinds that may be filled anew.
-_REFILLED = (np.ndarray, list, dict, set, bytearray, array)
+#: Immutable types whose values refer to nothing mutable.
+_IMMUTABLE = frozenset({int, float, complex, bool, str, bytes, type(None)})
+#: Mutable containers.
+_CONTAINERS = (np.ndarray, list, dict, set, bytearray, array)
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two values are equal all the way down; what cannot be compared counts as the same."""
+    """Return whether two values are equal, members included; values that cannot be compared count as equal."""
     if a is b:
         return True
     if type(a) is not type(b):
@@ -42,12 +42,12 @@ def same(a: Any, b: Any) -> bool:
             return bool(a == b) or bool(a != a)
         except Exception:
             return True
-    # Attributes that are new were perhaps only cached.
+    # Attributes that only b has are ignored, since they may be cached results.
     return all(same(value, getattr(b, name, _ABSENT)) for name, value in getattr(a, "__dict__", {}).items())
 
 
 def equal(a: Any, b: Any) -> bool:
-    """`same`, or equal by ==, whatever the types: 1 and numpy's 1, a list and a tuple of the same."""
+    """Return whether two values are the same or equal by ==, whatever their types: 1 and np.int64(1), [1] and (1,)."""
     if same(a, b):
         return True
     try:
@@ -57,10 +57,13 @@ def equal(a: Any, b: Any) -> bool:
 
 
 def own_copy(value: Any) -> Any:
-    """The value with arrays, lists, dicts and sets of its own, also inside of each other, so that it stays what it is
-    when they are filled anew. Other objects stay the same ones: they may be known by identity."""
+    """Return a copy of a value that does not change when the original is overwritten.
+
+    Arrays, lists, dicts and sets are copied, nested ones included. Other objects are not copied, since they may be
+    compared by identity.
+    """
     kind = type(value)
-    if kind in _LASTING:  # the usual cases first: this is done for every argmax
+    if kind in _IMMUTABLE:  # the most frequent cases first, since every argmax calls this function
         return value
     if kind is np.ndarray and value.dtype.kind != "O":
         return value.copy()
@@ -71,21 +74,21 @@ def own_copy(value: Any) -> Any:
 
 
 def is_flat(value: Any) -> bool:
-    """Whether it is a list of which nothing can be filled anew but itself."""
-    return type(value) is list and _last(value)
+    """Return whether a value is a list of immutable elements."""
+    return type(value) is list and _all_immutable(value)
 
 
 def flat_copy(value: Any) -> Any:
-    """`own_copy`, faster, where lists are known to be flat."""
+    """Return what `own_copy` returns, faster, if all lists are known to be flat."""
     return value.copy() if type(value) is list else own_copy(value)
 
 
 def _own_copy(value: Any, copies: dict[int, Any]) -> Any:
-    """`own_copy`; `copies` are those of the lists and dicts around it, which it may hold again."""
+    """Return a copy of a value; `copies` holds, by id, copies of the containers around it."""
     kind = type(value)
-    if kind in _LASTING or (kind is tuple and _last(value)):
+    if kind in _IMMUTABLE or (kind is tuple and _all_immutable(value)):
         return value
-    if is_flat(value) or (kind is dict and _last(value.values())):
+    if is_flat(value) or (kind is dict and _all_immutable(value.values())):
         return value.copy()
     if id(value) in copies:
         return copies[id(value)]
@@ -98,7 +101,7 @@ def _own_copy(value: Any, copies: dict[int, Any]) -> Any:
         entries.update(zip(value, _own_copies(value.values(), copies), strict=True))
         return entries
     if isinstance(value, tuple):
-        return _remade(value, _own_copies(value, copies))
+        return _rebuilt(value, _own_copies(value, copies))
     if kind is np.ndarray and value.dtype == object:
         cells = copies[id(value)] = np.empty(value.shape, object)
         for place, cell in np.ndenumerate(value):
@@ -106,20 +109,20 @@ def _own_copy(value: Any, copies: dict[int, Any]) -> Any:
         return cells
     if kind is np.ndarray or sp.issparse(value) or hasattr(value, "to_numpy"):
         return value.copy()
-    return copy(value) if isinstance(value, _REFILLED) else value
+    return copy(value) if isinstance(value, _CONTAINERS) else value
 
 
-def _last(values: Iterable[Any]) -> bool:
-    """Whether all are of kinds that never change."""
-    return _LASTING.issuperset(map(type, values))
+def _all_immutable(values: Iterable[Any]) -> bool:
+    """Return whether all values are of immutable types."""
+    return _IMMUTABLE.issuperset(map(type, values))
 
 
 def _own_copies(values: Iterable[Any], copies: dict[int, Any]) -> list[Any]:
     return [_own_copy(value, copies) for value in values]
 
 
-def _remade(value: tuple[Any, ...], members: list[Any]) -> Any:
-    """The tuple with these members; itself where they are its own, or where its kind cannot be made of members."""
+def _rebuilt(value: tuple[Any, ...], members: list[Any]) -> Any:
+    """Return the tuple with these members; the tuple itself if they are its own or its type cannot be rebuilt."""
     if all(map(operator.is_, value, members)):
         return value
     if type(value) is tuple:

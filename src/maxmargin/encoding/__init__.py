@@ -1,1 +1,1 @@
-"""Inputs and outputs as people have them, encoded as flat arrays."""
+"""Encoders of inputs and outputs, from the forms that users have to flat arrays."""

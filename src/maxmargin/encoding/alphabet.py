@@ -1,4 +1,4 @@
-"""Strings over an alphabet as flat arrays of symbols, and the words of k symbols in them."""
+"""Strings over an alphabet as flat arrays of symbols, and their words of k symbols."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ _PAIRS = {"A": "T", "C": "G", "G": "C", "T": "A"}
 class Alphabet:
     """Characters in order; the symbol of a character is its position.
 
-    Lower-case letters stand for upper-case ones where the alphabet has no lower-case letter of their own.
+    Lower-case letters are read as upper-case letters unless the alphabet contains them.
+
+    Parameters
+    ----------
+    characters : str
+        2 to 254 distinct characters.
     """
 
     def __init__(self, characters: Any) -> None:
@@ -33,7 +38,7 @@ class Alphabet:
         return len(self.characters)
 
     def encode(self, X: Any) -> tuple[AnyArray, IntArray]:
-        """Symbols (uint8) of all strings, one behind the other, and where each begins."""
+        """Return the concatenated symbols (uint8) of all strings, and the offset of each string."""
         check_strings(X)
         points = np.frombuffer("".join(X).encode("utf-32-le", "surrogatepass"), np.uint32)
         symbols = self._symbols[np.minimum(points, len(self._symbols) - 1)]
@@ -49,14 +54,14 @@ class Alphabet:
         return symbols, offsets
 
     def complements(self) -> AnyArray:
-        """The symbol that each symbol pairs with on the other strand of DNA or RNA."""
+        """Return the complementary symbol of each symbol on the other strand of DNA or RNA."""
         letters = self.characters.upper().replace("U", "T")
         if sorted(letters) != sorted(_PAIRS):
             raise ValueError(f"both_strands needs an alphabet of A, C, G and T or U, found {self.characters!r}")
         return np.array([letters.index(_PAIRS[c]) for c in letters], np.uint8)
 
     def words(self, length: int) -> list[str]:
-        """All words of so many characters, in the order of their indices in `word_indices`."""
+        """Return all words of this number of characters, in the order of `word_indices`."""
         words = [""]
         for _ in range(length):
             words = [word + c for word in words for c in self.characters]
@@ -64,7 +69,7 @@ class Alphabet:
 
 
 def check_strings(X: Any) -> None:
-    """A sentence unless X is a sequence of strings."""
+    """Raise ValueError if X is not a sequence of strings."""
     if isinstance(X, str | bytes) or not isinstance(X, Sequence | np.ndarray):
         raise ValueError(f"X must be a sequence of strings, found {type(X).__name__}")
     for i, x in enumerate(X):
@@ -73,8 +78,10 @@ def check_strings(X: Any) -> None:
 
 
 def word_indices(symbols: AnyArray, n_symbols: int, length: int) -> AnyArray:
-    """The word of `length` symbols that begins at each position, as a number in base n_symbols; symbols behind the
-    end count as 0."""
+    """Return the word of `length` symbols that begins at each position, as a number in base n_symbols.
+
+    Symbols past the end of the string count as 0.
+    """
     padded = np.concatenate([symbols, np.zeros(length, np.uint8)])
     kind: Any = np.uint16 if n_symbols**length <= 2**16 else np.int32
     indices: AnyArray = np.zeros(len(symbols), kind)
@@ -85,8 +92,10 @@ def word_indices(symbols: AnyArray, n_symbols: int, length: int) -> AnyArray:
 
 
 def context_indices(symbols: AnyArray, offsets: IntArray, n_symbols: int, order: int) -> AnyArray:
-    """The word of order + 1 symbols that ends at each position; n_symbols^(order + 1) where the string begins too late
-    for one."""
+    """Return the word of order + 1 symbols that ends at each position, as a number in base n_symbols.
+
+    Positions with fewer than `order` symbols before them have the number n_symbols^(order + 1).
+    """
     indices = np.full(len(symbols), n_symbols ** (order + 1), np.int32)
     if len(symbols) > order:
         indices[order:] = word_indices(symbols, n_symbols, order + 1)[: len(symbols) - order]

@@ -1,4 +1,4 @@
-"""Costs of taking one label for another."""
+"""Costs of confusing labels."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from maxmargin._memory import check_memory
 from maxmargin._types import FloatArray
 from maxmargin.encoding.labels import Labels
 
-#: Bytes that each pair of labels takes while costs are made: the table is there twice.
+#: Bytes per pair of labels while costs are computed: two copies of the table.
 _PAIR_BYTES = 2 * 8.0
 
 
 def check_costs(costs: Any, names: Sequence[str], parameter: str) -> None:
-    """That these can be costs: one of the names, a matrix or a dict; else a sentence that begins with the parameter."""
+    """Raise ValueError if the costs are not one of the names, a matrix or a dict."""
     if isinstance(costs, str):
         fine = costs in names
     elif isinstance(costs, Mapping):
@@ -31,7 +31,7 @@ def check_costs(costs: Any, names: Sequence[str], parameter: str) -> None:
 
 
 def _are_numbers(values: Any, ndim: int) -> bool:
-    """Whether floats can be made of them, in an array of so many dimensions."""
+    """Return whether the values can be converted to an array of floats with `ndim` dimensions."""
     try:
         return np.asarray(values, float).ndim == ndim and not isinstance(values, str | None)
     except (TypeError, ValueError, OverflowError):
@@ -39,10 +39,15 @@ def _are_numbers(values: Any, ndim: int) -> bool:
 
 
 def cost_matrix(costs: Any, labels: Labels) -> FloatArray:
-    """(K, K) costs of predicting column where row is true.
+    """Return the (K, K) costs of predicting the column's label when the row's label is true.
 
-    `costs` is a matrix in the order of the classes, or a dict of the cost of missing each true label (1 where it is
-    silent), or a string, which stands for 0 on the diagonal and 1 elsewhere.
+    Parameters
+    ----------
+    costs : matrix, dict or str
+        A matrix in the order of the classes; a dict of costs by true class (default 1); or a name, for a cost of 1 of
+        every wrong label.
+    labels : Labels
+        The classes.
     """
     size = len(labels)
     check_memory(_PAIR_BYTES * size * size, f"a table of costs between {size} labels", "use fewer labels")
@@ -56,7 +61,7 @@ def cost_matrix(costs: Any, labels: Labels) -> FloatArray:
 
 
 def _per_label(costs: Mapping[Any, Any], labels: Labels) -> FloatArray:
-    """A row of equal costs for each true label."""
+    """Return a matrix whose rows are constant: the cost of each true label."""
     unknown = [label for label in costs if label not in labels.codes]
     if unknown:
         raise ValueError(f"costs for labels that do not occur: {unknown!r:.60}")
@@ -73,7 +78,7 @@ def _check_table(table: FloatArray, labels: Labels) -> None:
     if len(bad):
         true, found = (labels.values[code] for code in bad[0])
         raise ValueError(
-            f"costs must be finite and not negative, found {table[tuple(bad[0])]} for {found!r} where {true!r} is true"
+            f"costs must be finite and not negative, found {table[tuple(bad[0])]} for {found!r} if {true!r} is true"
         )
     if np.diagonal(table).any():
-        raise ValueError("the diagonal of a cost matrix must be 0 (a right label costs nothing)")
+        raise ValueError("the diagonal of a cost matrix must be 0 (a correct label costs nothing)")

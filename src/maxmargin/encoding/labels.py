@@ -1,4 +1,4 @@
-"""Any labels to codes 0 … K−1 and back."""
+"""Codes 0 … K−1 of labels of any type."""
 
 from __future__ import annotations
 
@@ -15,7 +15,12 @@ from maxmargin.core.errors import Where, error_at, inside
 class Labels:
     """The classes in order, with look-up by value.
 
-    Strings, numbers or any hashable values; sorted where they can be compared, else in the order given.
+    Parameters
+    ----------
+    values : iterable
+        Strings, numbers or any hashable values.
+    given : bool, default=False
+        Whether to keep their order. By default they are sorted: by value if they can be compared, else by type and text.
     """
 
     def __init__(self, values: Iterable[Any], given: bool = False) -> None:
@@ -32,7 +37,15 @@ class Labels:
         return len(self.values)
 
     def encode(self, labels: Iterable[Any], where: Where | Callable[[int], Where]) -> CodeArray:
-        """Codes of labels; an unknown one is named together with its place: `where` they all stand, or each of them."""
+        """Return the codes of labels; raise ValueError with the place of the first unknown label.
+
+        Parameters
+        ----------
+        labels : iterable
+            Labels.
+        where : Place, str or callable
+            The place of all labels, or a function from the position of a label to its place, for error messages.
+        """
         flat = labels.tolist() if isinstance(labels, np.ndarray) else labels
         try:
             return np.fromiter((self.codes[v] for v in flat), np.int32)
@@ -48,18 +61,18 @@ class Labels:
                 raise error_at(
                     place,
                     f"unknown label {label!r}; the classes are {shown}. "
-                    f"Give classes= to name labels that the training data lack",
+                    f"Pass classes= to include labels that do not occur in the training data",
                 ) from None
         return np.array(codes, np.int32)
 
     def decode(self, codes: AnyArray) -> list[Any]:
-        """Labels of codes that may come from anywhere."""
+        """Return the labels of codes; raise ValueError if a code is out of range."""
         if codes.dtype.kind not in "iu" or (len(codes) and not 0 <= codes.min() <= codes.max() < len(self)):
             raise ValueError(f"codes must be whole numbers from 0 to {len(self) - 1}")
         return [self.values[code] for code in codes.tolist()]
 
     def get_state(self) -> list[Any]:
-        """The classes in order, from which `from_state` makes them again."""
+        """Return the classes in order, as `from_state` expects them."""
         return self.values
 
     @classmethod
@@ -70,7 +83,7 @@ class Labels:
         return labels
 
     def array(self) -> AnyArray:
-        """The classes as an array, of objects where numpy would change them."""
+        """Return the classes as an array, of dtype object if NumPy would convert them."""
         try:
             array = np.array(self.values) if self.values else np.zeros(0)
         except ValueError:  # tuples of different lengths
@@ -83,7 +96,7 @@ class Labels:
 
 
 def named_classes(classes: Any) -> Labels:
-    """The labels that a parameter `classes` names, each once, in its order."""
+    """Return the labels of the parameter `classes`; raise ValueError if one occurs twice."""
     if not is_list(classes) or getattr(classes, "ndim", 1) > 1:
         raise ValueError(f"classes must be a list of labels in order, found {type(classes).__name__} {classes!r:.60}")
     values = [_plain(value) for value in classes]
@@ -98,7 +111,7 @@ def named_classes(classes: Any) -> Labels:
 
 
 def distinct_labels(labels: Iterable[Any], where: Callable[[int], Where]) -> list[Any]:
-    """Each label once, in the order in which they come; the place of the first that can be none is named."""
+    """Return each label once, in order of appearance; raise ValueError with the place of an invalid one."""
     labels = list(labels)
     try:
         found = list(dict.fromkeys(labels))
@@ -113,11 +126,11 @@ def distinct_labels(labels: Iterable[Any], where: Callable[[int], Where]) -> lis
             raise error_at(where(position), str(error)) from None
         if _missing(label):
             raise error_at(where(position), f"expected a label, found {label!r}")
-    raise AssertionError("one of the labels is none")
+    raise AssertionError("one of the labels is not valid")
 
 
 def _missing(label: Any) -> bool:
-    """Whether it is NaN, or like it, which no label could be compared with."""
+    """Return whether a label is NaN or another value that cannot be compared with itself."""
     try:
         return bool(label != label)
     except (TypeError, ValueError):
@@ -135,5 +148,5 @@ def _hashable(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """numpy scalars as the Python values they stand for."""
+    """Return a NumPy scalar as the equal Python value."""
     return value.item() if isinstance(value, np.generic) else value

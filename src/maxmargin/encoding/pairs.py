@@ -1,4 +1,4 @@
-"""Features of the pairs of some items, in any of the forms people have them, to one flat matrix of rows."""
+"""Features of all pairs of items, as one flat matrix of rows."""
 
 from __future__ import annotations
 
@@ -16,31 +16,37 @@ from maxmargin.encoding.rows import check_finite
 
 _EXPECTED = "an array (n, n, d), or the pairs i < j as an array or sparse matrix (n(n − 1)/2, d)"
 
-#: Kinds of arrays that numpy would make floats of all the same: complex numbers, spans of time and dates.
+#: Kinds of arrays that NumPy would convert to floats although they are not real: complex numbers, durations, dates.
 _NOT_REAL = "cmM"
 
-#: Values of these types lose nothing as float32, in which sparse features are then kept.
+#: Types whose values are exact in float32; sparse features of these types are stored in float32.
 _SMALL = tuple(map(np.dtype, ("bool", "int8", "uint8", "int16", "uint16", "float16", "float32")))
 
 
 class Pairs:
-    """Rows of features for all pairs i < j of each example, one behind the other.
+    """Concatenated feature rows of all pairs i < j of each example.
 
-    They stay what they are: one flat float64 matrix, or one in CSR where the features of any example are sparse.
+    The rows are one float64 matrix, or one CSR matrix if the features of any example are sparse.
 
     Parameters
     ----------
-    X : for each example an array (n, n, d), of which the half above the diagonal is read, x[i, j] with i < j; or these
-        rows condensed, (n(n − 1)/2, d), in the order (0, 1), (0, 2), …, (1, 2), …; dense or sparse. No rows mean one
-        item, or none where `sizes` says so.
-    sizes : the number of items of each example where it is known.
-    width : the number of features d where it is known.
+    X : sequence
+        For each example an array (n, n, d), of which x[i, j] with i < j is read; or the condensed rows, (n(n − 1)/2,
+        d), in the order (0, 1), (0, 2), …, (1, 2), …, dense or sparse. An example without rows has one item, or none if
+        `sizes` says so.
+    sizes : sequence of int, optional
+        Number of items of each example, if known.
+    width : int, optional
+        Number of features d, if known.
 
     Attributes
     ----------
-    sizes : number of items of each example.
-    offsets : the pairs of example i are the rows offsets[i] … offsets[i + 1].
-    matrix : the rows, an array or in CSR.
+    sizes : array of int
+        Number of items of each example.
+    offsets : array of int
+        The pairs of example i are the rows ``offsets[i]:offsets[i + 1]``.
+    matrix : array or CSR matrix
+        The rows.
     """
 
     def __init__(self, X: Sequence[Any], sizes: Sequence[int] | None = None, width: int | None = None) -> None:
@@ -61,7 +67,7 @@ class Pairs:
             check_finite(self.matrix.ravel(), lambda q: self.row_name(q // self.width))
 
     def _stacked(self, parts: Sequence[Any]) -> sp.csr_array:
-        """Sparse rows of all examples, in float32 where that loses nothing."""
+        """Return the sparse rows of all examples, in float32 if that is exact."""
         matrix = sp.vstack([sp.csr_array(rows) for rows in parts], format="csr")
         check_finite(matrix.data, lambda q: self.row_name(int(np.searchsorted(matrix.indptr, q, "right")) - 1))
         return matrix.astype(np.float32 if matrix.data.dtype in _SMALL else np.float64, copy=False)
@@ -70,7 +76,7 @@ class Pairs:
         return len(self.sizes)
 
     def row_name(self, row: int) -> Place:
-        """Example and items of a row."""
+        """Return the place of a row: its example and its two items."""
         i = int(np.searchsorted(self.offsets, row, "right")) - 1
         first, second = np.triu_indices(int(self.sizes[i]), 1)
         at = row - int(self.offsets[i])
@@ -78,12 +84,12 @@ class Pairs:
 
 
 def pair_numbers(n: int, first: IntArray, second: IntArray) -> IntArray:
-    """Where the pairs first < second stand among all pairs of n items."""
+    """Return the positions of the pairs first < second among all pairs of n items."""
     return first * (2 * n - first - 1) // 2 + second - first - 1
 
 
 def _rows(i: int, x: Any) -> tuple[Any, int | None]:
-    """The rows of an example, and its number of items where its shape tells it."""
+    """Return the rows of an example, and its number of items if its shape determines it."""
     x = x.to_numpy() if hasattr(x, "to_numpy") else x
     kind = getattr(x, "dtype", None)
     if kind is not None and kind.kind in _NOT_REAL:
@@ -98,7 +104,7 @@ def _rows(i: int, x: Any) -> tuple[Any, int | None]:
         raise beyond_floats("features must be numbers", Place("X", i)) from None
     except (TypeError, ValueError):
         raise ExampleError.at(
-            Place("X", i), f"expected {_EXPECTED}, found {type(x).__name__} that is no array of numbers"
+            Place("X", i), f"expected {_EXPECTED}, found {type(x).__name__} that is not numeric"
         ) from None
     if array.ndim == 2:
         return array, None
@@ -110,7 +116,7 @@ def _rows(i: int, x: Any) -> tuple[Any, int | None]:
 
 
 def _check_half(X: Sequence[Any], parts: Sequence[tuple[Any, int | None]]) -> None:
-    """Features that all lie below the diagonal are meant to be read."""
+    """Raise ExampleError if all features are below the diagonal, where they would be ignored."""
     square = [i for i, (_, n) in enumerate(parts) if n is not None]
     if not square or any(parts[i][0].any() for i in square):
         return
@@ -119,12 +125,12 @@ def _check_half(X: Sequence[Any], parts: Sequence[tuple[Any, int | None]]) -> No
             raise ExampleError.at(
                 Place("X", i),
                 "the features of all pairs i < j are 0 and those of the pairs i > j are not; only x[i, j] "
-                "with i < j is read, so give x.transpose(1, 0, 2)",
+                "with i < j is read: pass x.transpose(1, 0, 2)",
             )
 
 
 def _items(i: int, n_pairs: int) -> int:
-    """n from n(n − 1)/2."""
+    """Return the number of items n of n(n − 1)/2 pairs."""
     n = (1 + isqrt(1 + 8 * n_pairs)) // 2
     if n * (n - 1) // 2 != n_pairs:
         raise ExampleError.at(
@@ -136,12 +142,12 @@ def _items(i: int, n_pairs: int) -> int:
 
 
 def _agreed(i: int, n: int, condensed: bool, expected: int) -> int:
-    """The number of items by X and Y; no pairs at all may be one item or none."""
+    """Return the number of items; an example without pairs has one item or none, as Y says."""
     if condensed and n == 1 and expected == 0:
         return 0
     if n != expected:
         raise ExampleError.at(
-            Place("X", i), f"features for the pairs of {n} items, but Y[{i}] gives the clusters of {expected}"
+            Place("X", i), f"features for the pairs of {n} items, but Y[{i}] has the clusters of {expected}"
         )
     return n
 

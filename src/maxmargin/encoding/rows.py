@@ -1,4 +1,4 @@
-"""Feature rows as kernels read them: CSR, and densely beside it where BLAS is faster."""
+"""Feature rows as kernels read them: CSR, and also dense if BLAS is faster."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from maxmargin.core.codes import HASH_START, mix_step
 from maxmargin.core.errors import error_at
 from maxmargin.core.planes import float32_exact, gathered
 
-#: All bits of a float but its sign, which a zero may have.
+#: Mask of all bits of a float but the sign, which a zero may have.
 MAGNITUDE = np.int64(0x7FFFFFFFFFFFFFFF)
 
 
-#: Rows that are fuller than this are multiplied by BLAS, others by a sparse kernel.
+#: Rows with a larger fraction of nonzero entries are multiplied by BLAS, others by a sparse kernel.
 DENSE_SHARE = 0.5
 
 
 class Rows:
-    """Feature rows in CSR, a constant last column if asked for, and densely beside it where BLAS is faster.
+    """Feature rows in CSR, and also dense if BLAS is faster; optionally with a constant last column.
 
     Attributes
     ----------
-    n_columns : width, the constant included.
+    n_columns : int
+        Number of columns, the constant included.
     """
 
     def __init__(self, matrix: Any, constant: bool) -> None:
@@ -54,11 +55,11 @@ class Rows:
 
     @property
     def float32_exact(self) -> bool:
-        """Whether the values lose nothing as float32."""
+        """Return whether the values are exact in float32."""
         return float32_exact(self.data)
 
     def scores(self, weights: FloatArray, rows: IntArray) -> FloatArray:
-        """X[rows] @ weights, for weights of shape (n_columns, K)."""
+        """Return X[rows] @ weights, for weights of shape (n_columns, K)."""
         if self.dense is not None:
             all_in_order = len(rows) == len(self.dense) and bool((rows[1:] > rows[:-1]).all())
             part = self.dense if all_in_order else self.dense[rows]
@@ -72,11 +73,11 @@ class Rows:
         return out
 
     def arrays(self) -> tuple[AnyArray, ...]:
-        """What the rows consist of."""
+        """Return the arrays of the rows."""
         return self.indptr, self.indices, self.data
 
     def take(self, rows: IntArray) -> Rows:
-        """Some of the rows, in this order."""
+        """Return some of the rows, in this order."""
         part = object.__new__(Rows)
         part.constant, part.n_columns = self.constant, self.n_columns
         part.dense = None if self.dense is None else self.dense[rows]
@@ -85,19 +86,19 @@ class Rows:
         return part
 
     def hashes(self) -> IntArray:
-        """Equal rows have equal hashes, wherever they stand."""
+        """Return a hash of each row; equal rows have equal hashes."""
         out = np.empty(len(self.indptr) - 1, np.int64)
         hash_rows(self.indptr, self.indices, (self.data + 0.0).view(np.int64), out)
         return out
 
     def counts(self) -> IntArray:
-        """Entries of each row."""
+        """Return the number of entries of each row."""
         return np.diff(self.indptr)
 
 
 @kernel
 def count_nonzeros(bits, constant, indptr):
-    """CSR pointers of a dense matrix, given as bits; the number of its entries that are not zero."""
+    """Compute the CSR pointers of a dense matrix, given as bits; return the number of nonzero entries."""
     for r in range(len(bits)):
         count = 1 if constant else 0
         for b in bits[r]:
@@ -108,7 +109,7 @@ def count_nonzeros(bits, constant, indptr):
 
 @kernel
 def copy_nonzeros(dense, bits, constant, indices, data):
-    """CSR columns and values of a dense matrix, and of a constant last column if asked for."""
+    """Compute the CSR columns and values of a dense matrix, optionally with a constant last column."""
     q, width = 0, dense.shape[1]
     for r in range(len(dense)):
         for f in range(width):
@@ -122,7 +123,7 @@ def copy_nonzeros(dense, bits, constant, indices, data):
 
 @kernel
 def sparse_scores(rows, indptr, indices, data, weights, out):
-    """out[r] = Σ_f x[rows[r], f] weights[f], four features at a time."""
+    """Compute out[r] = Σ_f x[rows[r], f] weights[f], four features at a time."""
     width = weights.shape[1]
     for r in range(len(rows)):
         row = out[r]
@@ -144,7 +145,7 @@ def sparse_scores(rows, indptr, indices, data, weights, out):
 
 @kernel
 def hash_rows(indptr, indices, bits, out):
-    """A hash over the indices and the bits of the values of each row."""
+    """Compute a hash of the indices and the bits of the values of each row."""
     for r in range(len(out)):
         key = HASH_START
         for q in range(indptr[r], indptr[r + 1]):
@@ -153,7 +154,7 @@ def hash_rows(indptr, indices, bits, out):
 
 
 def check_finite(values: AnyArray, row_of: Any) -> None:
-    """A sentence that names the first row with NaN or infinity; row_of turns a position into its name."""
+    """Raise ValueError if a value is NaN or infinite; `row_of` maps a position to the place of its row."""
     finite = np.isfinite(values)
     if not finite.all():
         q = int(np.flatnonzero(~finite)[0])

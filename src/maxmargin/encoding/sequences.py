@@ -1,4 +1,4 @@
-"""Ragged sequences, in any of the forms people have them, to one matrix of token rows with offsets."""
+"""Sequences of varying length as one matrix of token rows with offsets."""
 
 from __future__ import annotations
 
@@ -17,26 +17,29 @@ from maxmargin.encoding.vocabulary import Vocabulary, is_named
 
 _EXPECTED = "an array (T, d), a sparse matrix, or a list of tokens (dicts, or lists of strings)"
 
-#: What is raised of values that are no names and no numbers, or numbers beyond floats.
+#: Raised for values that are neither names nor numbers, or too large for a float.
 _UNREADABLE = (TypeError, ValueError, OverflowError)
 
 
 class SequenceEncoder:
-    """Learns whether tokens are numeric or named, and their width or vocabulary.
-
-    Attributes
-    ----------
-    vocabulary : of named features; None where tokens are rows of numbers.
-    width : number of feature columns.
+    """Encoder of sequences that learns whether tokens are numeric or named, and their width or vocabulary.
 
     Parameters
     ----------
-    part : which part of an example the sequences are, for error messages: ``"[1]"`` for ``X[3][1]``.
-    may_be_empty : whether all sequences may be empty when it learns, as transitions are where no sequence has two
-        tokens.
+    part : str, default=""
+        The part of an example that holds the sequences, for error messages: ``"[1]"`` for ``X[3][1]``.
+    may_be_empty : bool, default=False
+        Whether all sequences may be empty in `fit`, as transitions are if no sequence has two tokens.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary or None
+        Vocabulary of named features; None if tokens are rows of numbers.
+    width : int
+        Number of feature columns.
     """
 
-    #: What a row of a sequence is called in messages.
+    #: Name of a row of a sequence in error messages.
     row: ClassVar[str] = "token"
 
     def __init__(self, part: str = "", may_be_empty: bool = False) -> None:
@@ -45,7 +48,7 @@ class SequenceEncoder:
         self.width = 0
 
     def fit(self, X: Sequence[Any]) -> tuple[Any, IntArray]:
-        """Learn from these sequences; their token matrix and offsets."""
+        """Learn from these sequences, and return their token matrix and offsets."""
         X = [_plain(x) for x in X]
         for i, x in enumerate(X):
             if not sp.issparse(x) and not isinstance(x, np.ndarray):
@@ -56,15 +59,15 @@ class SequenceEncoder:
         return self._encode(X, learn=True)
 
     def encode(self, X: Sequence[Any]) -> tuple[Any, IntArray]:
-        """Token matrix and offsets; named features never seen in training are left out."""
+        """Return token matrix and offsets; names that did not occur in training are left out."""
         return self._encode([_plain(x) for x in X], learn=False)
 
     def get_state(self) -> dict[str, Any]:
-        """What was learnt: a vocabulary, or a width."""
+        """Return what was learnt: a vocabulary or a width."""
         return {"width": self.width} if self.vocabulary is None else {"vocabulary": self.vocabulary.get_state()}
 
     def set_state(self, state: Any) -> SequenceEncoder:
-        """Take over what another encoder learnt."""
+        """Set what another encoder has learnt."""
         if "vocabulary" in state:
             self.vocabulary = Vocabulary.from_state(state["vocabulary"])
             self.width = len(self.vocabulary)
@@ -73,7 +76,7 @@ class SequenceEncoder:
         return self
 
     def column_names(self) -> list[str]:
-        """Name of each column."""
+        """Return the name of each column."""
         return [f"x{f}" for f in range(self.width)] if self.vocabulary is None else list(self.vocabulary.columns)
 
     def _encode(self, X: Sequence[Any], learn: bool) -> tuple[Any, IntArray]:
@@ -103,7 +106,7 @@ class SequenceEncoder:
         return matrix, offsets
 
     def _explain(self, X: Sequence[Any], error: Exception) -> None:
-        """Find the token that could not be read and name it."""
+        """Raise an error with the place of the token that could not be read."""
         for i, x in enumerate(X):
             for t, token in enumerate(x):
                 try:
@@ -169,8 +172,10 @@ class SequenceEncoder:
 
 
 def _plain(x: Any) -> Any:
-    """The values of a data frame or a series (a row or a token each), the tokens of an array of objects; anything else
-    as it is."""
+    """Return the rows of a data frame, the values of a series, or the tokens of an array of objects.
+
+    Anything else is returned unchanged.
+    """
     if hasattr(x, "to_numpy"):
         values = x.to_numpy()
         return values.tolist() if values.ndim == 1 else values

@@ -1,4 +1,4 @@
-"""Feature templates: what a tagger looks at around each word, from the columns of a file or from plain words."""
+"""Feature templates: features of each word and of its neighbours."""
 
 from __future__ import annotations
 
@@ -11,42 +11,50 @@ from typing import Any, ClassVar
 Token = str | tuple[str, ...]
 Features = tuple[str, ...]
 
-#: Tokens and triples whose features are kept; beyond, the cache starts anew.
+#: Number of tokens and triples whose features are cached; a larger cache is cleared.
 _CACHE_SIZE = 300_000
 
-#: How features of short shapes begin.
+#: Prefix of the features of short shapes.
 SHORT = "short="
 
 
 @dataclass(frozen=True)
 class TokenTemplates:
-    """Makes feature strings for every token of a sentence.
+    """Templates that turn each token of a sentence into feature strings.
 
-    Call it on a sentence: a list of words, or of tuples of columns such as ``("Oslo", "NP")``. Each token gets
+    Call the templates on a sentence: a list of words, or of tuples of columns such as ``("Oslo", "NP")``. The features
+    of a token are
 
-    - its own word, lower-cased word, prefixes and suffixes, shape (``"Xxxx"``, ``"dddd"``) and short shape (``"Xx"``,
-      ``"d"``), and its other columns;
-    - of each neighbour in the window the lower-cased word, short shape and other columns, or that it lies outside;
-    - pairs: of short shapes and of other columns with the token before and with the one behind, triples of short
-      shapes, and the two words before and the two behind.
+    - its word, lower-cased word, prefixes and suffixes, shape (``"Xxxx"``, ``"dddd"``), short shape (``"Xx"``, ``"d"``)
+      and other columns;
+    - the lower-cased word, short shape and other columns of each neighbour in the window, or the fact that the
+      neighbour is outside the sentence;
+    - pairs of short shapes and of other columns of the token with the previous and with the next token, triples of
+      short shapes, and the pairs of the two previous and of the two next words.
 
-    A constant feature is not among them: the model has an intercept.
+    There is no constant feature, since the model has an intercept.
 
     Parameters
     ----------
-    window : neighbours looked at on each side.
-    affixes : longest prefix and suffix of the token, in characters; 0 for none.
-    shape : use shapes.
-    pairs : use pairs and triples.
-    columns : the other columns to use, by number; None for all.
-    word : the column of the word.
+    window : int, default=2
+        Number of neighbours on each side.
+    affixes : int, default=4
+        Length of the longest prefix and suffix, in characters; 0 for none.
+    shape : bool, default=True
+        Whether to use shapes.
+    pairs : bool, default=True
+        Whether to use pairs and triples.
+    columns : sequence of int, optional
+        Numbers of the other columns to use; None for all.
+    word : int, default=0
+        Number of the word's column.
 
     Examples
     --------
     >>> templates = TokenTemplates(window=1, affixes=2, pairs=False)
     >>> templates(["In", "Oslo"])[1]
     ('word=Oslo', 'lower=oslo', 'prefix=o', 'suffix=o', 'prefix=os', 'suffix=lo', 'shape=Xxxx', 'short=Xx', \
-'-1:lower=in', '-1:short=Xx', '+1:outside')
+    '-1:lower=in', '-1:short=Xx', '+1:outside')
     """
 
     window: int = 2
@@ -70,26 +78,26 @@ class TokenTemplates:
         self._forget()
 
     def _forget(self) -> None:
-        """Begin with an empty cache. It is no field: it is neither compared, nor shown, nor saved."""
+        """Create an empty cache; it is not a field, so it is neither compared nor shown nor saved."""
         object.__setattr__(self, "_cache", _Cache())
 
     def __reduce__(self) -> Any:
-        """Copies and pickles begin with an empty cache."""
+        """Return copies and pickles without the cache."""
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def __call__(self, sentence: Sequence[Any]) -> list[Features]:
-        """The features of each token of one sentence."""
+        """Return the features of each token of a sentence."""
         if isinstance(sentence, str):
             raise TypeError(f"expected a list of words or of tuples of columns, found the string {sentence[:40]!r}")
         if self._cache.size > _CACHE_SIZE:
             self._forget()
-        cache = self._cache  # one and the same to the end, whatever other threads do
+        cache = self._cache  # the same object throughout, whatever other threads do
         pad = max(self.window, 1)
         outside = [self._outside()] * pad
         tokens = [*outside, *(self._facts(cache, token) for token in sentence), *outside]
         shifts = [(pad + shift, at) for at, shift in enumerate(_shifts(self.window))]
         rows: list[Features] = []
-        # Tuples, because the garbage collector soon leaves tuples of strings alone: half the time on a large file.
+        # Tuples, since the garbage collector soon stops tracking tuples of strings: half the time on a large file.
         for t in range(len(sentence)):
             row = [*tokens[t + pad].own]
             for shift, at in shifts:
@@ -114,7 +122,7 @@ class TokenTemplates:
         ]
 
     def _facts(self, cache: _Cache, token: Any) -> _Facts:
-        """What is known of a token, looked up or made."""
+        """Return the facts about a token, from the cache if they are there."""
         key = token if isinstance(token, str) else tuple(token)
         facts = cache.facts.get(key)
         if facts is None:
@@ -148,14 +156,14 @@ class TokenTemplates:
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What templates know of a token.
+    """What templates know about a token.
 
     Attributes
     ----------
     own : features of the token itself.
-    seen : features that it gives to the neighbours, for each place they may look from.
+    seen : features that the token contributes to its neighbours, one tuple per shift.
     lower : the word in lower case.
-    kind : number of what enters pairs and triples: short shape and other columns.
+    kind : number of the parts that enter pairs and triples: short shape and other columns.
     """
 
     own: Features
@@ -165,7 +173,7 @@ class _Facts:
 
 
 class _Cache:
-    """Features of all tokens and of all triples of kinds met so far: most of a text are a few thousand words."""
+    """Cache of the features of all tokens and of all triples of kinds; a text repeats a few thousand words."""
 
     OUTSIDE = 0
 
@@ -181,7 +189,7 @@ class _Cache:
         return len(self.facts) + len(self.triples)
 
     def number(self, kind: tuple[tuple[str, str], ...]) -> int:
-        """A number for this kind, by which triples are looked up faster than by strings."""
+        """Return a number for this kind; triples are looked up faster by numbers than by strings."""
         with self.lock:
             number = self.numbers.setdefault(kind, len(self.kinds))
             if number == len(self.kinds):
@@ -189,7 +197,7 @@ class _Cache:
         return number
 
     def add_triples(self, key: tuple[int, int, int]) -> list[str]:
-        """Pairs of each part of kinds, triples of short shapes."""
+        """Return pairs of each part of the kinds, and triples of short shapes, and cache them."""
         before, token, behind = (self.kinds[number] for number in key)
         features: list[str] = []
         for at, (name, value) in enumerate(token):
@@ -211,7 +219,7 @@ def _affixes(word: str, longest: int) -> list[str]:
 
 
 def word_shape(word: str) -> str:
-    """The word with X for upper case, x for lower case, d for digits, and other characters as they are.
+    """Return the word with X for upper case, x for lower case, d for digits, and other characters unchanged.
 
     >>> word_shape("Ab-12")
     'Xx-dd'
@@ -220,5 +228,5 @@ def word_shape(word: str) -> str:
 
 
 def short_shape(shape: str) -> str:
-    """A shape with repetitions made one: ``"Xxxx-dd"`` is ``"Xx-d"``."""
+    """Return a shape without repetitions: ``"Xx-d"`` for ``"Xxxx-dd"``."""
     return "".join(character for character, _ in groupby(shape))

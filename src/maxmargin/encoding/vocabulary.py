@@ -1,4 +1,4 @@
-"""Rows of features, dense or sparse, in the arrays that kernels read; names for the columns."""
+"""Vocabulary of named features: names to columns."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import scipy.sparse as sp
 
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 
-#: What values of features are, the most usual first, and what may stand in a list of names.
+#: Types of feature values, the most frequent first, and types allowed in a list of names.
 _NUMBERS = (float, int, numbers.Real, np.bool_)
 _NAMES = (str, bytes, *_NUMBERS)
 
 
 class Vocabulary:
-    """Feature names to columns, in the order in which they are first seen.
+    """Map from feature names to columns, in the order in which names first occur.
 
-    A token is a list of names (value 1 each) or a dict: ``{"bias": 1.0, "word": "casa", "caps": True,
-    "suffixes": ["sa", "asa"], "vector": array}``. Numbers and booleans are values, a string or a list of strings makes
-    one feature ``name:string`` each, an array or a list of numbers makes ``name:0``, ``name:1``, …, a dict makes
-    ``name:inner``. Bytes stand for the text that they are in UTF-8, as in CRF packages.
+    A token is a list of names (of value 1 each) or a dict: ``{"bias": 1.0, "word": "casa", "caps": True, "suffixes":
+    ["sa", "asa"], "vector": array}``. Numbers and booleans are values; a string, or each string of a list, is a feature
+    ``name:string``; an array or a list of numbers is ``name:0``, ``name:1``, …; a dict is ``name:inner``. Bytes are
+    decoded as UTF-8, as in CRF packages.
     """
 
     def __init__(self) -> None:
@@ -33,16 +33,16 @@ class Vocabulary:
         return len(self.columns)
 
     def encode(self, tokens: list[Any], learn: bool) -> sp.csr_array:
-        """CSR rows of these tokens; names never seen before are learnt or left out.
+        """Return the CSR rows of tokens; new names are added if `learn` is true, otherwise left out.
 
-        Where nothing is learnt, a column may stand twice in a row and in any order: its entries add up.
+        If `learn` is false, a column may occur twice in a row and in any order; its entries are summed.
         """
         names, lengths, values = _named_values(tokens)
         indptr = np.concatenate([[0], np.cumsum(lengths)])
         try:
             indices = (self._learn if learn else self._look_up)(names, int(indptr[-1]))
         except TypeError:
-            list(map(_name, _named_values(tokens)[0]))  # says it better where a name cannot even be looked up
+            list(map(_name, _named_values(tokens)[0]))  # raises a clearer error if a name is not even hashable
             raise
         values = np.ones(len(indices)) if values is None else values
         known = indices >= 0
@@ -55,14 +55,14 @@ class Vocabulary:
         return matrix
 
     def _look_up(self, names: Iterable[str], total: int) -> CodeArray:
-        """The column of each name, −1 for those that are not known."""
+        """Return the column of each name, −1 for unknown names."""
         return np.fromiter(map(self.columns.__getitem__, names), np.int32, total)
 
     def _learn(self, names: Iterable[str], total: int) -> CodeArray:
-        """The column of each name, new ones included.
+        """Return the column of each name, new names included.
 
-        The names kept are copies that lie close together: those of the training data are scattered among millions of
-        others, which makes them slower to find and would hold on to the memory of all.
+        The names kept are copies that are close together in memory: the names of the training data are scattered among
+        millions of others, which makes look-ups slower and would keep the memory of all of them in use.
         """
         growing = _GrowingColumns(self.columns)
         indices = np.fromiter(map(growing.__getitem__, names), np.int32, total)
@@ -70,14 +70,14 @@ class Vocabulary:
         return indices
 
     def get_state(self) -> dict[str, AnyArray]:
-        """All names one behind the other in UTF-8, and how many characters each has."""
+        """Return the concatenated names in UTF-8, and the number of characters of each name."""
         lengths = np.fromiter(map(len, self.columns), np.uint32, len(self.columns))
-        text = "".join(self.columns).encode("utf-8", "surrogatepass")  # half surrogate pairs are names like others
+        text = "".join(self.columns).encode("utf-8", "surrogatepass")  # lone surrogates are allowed in names
         return {"text": np.frombuffer(text, np.uint8), "lengths": lengths}
 
     @classmethod
     def from_state(cls, state: Any) -> Vocabulary:
-        """The inverse of `get_state`."""
+        """Return the vocabulary of a state, the inverse of `get_state`."""
         content, lengths = np.asarray(state["text"]), np.asarray(state["lengths"])
         if content.dtype != np.uint8 or lengths.dtype != np.uint32 or content.ndim != 1 or lengths.ndim != 1:
             raise ValueError("names of features must be bytes of UTF-8 and their lengths")
@@ -90,14 +90,14 @@ class Vocabulary:
 
 
 class _KnownColumns(dict[str, int]):
-    """Columns of names, −1 for any other name."""
+    """Columns by name; −1 for any other name."""
 
     def __missing__(self, name: Any) -> int:
         return -1 if isinstance(name, str) else self[_name(name)]
 
 
 class _GrowingColumns(dict[str, int]):
-    """Columns of names, the next one for a new name."""
+    """Columns by name; the next column for a new name."""
 
     def __missing__(self, name: Any) -> int:
         if not isinstance(name, str):
@@ -107,13 +107,13 @@ class _GrowingColumns(dict[str, int]):
 
 
 def _numbered(text: str, lengths: AnyArray) -> _KnownColumns:
-    """Columns for the names that lie one behind the other in a text."""
+    """Return the columns of names that are concatenated in a text."""
     ends = np.cumsum(lengths, dtype=np.int64).tolist()
     return _KnownColumns((text[a:b], f) for f, (a, b) in enumerate(pairwise([0, *ends])))
 
 
 def _named_values(tokens: list[Any]) -> tuple[Iterable[str], IntArray, FloatArray | None]:
-    """The names of all tokens one behind the other, how many each has, and their values; None where all are 1."""
+    """Return the names of all tokens, the number of names per token, and their values (None if all are 1)."""
     kinds = set(map(type, tokens))
     if kinds <= {list, tuple}:
         return chain.from_iterable(tokens), _lengths(tokens), None
@@ -129,7 +129,7 @@ def _lengths(rows: list[Any]) -> IntArray:
 
 
 def _flatten(token: Any, prefix: str = "") -> list[tuple[str, float]]:
-    """The names and values of a token."""
+    """Return the names and values of a token."""
     if not isinstance(token, Mapping):
         if isinstance(token, Iterable) and not isinstance(token, str | bytes | bytearray):
             return [(_name(name), 1.0) for name in _in_order(token)]
@@ -147,7 +147,7 @@ def _flatten(token: Any, prefix: str = "") -> list[tuple[str, float]]:
 
 
 def _features(name: str, value: Any) -> list[tuple[str, float]]:
-    """The names and values that an entry of a dict makes, where it is neither a string nor a number."""
+    """Return the names and values of an entry of a dict that is neither a string nor a number."""
     if isinstance(value, Mapping):
         return _flatten(value, f"{name}:")
     if isinstance(value, bytes | bytearray):
@@ -158,7 +158,7 @@ def _features(name: str, value: Any) -> list[tuple[str, float]]:
 
 
 def _listed_features(name: str, values: Iterable[Any]) -> list[tuple[str, float]]:
-    """Strings are names, a list or an array of numbers has a column for each place."""
+    """Return features of a list: a name per string, or a column per position for numbers."""
     items = values.ravel().tolist() if isinstance(values, np.ndarray) else list(_in_order(values))
     if isinstance(values, np.ndarray | list | tuple) and all(isinstance(item, _NUMBERS) for item in items):
         return [(f"{name}:{j}", float(item)) for j, item in enumerate(items)]
@@ -169,29 +169,29 @@ def _listed_features(name: str, values: Iterable[Any]) -> list[tuple[str, float]
 
 
 def _in_order(names: Iterable[Any]) -> Iterable[Any]:
-    """Sets sorted: their own order changes from process to process, and columns must not."""
+    """Return sets sorted, since their order differs between processes and columns must not."""
     return sorted(names, key=_text) if isinstance(names, set | frozenset) else names
 
 
 def _name(name: Any) -> str:
-    """The name of a feature that stands by itself in a list."""
+    """Return the name of a feature in a list of names."""
     if not isinstance(name, str | bytes):
         raise TypeError(f"expected names of features (strings), found {type(name).__name__} {name!r}")
     return _text(name)
 
 
 def _text(value: Any) -> str:
-    """Any value as text; bytes as what they are in UTF-8."""
+    """Return any value as text; bytes are decoded as UTF-8."""
     if not isinstance(value, bytes | bytearray):
         return str(value)
     try:
         return value.decode()
     except UnicodeDecodeError:
-        raise ValueError(f"expected text, or bytes that are text in UTF-8, found {value!r:.60}") from None
+        raise ValueError(f"expected text, or bytes in UTF-8, found {value!r:.60}") from None
 
 
 def is_named(token: Any) -> bool:
-    """Whether a token names its features (dict or list of strings) instead of giving numbers."""
+    """Return whether a token names its features (a dict or a list of strings) instead of listing numbers."""
     if isinstance(token, Mapping | set | frozenset):
         return True
     if not isinstance(token, Sequence) or isinstance(token, str | bytes | bytearray):

@@ -25,7 +25,8 @@ from maxmargin.core.examples import Examples
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Compiled, Structure, check_methods
-from maxmargin.custom.examples import OwnExamples, told_size
+from maxmargin.custom.calls import declared_size
+from maxmargin.custom.examples import CustomExamples
 from maxmargin.engines import Local
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators._html import CertificateInNotebooks
@@ -199,7 +200,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             structure = clone(structure)
             return structure, structure.fit_encode(X, Y)
         check_methods(structure)
-        size = told_size(structure)
+        size = declared_size(structure)
         if size is not None:
             check_memory(6.0 * 8 * size, f"{size} weights")
         examples = self._own_examples(structure, X, Y)
@@ -207,7 +208,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         return structure, examples
 
     def _own_examples(self, structure: Structure, X: Any, Y: Any) -> Examples:
-        return OwnExamples(structure, X, Y)
+        return CustomExamples(structure, X, Y)
 
     def _bound(self) -> Bound:
         return Bound(BOUNDS[self.bound].rescaling, self.slack)

@@ -15,7 +15,7 @@ from maxmargin.bounds.references import References
 from maxmargin.core.examples import Examples
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Structure
-from maxmargin.custom.examples import OwnExamples
+from maxmargin.custom.examples import CustomExamples
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.structural import GivenStructure
 from maxmargin.solvers.base import Limits, State
@@ -46,7 +46,7 @@ class LatentEstimator(MaxMarginEstimator):
                 f"{type(structure).__name__} has no complete(w, x, y), which latent variables need; without them it is "
                 f"a structure for StructuralSVM"
             )
-        return OwnExamples(structure, X, Y, latent=True)
+        return CustomExamples(structure, X, Y, latent=True)
 
     def _first_weights(self, problem: Problem, restart: int) -> FloatArray | None:
         """Return the weights that a run starts with; None if the structure completes the truth itself."""

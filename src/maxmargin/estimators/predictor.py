@@ -16,7 +16,7 @@ from maxmargin.core.codes import Answers
 from maxmargin.core.errors import Place
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Compiled, Structure, StructureError, plain_output
-from maxmargin.custom.examples import OwnExamples
+from maxmargin.custom.examples import CustomExamples
 from maxmargin.custom.sameness import own_copy
 from maxmargin.engines import Local
 from maxmargin.engines.local import one_blas_thread
@@ -64,7 +64,7 @@ class Predictor:
                 outputs[i] = own_copy(plain_output(found))  # at once: the next call may fill the same object again
 
         with Local(self.n_jobs or 1) as engine, one_blas_thread():
-            engine.map(ask, np.arange(len(outputs)), OwnExamples.smallest_chunk)
+            engine.map(ask, np.arange(len(outputs)), CustomExamples.smallest_chunk)
         return outputs
 
     def _features(self, X: Any) -> Any:

@@ -11,7 +11,7 @@ import maxmargin as mm
 from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
-from maxmargin.custom.examples import OwnExamples
+from maxmargin.custom.examples import CustomExamples
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.nslack import NSlack
 from maxmargin.solvers.registry import resolve
@@ -55,7 +55,7 @@ def test_the_certificate_of_the_last_convex_problem_is_true(solver):
     for seed in range(3):
         X, Y = bags(seed)
         weights = np.random.default_rng(seed).uniform(0.2, 3.0, len(Y))
-        problem = Problem(OwnExamples(Bag(), X, Y, latent=True), Bound(), Objective(1.0, weights))
+        problem = Problem(CustomExamples(Bag(), X, Y, latent=True), Bound(), Objective(1.0, weights))
         run = Run(resolve(solver), Limits(1e-3, 2000))
         first = problem.first_references(np.random.default_rng(0))
         state = ConcaveConvex(run, latent=True).go(problem, first)

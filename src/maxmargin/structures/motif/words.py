@@ -118,7 +118,8 @@ def count_sequences(offsets, words, canonical, length, side, weights, found):
 @kernel
 def count_around(offsets, words, symbols, complements, word, reverse, length, room, side, weights, counts):
     """counts[s, room + j, a] += the weights of the places of the word in sequences of side s with a at j behind its
-    beginning, for −room ≤ j < length + room; where the word is reversed, all is read on the other strand."""
+    beginning, for −room ≤ j < length + room; where the word is reversed, all is read on the other strand.
+    """
     for i in range(len(offsets) - 1):
         for p in range(offsets[i], offsets[i + 1] - length + 1):
             if words[p] != word and words[p] != reverse:

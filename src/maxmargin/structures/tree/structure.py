@@ -125,7 +125,7 @@ class Tree(PartStructure):
         return np.concatenate(tables)
 
     def _cost_row(self, y: PartCosts, code: CodeArray, arcs: Arcs, where: Where) -> FloatArray:
-        """l of every arc of an example: false costs, minus missed costs on the truth."""
+        """L of every arc of an example: false costs, minus missed costs on the truth."""
         shape, true = (arcs.n_nodes, arcs.n_nodes), self._parts_of(code)
         false, missed = (
             arcs.select(cost_table(costs, shape, name, where))
