@@ -1,7 +1,7 @@
 """maxmargin learns the objective of any argmax: max-margin structured prediction with a certificate.
 
-Public names are listed once, in the stub beside this file, and imported when they are first used, so that
-``import maxmargin`` costs next to nothing.
+Public names are listed once, in the stub next to this file, and imported when they are first used, so that
+``import maxmargin`` takes almost no time.
 """
 
 import lazy_loader

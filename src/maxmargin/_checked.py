@@ -1,4 +1,4 @@
-"""Checks of values that users give; errors name what was expected and what was found."""
+"""Checks of values passed by users; errors state what was expected and what was found."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from maxmargin.core.errors import Where, error_at
 
 
 def is_list(values: Any) -> bool:
-    """Return whether a value has ordered members, as a list or an array; text, sets and dicts have not."""
+    """Return whether a value has ordered members, as a list or an array does; strings, sets and dicts do not."""
     if isinstance(values, str | bytes | bytearray | Set | Mapping):
         return False
     return hasattr(values, "__len__") and getattr(values, "ndim", 1) > 0
@@ -57,6 +57,6 @@ def _float(value: Any, name: str) -> float:
 
 
 def beyond_floats(expected: str, where: Where | None = None) -> ValueError:
-    """Return the error for a whole number that no float can hold."""
-    message = f"{expected} between ±1.8e308, found one beyond"
+    """Return the error for an integer that is too large for a float."""
+    message = f"{expected} between ±1.8e308, found a larger one"
     return ValueError(message) if where is None else error_at(where, message)

@@ -1,4 +1,4 @@
-"""How kernels are compiled: cached on disk where the disk allows it, never stale, never failing where it does not."""
+"""Compilation of kernels, cached on disk if possible and never stale."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from typing import Any
 from numba import njit
 from numba.core import event
 
-#: Re-association lets dots vectorise; no flag here changes what minus infinity means.
+#: Reassociation allows dot products to be vectorised; no flag here changes the meaning of minus infinity.
 _FASTMATH = {"nsz", "contract", "reassoc", "nnan"}
 
 
-#: How long this process has been compiling.
+#: Seconds that this process has spent compiling.
 _compiling = event.TimingListener()
 event.register("numba:compile", _compiling)
 
 
 def working_seconds() -> float:
-    """A clock that stands still while kernels are compiled, which happens once on a machine."""
+    """Return the time of a clock that is stopped while kernels are compiled, once per machine."""
     return perf_counter() - (_compiling.duration if _compiling.done else 0.0)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a free function over arrays that releases the interpreter lock.
 
-    The compiled code is kept in numba's cache. Where no cache directory can be written (read-only installations),
-    the function is compiled once per process instead.
+    The compiled code is kept in Numba's cache. If no cache directory is writable (read-only installations), the
+    function is compiled once per process instead.
     """
     options = {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
     try:
         compiled = njit(cache=True, **options)(function)
-    except RuntimeError:  # numba: "cannot cache function ...: no locator available"
+    except RuntimeError:  # Numba: "cannot cache function ...: no locator available"
         return njit(**options)(function)
-    with suppress(AttributeError):  # where a numba to come keeps its stamp elsewhere, that stamp must do
+    with suppress(AttributeError):  # a later Numba may keep its stamp elsewhere; its own stamp is then used
         file = compiled._cache._cache_file
         file._source_stamp = (file._source_stamp, tuple(sorted(_compiled_in(function).items())))
     return compiled
 
 
 def _compiled_in(function: Callable[..., Any]) -> dict[str, Any]:
-    """What is compiled into a function: fingerprints of its file and of those it calls into, and constants it names.
+    """Return fingerprints of a function's file, of the files it calls into, and of the constants it refers to.
 
-    Numba itself only looks at the time and size of the function's own file to tell whether its cache is stale: an
-    edit of a called function in another file, or an upgrade to a file of the same size and packaging date, would go
-    on with the old code.
+    Numba compares only the time and size of the function's own file to decide whether its cache is stale. After an edit
+    of a called function in another file, or an upgrade to a file of the same size and date, it would keep using the old
+    code.
     """
     found: dict[str, Any] = {function.__module__: _fingerprint(function.__code__.co_filename)}
     for name in function.__code__.co_names:

@@ -18,7 +18,7 @@ from maxmargin.core.errors import ExampleError, Place
 def indexable(values: Any, name: str) -> Any:
     """Return a list or an array of examples: the rows of a data frame or of a sparse matrix."""
     if sp.issparse(values):
-        return values.tocsr()  # others may have no rows to take
+        return values.tocsr()  # other formats may not support row indexing
     passing = isinstance(values, Iterable) and not hasattr(values, "__len__")
     if not is_list(values) and not passing:
         raise ValueError(f"{name}: expected a sequence of examples, found {type(values).__name__}")
@@ -44,7 +44,7 @@ def paired_examples(X: Any, Y: Any) -> tuple[Any, Any]:
 
 
 def check_labels_of_one_kind(y: Any) -> None:
-    """Raise ExampleError unless all labels are text, or all are numbers: they can be sorted, and numpy keeps them."""
+    """Raise ExampleError unless all labels are strings or all are numbers, as sorting requires."""
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
     labels = y.ravel().tolist() if isinstance(y, np.ndarray) and y.dtype == object else y
     if not isinstance(labels, list | tuple) or not labels:
@@ -55,7 +55,7 @@ def check_labels_of_one_kind(y: Any) -> None:
     first = kinds[type(labels[0])]
     for i, label in enumerate(labels):
         if label is None or kinds[type(label)] != first:
-            expected = f"{first} as Y[0] is" if i else "text or a number"
+            expected = f"{first} as Y[0] is" if i else "a string or a number"
             raise ExampleError.at(Place("Y", i), f"expected {expected}, found {type(label).__name__} {label!r:.60}")
 
 
@@ -112,7 +112,7 @@ def by_position(positions: IntArray) -> Iterator[None]:
 
 @contextmanager
 def naming_rows(X: Any, faults: Any = (TypeError, OverflowError)) -> Iterator[None]:
-    """If X cannot be read as floats, raise an error that names the first invalid row, instead of numpy's."""
+    """Raise an error that names the first invalid row, instead of NumPy's, if X cannot be converted to floats."""
     try:
         yield
     except faults:
@@ -123,7 +123,7 @@ def naming_rows(X: Any, faults: Any = (TypeError, OverflowError)) -> Iterator[No
 
 
 def _check_readable(row: Any, where: Place) -> None:
-    """Raise ExampleError unless numpy makes floats of a row."""
+    """Raise ExampleError if NumPy cannot convert a row to floats."""
     try:
         np.asarray(row, float)
     except OverflowError:

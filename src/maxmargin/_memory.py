@@ -1,4 +1,4 @@
-"""Memory is planned before work starts."""
+"""Estimates of memory, checked before work starts."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-#: Above this share of what is free the plan is told; above all of it the fit is refused.
-TOLD_SHARE = 0.5
-#: Bytes that a nonzero of a dense matrix and an entry of a sparse one take while they become the rows that kernels read
-#: (measured), and a number while dense matrices are stacked.
+#: Warn if the estimate exceeds this fraction of the free memory; raise MemoryError if it exceeds all of it.
+WARNING_FRACTION = 0.5
+#: Bytes per nonzero of a dense matrix and per entry of a sparse matrix while they are converted to rows for kernels
+#: (measured), and bytes per number while dense matrices are stacked.
 DENSE_ENTRY, SPARSE_ENTRY, STACKED_NUMBER = 40.0, 32.0, 9.0
 
 
 def available_bytes() -> float:
-    """Memory that is free now; infinite where the system does not tell."""
+    """Return the free memory; infinity if the system does not report it."""
     try:
         with open("/proc/meminfo") as file:
             for line in file:
@@ -33,17 +33,17 @@ def available_bytes() -> float:
 
 
 def check_memory(planned: float, what: str, remedy: str = "use fewer features (or labels), or sparse ones") -> None:
-    """Warn when a plan takes much of the memory that is free; refuse it when there is not enough."""
+    """Warn if the estimated memory exceeds half of the free memory; raise MemoryError if it exceeds all of it."""
     free = available_bytes()
     sentence = f"{what} needs about {planned / 1e9:.3g} GB of memory, {free / 1e9:.3g} GB are free"
     if planned > free:
         raise MemoryError(f"{sentence}; {remedy}")
-    if planned > TOLD_SHARE * free:
+    if planned > WARNING_FRACTION * free:
         warnings.warn(sentence, UserWarning, stacklevel=3)
 
 
 def check_rows(matrices: Sequence[Any], what: str) -> None:
-    """`check_memory` for matrices of features, dense or sparse, that are stacked and copied as sparse rows."""
+    """Check the memory of feature matrices, dense or sparse, that are stacked and copied as sparse rows."""
     planned = 0.0
     for matrix in matrices:
         if sp.issparse(matrix):

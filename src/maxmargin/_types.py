@@ -1,4 +1,4 @@
-"""Names for the arrays that pass between the parts."""
+"""Types of the arrays that modules exchange."""
 
 from __future__ import annotations
 

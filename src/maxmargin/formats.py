@@ -1,4 +1,4 @@
-"""Readers and writers of the files people have: CoNLL columns, SVM-hmm's sequences, svmlight rows."""
+"""Readers and writers of common file formats: CoNLL columns, SVM-hmm sequences, svmlight rows."""
 
 from maxmargin.io.formats.conll import ColumnReader, Sentence, read_conll, write_conll
 from maxmargin.io.formats.streams import FormatError

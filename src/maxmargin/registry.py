@@ -1,4 +1,4 @@
-"""The library's own structures and estimators by name.
+"""The structures and estimators of the library by name.
 
 They are the public classes of the stub `__init__.pyi`: a structure or an estimator that is listed there can be saved,
 loaded, checked and documented, and is listed nowhere else.
@@ -10,7 +10,7 @@ import maxmargin
 
 
 def public_class(name: str) -> type | None:
-    """Return the public class of that name; None if there is none."""
+    """Return the public class of this name; None if there is none."""
     found = getattr(maxmargin, name) if name in maxmargin.__all__ else None
     return found if isinstance(found, type) else None
 

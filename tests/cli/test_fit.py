@@ -150,7 +150,7 @@ BIOES = [["B-P", "E-P", "O", "S-P"]]
     ("wanted", "Y", "scheme", "note"),
     [
         ("auto", BIO, "bio", "constraints: bio"),
-        ("auto", [*BIO, ["I-P", "O", "O"]], "bio", "constraints: bio; 1 I- that continued nothing made B-"),
+        ("auto", [*BIO, ["I-P", "O", "O"]], "bio", "constraints: bio; 1 I- that continued no entity changed to B-"),
         ("auto", [["I-P", "I-P", "B-P", "O", "I-P"]], None, ""),
         ("bio", [["I-P", "O"]], "bio", "constraints: bio; 1 I-"),
         ("auto", BIOES, "bioes", "constraints: bioes"),

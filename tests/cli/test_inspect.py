@@ -66,7 +66,7 @@ def test_inspect_python_models(run, tmp_path):
     assert "StructuralSVM" in run("inspect", "m.mm").out
     result = run("predict", "m.mm", "-", input="a b\n")
     assert result.code == 1
-    assert "holds a StructuralSVM whose inputs no file format here describes" in result.err
+    assert "contains a StructuralSVM, whose inputs have no file format" in result.err
 
 
 def test_numbers_that_json_does_not_have(run, tmp_path):

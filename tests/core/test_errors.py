@@ -69,7 +69,8 @@ class Picky(mm.Structure):
             [np.ones((1, 2))] * 3,
             [["a"], ["b"], ["c"]],
             "Y",
-            "unknown label 'c'; the classes are 'a', 'b'. Pass classes= to include labels that do not occur in the training data",
+            "unknown label 'c'; the classes are 'a', 'b'. Pass classes= to include labels that do not "
+            "occur in the training data",
         ),
         (mm.MotifFinder(length=2), ["ACG", "CCG", "CC?"], [0, 0, 1], "X", "is not in the alphabet"),
     ],

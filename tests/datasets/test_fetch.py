@@ -97,7 +97,7 @@ def test_words_in_another_order_are_the_same_words():
 
 def test_other_data_are_refused_and_nothing_is_kept(served, tmp_path):
     (served / "letter.data.gz").write_bytes(letters_as_published(some_letters()))
-    with pytest.raises(ValueError, match="OCR letters: not the data that the benchmarks were measured on"):
+    with pytest.raises(ValueError, match="OCR letters: not the data that the benchmarks used"):
         mm.datasets.load_ocr_letters()
     assert list((tmp_path / "cache" / "maxmargin").iterdir()) == []
     (served / "conll2002.zip").write_bytes(archive_of(dict.fromkeys(fetch.CONLL2002_PARTS, "a b O\n")))

@@ -61,8 +61,8 @@ def test_labels_of_tokens_that_are_in_no_order(labels, sentence):
     ("labels", "sentence"),
     [
         (["a", "b", None, "a"], r"^Y\[2\]: expected text as Y\[0\] is, found NoneType None$"),
-        ([None, "b", "a", "a"], r"^Y\[0\]: expected text or a number, found NoneType None$"),
-        ([None] * 4, r"^Y\[0\]: expected text or a number, found NoneType None$"),
+        ([None, "b", "a", "a"], r"^Y\[0\]: expected a string or a number, found NoneType None$"),
+        ([None] * 4, r"^Y\[0\]: expected a string or a number, found NoneType None$"),
         ([0, 1, 1, "a"], r"^Y\[3\]: expected a number as Y\[0\] is, found str 'a'$"),
         (["a", 1, "b", "a"], r"^Y\[1\]: expected text as Y\[0\] is, found int 1$"),
         (["a", "b", float("nan"), "a"], r"^Y\[2\]: expected text as Y\[0\] is, found float nan$"),

@@ -193,7 +193,7 @@ def test_several_sparse_rows_are_not_one_input():
     X, y = mm.datasets.make_multiclass(20, random_state=0)
     model = mm.MulticlassSVM().fit(X, y)
     assert [label for label, _ in model.topk(sp.csr_array(X[:1]), 2)] == [label for label, _ in model.topk(X[0], 2)]
-    with pytest.raises(ValueError, match="topk takes one input x, found a list of 3 of them"):
+    with pytest.raises(ValueError, match="topk takes one input x, found a list of 3 inputs"):
         model.topk(sp.csr_array(X[:3]), 2)
     rows = mm.StructuralSVM(mm.Multiclass()).fit(X, y)
     with pytest.raises(ValueError, match=r"X\[1\]: expected one row, found 2"):

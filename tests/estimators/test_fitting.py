@@ -84,7 +84,7 @@ def test_limits(data):
     with pytest.warns(ConvergenceWarning, match=r"stopped after \S+ seconds with a relative gap.*raise max_seconds"):
         model = mm.SequenceTagger(tol=1e-15, max_seconds=1e-6).fit(*data)
     assert model.stop_reason_ == "max_seconds"
-    with pytest.warns(ConvergenceWarning, match=r"solver 'nslack' was done by its own rule.*lower the epsilon"):
+    with pytest.warns(ConvergenceWarning, match=r"solver 'nslack' stopped by its own criterion.*lower the epsilon"):
         model = mm.SequenceTagger(tol=1e-9, solver=mm.solvers.NSlack(epsilon=0.5)).fit(*data)
     assert model.stop_reason_ == "converged"
     assert model.certificate_.gap > 1e-9
@@ -403,9 +403,9 @@ def test_groups_of_a_path_are_named(data):
     np.testing.assert_array_equal(models[0].coef_, mm.PrecisionAtK(k=2).fit(X, y, groups=QUERIES).coef_)
     with pytest.raises(TypeError, match="SequenceTagger takes no groups"):
         mm.regularization_path(mm.SequenceTagger(), *data, [1.0], groups=QUERIES)
-    with pytest.raises(TypeError, match="PrecisionAtK takes groups, and no sample_weight beside them"):
+    with pytest.raises(TypeError, match="PrecisionAtK does not accept sample_weight, only groups"):
         mm.regularization_path(mm.PrecisionAtK(), X, y, [1.0], np.ones(60), groups=QUERIES)
-    with pytest.raises(TypeError, match="PrecisionAtK takes groups, and no sample_weight beside them"):
+    with pytest.raises(TypeError, match="PrecisionAtK does not accept sample_weight, only groups"):
         mm.regularization_path(mm.PrecisionAtK(), X, y, [1.0], sample_weight=QUERIES)  # not read as groups
 
 

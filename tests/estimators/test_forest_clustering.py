@@ -200,9 +200,7 @@ def test_empty_and_single_items(data):
 
 def test_bad_input(data, model):
     X, Y = data
-    with pytest.raises(
-        ValueError, match=r"^X\[3\]: features for the pairs of \d+ items, but Y\[3\] gives the clusters"
-    ):
+    with pytest.raises(ValueError, match=r"^X\[3\]: features for the pairs of \d+ items, but Y\[3\] has the clusters"):
         mm.ForestClustering().fit(X, [*Y[:3], Y[3][:-1], *Y[4:]])
     with pytest.raises(ValueError, match=r"^Y\[2\], item 1: expected a cluster, found None"):
         mm.ForestClustering().fit(X, [*Y[:2], [Y[2][0], None, *Y[2][2:]], *Y[3:]])
@@ -239,7 +237,7 @@ def test_the_place_of_an_example_is_the_users_where_some_have_no_weight(data):
 def test_explain_points_to_links():
     X, Y = [np.random.default_rng(0).normal(size=(4, 4, 2))], [[0, 0, 1, 1]]
     model = mm.ForestClustering().fit(X, Y)
-    with pytest.raises(TypeError, match=r"Forest cannot explain an output: look at links\(x\) of ForestClustering"):
+    with pytest.raises(TypeError, match=r"Forest cannot explain an output: use links\(x\) of ForestClustering"):
         model.explain(X[0])
     assert len(model.links(X[0])) == 4 - len(set(model.predict(X)[0]))
     latent = mm.LatentStructuralSVM(mm.Forest(), C=0.1, tol=1e-2).fit(X, Y)

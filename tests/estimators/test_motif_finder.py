@@ -193,9 +193,9 @@ def test_display(found):
 @pytest.mark.parametrize(
     ("X", "y", "parameters", "message"),
     [
-        (["ACGTACGT", "ACG"], [0, 1], {}, r"X\[1\]: a sequence of 3 characters has no room for a motif of 5"),
+        (["ACGTACGT", "ACG"], [0, 1], {}, r"X\[1\]: a sequence of 3 characters cannot hold a motif of length 5"),
         (["ACGTACGT", "ACGXACGT"], [0, 1], {}, r"X\[1\], position 3: character 'X' is not in the alphabet 'ACGT'"),
-        (["ACGTACGT", "ACGTACGT"], [1, 1], {}, "y has one class only, 1: a motif is learnt from sequences with and"),
+        (["ACGTACGT", "ACGTACGT"], [1, 1], {}, "y has one class only, 1: expected sequences with and"),
         (["ACGTACGT"] * 3, ["a", "b", "c"], {}, "expected two classes, found 3"),
         (["ACGTACGT"] * 2, ["a", "b"], {"classes": ["x", "y"]}, "unknown label 'a'"),
         (["ACGTACGT", 7], [0, 1], {}, r"X\[1\]: expected a string, found int"),
@@ -215,7 +215,7 @@ def test_bad_input(X, y, parameters, message):
 
 def test_bad_input_after_the_fit(found):
     finder, X, _, _ = found
-    with pytest.raises(ValueError, match=r"X\[0\]: a sequence of 4 characters has no room for a motif of 9"):
+    with pytest.raises(ValueError, match=r"X\[0\]: a sequence of 4 characters cannot hold a motif of length 9"):
         finder.predict(["ACGT"])
     with pytest.raises(ValueError, match=r"Y\[0\]: unknown label 'other'"):
         finder.score(X[:1], ["other"])

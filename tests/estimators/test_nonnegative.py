@@ -64,7 +64,7 @@ def test_chosen_weights_by_index_name_and_feature():
         ([1.5], "nonnegative must be True, False, or a list of indices"),
         ([None], "nonnegative must be True, False, or a list of indices"),
         ([999], r"nonnegative: there are \d+ weights, found index 999"),
-        (["nothing"], r"nonnegative: there is no weight or feature named 'nothing'; names are like x0 → "),
+        (["nothing"], r"nonnegative: unknown weight or feature 'nothing'; names are like x0 → "),
     ],
 )
 def test_bad_choices(nonnegative, message):

@@ -104,10 +104,10 @@ def test_a_link_stays_a_link(tmp_path):
 
 
 def test_where_no_file_can_be(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"lost.model\.mm cannot be written: .*lost is no directory"):
+    with pytest.raises(FileNotFoundError, match=r"lost.model\.mm cannot be written: .*lost is not a directory"):
         write(tmp_path / "lost" / "model.mm", b"new")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(ValueError, match="folder cannot be written: it is there, and it is no regular file"):
+    with pytest.raises(ValueError, match="folder cannot be written: it exists and is not a regular file"):
         write(tmp_path / "folder", b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
     if os.path.exists(os.devnull) and os.name == "posix":

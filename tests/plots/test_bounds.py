@@ -73,7 +73,7 @@ def test_bad_input(data):
         mm.BoundDisplay.from_estimator(mm.MulticlassSVM().fit(*data))
     with pytest.raises(ValueError, match="there are no models to plot"):
         mm.BoundDisplay.from_models([])
-    with pytest.raises(ValueError, match="four columns of one length"):
+    with pytest.raises(ValueError, match="four columns of equal length"):
         mm.BoundDisplay([0, 1], [1.0], [1.0], [1.0])
     with pytest.raises(ValueError, match="over must be 'outer steps' or 'C', found 'time'"):
         mm.BoundDisplay([0], [1.0], [1.0], [1.0], over="time")

@@ -29,7 +29,7 @@ def test_a_resumed_fit_without_new_steps(tmp_path):
     path = tmp_path / "run.ckpt"
     mm.SequenceTagger(checkpoint=path).fit(X, Y)
     resumed = mm.SequenceTagger().resume(path, X, Y)
-    with pytest.raises(ValueError, match=rf"resumed after {resumed.n_iter_} steps and had none left to do"):
+    with pytest.raises(ValueError, match=rf"resumed after {resumed.n_iter_} steps and made no new ones"):
         mm.ConvergenceDisplay.from_estimator(resumed)
 
 

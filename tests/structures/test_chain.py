@@ -126,7 +126,7 @@ def test_labels_that_are_tuples():
 @pytest.mark.parametrize(
     ("X", "Y", "parameters", "message"),
     [
-        ([[[1.0]]], [["a"]], {}, "need at least two classes to tell apart, found one class: ['a']"),
+        ([[[1.0]]], [["a"]], {}, "expected at least two classes, found one class: ['a']"),
         ([[[1.0]]], [["a"]], {"cost": "f1"}, "cost must be 'hamming', 'hamming-share', 'zero-one'"),
         ([np.ones((2, 1)), np.ones((12, 1))], [["a", "b"], ["a"] * 11], {}, "X[1]: 12 rows of features but 11 labels"),
         ([np.ones((2, 1))], [["a", "b"], ["a", "b"]], {}, "X has 1 sequences but Y has 2"),

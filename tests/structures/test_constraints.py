@@ -188,7 +188,7 @@ def test_what_constraints_may_be_given_as():
     assert resolve_constraints(given_one, labels) is given_one
     with pytest.raises(ValueError, match="constraints must be 'bio', 'bioes', Constraints or pairs, found 'iob'"):
         resolve_constraints("iob", labels)
-    with pytest.raises(ValueError, match=r"constraints name labels that are no classes: \['Z'\]"):
+    with pytest.raises(ValueError, match=r"constraints refer to labels that are not classes: \['Z'\]"):
         Constraints((("O", "Z"),)).tables(labels)
 
 

@@ -153,7 +153,7 @@ def test_labels_of_any_kind_and_what_survives_saving():
     assert structure.feature_names(["a", "b"]).tolist() == ["a", "b", "intercept"]
     outputs = [[0, 1], [], [0, 0, 1]]
     assert structure.unpack_outputs(structure.pack_outputs(outputs)) == outputs
-    with pytest.raises(ValueError, match="outputs of 3 items in all, found 2 cluster numbers"):
+    with pytest.raises(ValueError, match="expected 3 cluster numbers in total, found 2"):
         structure.unpack_outputs({"clusters": np.array([0, 1]), "lengths": np.array([3])})
 
 
@@ -179,9 +179,9 @@ LOWER = np.tril(np.ones((3, 3)), -1)[:, :, None]
 @pytest.mark.parametrize(
     ("X", "Y", "message"),
     [
-        ([SQUARE, SQUARE], [[0, 1, 1], [0, 1]], "X[1]: features for the pairs of 3 items, but Y[1] gives"),
+        ([SQUARE, SQUARE], [[0, 1, 1], [0, 1]], "X[1]: features for the pairs of 3 items, but Y[1] has"),
         ([SQUARE], [[0, 1, 1, 2]], "X[0]: features for the pairs of 3 items, but Y[0] has the clusters of 4"),
-        ([np.zeros((0, 2)), SQUARE], [[0, 0], [0, 0, 1]], "X[0]: features for the pairs of 1 items, but Y[0] gives"),
+        ([np.zeros((0, 2)), SQUARE], [[0, 0], [0, 0, 1]], "X[0]: features for the pairs of 1 items, but Y[0] has"),
         ([SQUARE], [[0, 1, 1], [0]], "X has 1 examples but Y has 2"),
         ([SQUARE, np.ones((3, 3, 4))], [[0, 1, 1]] * 2, "X[1]: 4 features per pair, expected 2"),
         ([np.ones((4, 2))], [[0, 1, 1]], "X[0]: 4 rows of features, but 3 items have 3 pairs and 4 items 6; expected"),
@@ -194,11 +194,11 @@ LOWER = np.tril(np.ones((3, 3)), -1)[:, :, None]
         ([SQUARE[0] + 1j], [[0, 1, 1]], "X[0]: features must be real numbers, found complex128"),
         ([sp.csr_array(1j * SQUARE[0])], [[0, 1, 1]], "X[0]: features must be real numbers, found complex128"),
         ([SQUARE.astype("M8[D]")], [[0, 1, 1]], "X[0]: features must be real numbers, found datetime64[D]"),
-        ([[[10**400]]], [[0, 1]], "X[0]: features must be numbers between ±1.8e308, found one beyond"),
-        ([[[10**5000]]], [[0, 1]], "X[0]: features must be numbers between ±1.8e308, found one beyond"),
+        ([[[10**400]]], [[0, 1]], "X[0]: features must be numbers between ±1.8e308, found a larger one"),
+        ([[[10**5000]]], [[0, 1]], "X[0]: features must be numbers between ±1.8e308, found a larger one"),
         ([SQUARE], [[0, None, 1]], "Y[0], item 1: expected a cluster, found None"),
         ([SQUARE], [[0, 1, float("nan")]], "Y[0], item 2: expected a cluster, found nan"),
-        ([SQUARE], [[0, [1], 1]], "Y[0], item 1: a cluster must be a string, a number or the like, found list [1]"),
+        ([SQUARE], [[0, [1], 1]], "Y[0], item 1: a cluster must be hashable (a string, a number), found list [1]"),
         ([SQUARE], ["aab"], "Y[0]: expected the cluster of each item, found str 'aab'"),
         ([SQUARE], [7], "Y[0]: expected the cluster of each item, found int 7"),
         ([LOWER], [[0, 1, 1]], "X[0]: the features of all pairs i < j are 0 and those of the pairs i > j are not"),

@@ -51,7 +51,7 @@ def test_plane_values_are_float32_only_where_that_is_exact():
 @pytest.mark.parametrize(
     ("parameters", "X", "Y", "message"),
     [
-        ({}, [[1.0], [2.0]], ["a", "a"], "need at least two classes to tell apart, found one class: ['a']"),
+        ({}, [[1.0], [2.0]], ["a", "a"], "expected at least two classes, found one class: ['a']"),
         ({"cost": "hamming"}, [[1.0], [2.0]], [0, 1], "cost must be 'zero-one', a matrix or a dict, found 'hamming'"),
         ({"cost": np.ones((2, 2))}, [[1.0], [2.0]], [0, 1], "the diagonal of a cost matrix must be 0"),
         ({"cost": np.zeros((3, 3))}, [[1.0], [2.0]], [0, 1], "expected a 2 × 2 cost matrix (classes [0, 1])"),
@@ -60,7 +60,7 @@ def test_plane_values_are_float32_only_where_that_is_exact():
         ({"cost": {"z": 2.0}}, [[1.0], [2.0]], ["a", "b"], "costs for labels that do not occur: ['z']"),
         ({}, [[1.0], [np.nan]], [0, 1], "NaN"),
         ({}, [[1.0], [np.inf]], [0, 1], "infinity"),
-        ({}, [[1], [10**400]], [0, 1], "X[1]: features must be numbers between ±1.8e308, found one beyond"),
+        ({}, [[1], [10**400]], [0, 1], "X[1]: features must be numbers between ±1.8e308, found a larger one"),
         ({}, np.array([[1], [10**5000]], object), [0, 1], "X[1]: features must be numbers between ±1.8e308"),
         ({}, [[1.0], [2j]], [0, 1], "X[1]: features must be real numbers, found [2j]"),
     ],

@@ -83,9 +83,9 @@ def test_bad_input(k, X, Y, message):
 @pytest.mark.parametrize("documents", [(0,), (0, 0), (0, 5), (-1, 0), (0, 1, 2)])
 def test_documents_that_are_no_output(documents):
     structure = TopK(k=2).fit([np.eye(3)], [[1, 0, 0]])
-    with pytest.raises(ValueError, match="expected 2 different documents between 0 and 2"):
+    with pytest.raises(ValueError, match="expected 2 distinct documents between 0 and 2"):
         structure.joint_feature(np.eye(3), TopDocuments(documents))
-    with pytest.raises(ValueError, match="expected 2 different documents between 0 and 2"):
+    with pytest.raises(ValueError, match="expected 2 distinct documents between 0 and 2"):
         structure.loss([1, 0, 0], TopDocuments(documents))
 
 

@@ -1,4 +1,4 @@
-"""Which data a model takes, and reading them."""
+"""Formats of the data of a model, and reading them."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from maxmargin.estimators.tagger import SequenceTagger
 from maxmargin.formats import FormatError, read_svmhmm, read_svmlight
 from maxmargin.io.formats.streams import first_bytes, is_standard
 
-#: A svmlight row: a number, and features with their values, of which the last may be cut off where only the beginning
-#: of a file is looked at.
+#: A svmlight row: a number, and features with their values, of which the last may be truncated if only the start
+#: of a file is read.
 _ROW = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?( \d+:[-+.\de]*)+( \d+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Kind:
-    """What a model is to the command line.
+    """A model and the format of its data.
 
     Attributes
     ----------
     model : the estimator.
     name : ``"columns"``, ``"sequences"`` or ``"rows"``.
     zero_based : how features are numbered in files of sequences and rows.
-    said : the user has said what the format is, so that nothing is guessed.
+    said : whether the user has specified the format, so that it is not guessed.
     """
 
     model: Any
@@ -42,9 +42,9 @@ class Kind:
         return self.name != "rows"
 
     def read(self, source: str, width: int | None = None) -> tuple[Any, Any]:
-        """Inputs and labels of a file; rows and sequences as wide as the model, or as said, or as the file.
+        """Return inputs and labels of a file; the width is that of the model, as specified, or that of the file.
 
-        A number of columns that differs from `width` is an error.
+        Raise FormatError if the number of columns differs from `width`.
         """
         if self.name == "columns":
             with self.read_as_columns(source):
@@ -88,13 +88,13 @@ def load_model(path: str, zero_based: bool = False) -> Kind:
     if isinstance(model, MulticlassSVM):
         return Kind(model, "rows", zero_based)
     raise ValueError(
-        f"{path} holds a {type(model).__name__} whose inputs no file format here describes; use it from Python: "
+        f"{path} contains a {type(model).__name__}, whose inputs have no file format; use it from Python: "
         f"maxmargin.load"
     )
 
 
 def detect_format(source: str) -> str:
-    """``"svmhmm"``, ``"svmlight"`` or ``"conll"``, by the first line that says something."""
+    """Return ``"svmhmm"``, ``"svmlight"`` or ``"conll"``, by the first line that determines the format."""
     for line in first_bytes(source).decode("utf-8-sig", "replace").split("\n"):
         fields = line.partition("#")[0].split()
         if fields:
@@ -114,7 +114,7 @@ _DESCRIBED = {
 def check_format(source: str, expected: str) -> None:
     """Raise FormatError if a file of numbered features is clearly of another format."""
     found = detect_format(source)
-    if found not in (expected, "conll"):  # for lines that are neither, readers name the line themselves
+    if found not in (expected, "conll"):  # for other lines, readers raise errors with the line
         raise FormatError(source, None, _mismatch(expected, found))
 
 
@@ -125,7 +125,7 @@ def _mismatch(expected: str, found: str) -> str:
 def template_columns(
     n_columns: int, label: int, word: int, others: list[int] | None
 ) -> tuple[int, tuple[int, ...] | None]:
-    """Columns of a file as templates count them, the label being taken out: that of the word, and further ones."""
+    """Return the column of the word and further columns, counted without the column of the label."""
     label %= n_columns
 
     def counted(column: int, option: str) -> int:

@@ -1,4 +1,4 @@
-"""What labels of training data ask for: constraints that fit them, costs by name."""
+"""Constraints and costs that follow from the labels of training data."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from maxmargin.structures.chain.constraints import bioes_constraints, repair_bio
 
 TAGGER_LOSSES = ("hamming", "hamming-share", "zero-one")
 
-#: Up to this share of entities that begin with I-, labels count as BIO with a few slips; above, as another scheme.
+#: Maximum fraction of entities that begin with I- in labels that count as BIO with a few errors.
 _SLIPS = 0.05
 
 
 def constrain(wanted: str, Y: list[list[Any]]) -> tuple[str | None, list[list[Any]], str]:
-    """The constraints to use, labels that obey them, and what there is to say about it."""
+    """Return the constraints, labels that satisfy them, and a message about both."""
     labels = {label for y in Y for label in y}
     if wanted == "none":
         return None, Y, ""
@@ -36,7 +36,7 @@ def constrain(wanted: str, Y: list[list[Any]]) -> tuple[str | None, list[list[An
 
 
 def _prefixes(labels: Iterable[Any]) -> set[str]:
-    """What stands before the hyphens of labels."""
+    """Return the prefixes of labels, before the hyphens."""
     return {label.partition("-")[0] for label in labels if label == "O" or "-" in label} | {
         f"{label} as a whole" for label in labels if label != "O" and "-" not in label
     }
@@ -45,7 +45,7 @@ def _prefixes(labels: Iterable[Any]) -> set[str]:
 def _bio(Y: list[list[Any]]) -> tuple[str, list[list[Any]], str]:
     repaired = [repair_bio(y) for y in Y]
     n = _changes(Y, repaired)
-    note = f"; {n} I- that continued nothing made B-" if n else ""
+    note = f"; {n} I- that continued no entity changed to B-" if n else ""
     return "bio", repaired, f"constraints: bio{note}"
 
 
@@ -60,7 +60,7 @@ def _obeys_bioes(labels: set[Any], Y: list[list[Any]]) -> bool:
 
 
 def costs(text: str, labels: set[Any], names: tuple[str, ...]) -> Any:
-    """A loss by its name, or the costs in ``B-PER=2,I-PER=2`` by label."""
+    """Return a loss by its name, or the costs in ``B-PER=2,I-PER=2`` by label."""
     if text in names:
         return text
     by_name = {str(label): label for label in labels}
@@ -75,6 +75,6 @@ def costs(text: str, labels: set[Any], names: tuple[str, ...]) -> Any:
         if not equals:
             raise ValueError(f"--loss: expected {', '.join(names)} or LABEL=COST,LABEL=COST, found {text!r}")
         if name not in by_name:
-            raise ValueError(f"--loss: there is no label {name!r}; the labels are {', '.join(sorted(by_name))}")
+            raise ValueError(f"--loss: unknown label {name!r}; the labels are {', '.join(sorted(by_name))}")
         found[by_name[name]] = value
     return found

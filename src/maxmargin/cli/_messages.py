@@ -22,13 +22,13 @@ def say(text: str, quiet: bool = False) -> None:
 
 
 def show_anything() -> None:
-    """Characters that the encoding of standard output does not have become escapes, as on standard error."""
+    """Make standard output escape characters that its encoding does not have, as standard error does."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def can_be_shown(text: str) -> bool:
-    """Whether standard output has all these characters."""
+    """Return whether standard output can encode these characters."""
     try:
         text.encode(sys.stdout.encoding or "utf-8")
     except UnicodeEncodeError:
@@ -37,7 +37,7 @@ def can_be_shown(text: str) -> bool:
 
 
 def print_json(content: dict[str, Any]) -> None:
-    """JSON on standard output; numbers that JSON does not have are the strings "inf", "-inf" and "nan"."""
+    """Print JSON; numbers that JSON does not have are the strings "inf", "-inf" and "nan"."""
     content = _with_finite_numbers(content)
     text = json.dumps(content, ensure_ascii=False, indent=2, default=str, allow_nan=False)
     typer.echo(text if can_be_shown(text) else json.dumps(content, indent=2, default=str, allow_nan=False))
@@ -51,7 +51,7 @@ def _with_finite_numbers(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def sentence(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
     """Return the message of an error in one line."""
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"{os.fspath(error.filename)}: {error.strerror}"
@@ -73,13 +73,13 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                 quiet = bool(options.get("quiet"))
                 warnings.showwarning = lambda message, *_, **__: say(f"maxmargin: warning: {message}", quiet)
                 command(*args, **options)
-        except BrokenPipeError:  # the reader of a pipe has had enough; the interpreter must not write again at its end
+        except BrokenPipeError:  # the reader of a pipe has closed it; the interpreter must not write again on exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(1) from None
         except (ValueError, OSError, ImportError, MemoryError) as error:
             if options.get("debug"):
                 raise
-            say(f"maxmargin: {sentence(error)}")
+            say(f"maxmargin: {one_line(error)}")
             raise typer.Exit(1) from None
 
     return run

@@ -7,30 +7,30 @@ from typing import Annotated
 
 import typer
 
-Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file that fit has written.")]
+Model = Annotated[str, typer.Argument(metavar="MODEL", help="A model file written by fit.")]
 Input = Annotated[str, typer.Argument(metavar="INPUT", help="A data file, gzip or not; - for standard input.")]
 ZeroBased = Annotated[bool, typer.Option("--zero-based", help="svmlight, SVM-hmm: features are numbered from 0.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show where in the program an error arose.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
-# How a fit goes, whatever is fitted.
+# Options of a fit, whatever is fitted.
 Train = Annotated[str, typer.Argument(metavar="TRAIN", help="Training data, gzip or not; - for standard input.")]
 Output = Annotated[str, typer.Option("--output", "-o", metavar="MODEL", help="Where to write the model.")]
 Dev = Annotated[
     str | None,
-    typer.Option("--dev", metavar="FILE", help="Development data: scored, and the best of several C on them is taken."),
+    typer.Option("--dev", metavar="FILE", help="Development data: scored, and used to choose the best of several C."),
 ]
 TradeOff = Annotated[str, typer.Option("-C", metavar="X", help="Trade-off; several, X,X,X, need --dev.")]
 Tol = Annotated[float, typer.Option("--tol", metavar="X", help="Stop at this relative gap to the lower bound.")]
 MaxSeconds = Annotated[float | None, typer.Option("--max-seconds", metavar="X", help="Stop after this time.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads; all cores by default.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed of everything random.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Random seed.")]
 Checkpoint = Annotated[
     str | None,
     typer.Option("--checkpoint", metavar="FILE", help="Write the state of the fit here every minute."),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint if it is there.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Resume = Annotated[bool, typer.Option("--resume", help="Resume from the checkpoint if it exists.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 
 class BoundName(StrEnum):
@@ -68,11 +68,11 @@ class ConstraintName(StrEnum):
 
 
 def several_C(text: str) -> list[float]:
-    """The numbers in ``0.03,0.1,0.3``, ascending, which is the fastest order."""
+    """Return the numbers in ``0.03,0.1,0.3``, in ascending order, which is the fastest."""
     try:
         values = sorted({float(part) for part in text.split(",")})
     except ValueError:
-        raise typer.BadParameter(f"expected numbers with commas between, found {text!r}", param_hint="-C") from None
+        raise typer.BadParameter(f"expected numbers separated by commas, found {text!r}", param_hint="-C") from None
     if not values[0] > 0:
         raise typer.BadParameter(f"expected numbers above 0, found {text!r}", param_hint="-C")
     return values

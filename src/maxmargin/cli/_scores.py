@@ -1,4 +1,4 @@
-"""Scores of predictions: entities where labels form them, else right labels."""
+"""Scores of predictions: entities if labels form them, otherwise accuracy."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from maxmargin.metrics import EntityScores, entity_f1, is_entity_scheme, token_a
 
 @dataclass(frozen=True)
 class Scores:
-    """What predictions are worth.
+    """Scores of predictions.
 
     Attributes
     ----------
-    accuracy : share of right labels.
-    n_labels, n_sequences : how many there were; sequences are None for rows.
-    entities : where labels form entities.
+    accuracy : fraction of correct labels.
+    n_labels, n_sequences : their numbers; n_sequences is None for rows.
+    entities : scores of entities, if labels form them.
     """
 
     accuracy: float
@@ -27,7 +27,7 @@ class Scores:
 
     @property
     def value(self) -> float:
-        """The number by which models are chosen."""
+        """Return the number by which models are compared."""
         return self.accuracy if self.entities is None else self.entities.f1
 
     def __str__(self) -> str:
@@ -35,7 +35,7 @@ class Scores:
         return right if self.entities is None else f"F1 {100 * self.entities.f1:.2f}, {right}"
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the scores as a dict for JSON."""
         content: dict[str, Any] = {"accuracy": self.accuracy, "n_labels": self.n_labels}
         if self.n_sequences is not None:
             content["n_sequences"] = self.n_sequences
@@ -51,7 +51,7 @@ def _numbers(part: Any) -> dict[str, Any]:
 
 
 def scores_of(sequences: bool, Y: Any, Y_hat: Any) -> Scores:
-    """Scores of labels compared as they are written, so that 1 and "1" are the same."""
+    """Return scores of labels compared as strings, so that 1 and "1" are equal."""
     if not sequences:
         Y, Y_hat = [[str(label) for label in Y]], [[str(label) for label in Y_hat]]
         return Scores(token_accuracy(Y, Y_hat), len(Y[0]), None)
@@ -62,7 +62,7 @@ def scores_of(sequences: bool, Y: Any, Y_hat: Any) -> Scores:
 
 
 def unknown_labels(sequences: bool, Y: Any, classes: Any) -> Counter[str]:
-    """Labels that a model can never predict, with their numbers."""
+    """Return labels that a model cannot predict, with their numbers."""
     known = {str(label) for label in classes}
     flat = (label for y in Y for label in y) if sequences else iter(Y)
     return Counter(name for name in map(str, flat) if name not in known)

@@ -21,7 +21,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: st
     for row in rows:
         table.add_row(*row)
     console = Console(highlight=False, markup=False)
-    if not console.is_terminal:  # nothing is cut off in a file or a pipe
+    if not console.is_terminal:  # nothing is truncated in a file or a pipe
         console = Console(highlight=False, markup=False, width=10_000)
     if title:
         console.print(title)
@@ -29,7 +29,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: st
 
 
 def print_entities(scores: EntityScores) -> None:
-    """Overall and for each type."""
+    """Print the scores of entities, overall and per type."""
     parts: list[tuple[str, Any]] = [("all", scores), *scores.types.items()]
     rows = [
         [name, *(f"{100 * share:.2f}" for share in (part.precision, part.recall, part.f1)),
@@ -39,12 +39,12 @@ def print_entities(scores: EntityScores) -> None:
     print_table(["entities", "precision %", "recall %", "F1", "true", "predicted", "right"], rows)
 
 
-#: Up to this many labels transitions are shown as a square table, else as a list of the strongest.
+#: Maximum number of labels for which transitions are a square table; otherwise a list of the strongest.
 _SQUARE_UP_TO = 14
 
 
 def print_transitions(labels: Sequence[Any], transitions: Sequence[dict[str, Any]]) -> None:
-    """Weights of transitions; those that are missing are forbidden."""
+    """Print the weights of transitions; missing ones are forbidden."""
     weights = {(row["from"], row["to"]): row["weight"] for row in transitions}
     if len(labels) > _SQUARE_UP_TO:
         strongest = sorted(weights.items(), key=lambda item: -abs(item[1]))[:20]

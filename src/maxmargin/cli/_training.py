@@ -1,4 +1,4 @@
-"""A fit as the command line runs it: one C, or the best of several on development data."""
+"""A fit on the command line: one C, or the best of several on development data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from maxmargin.cli._scores import Scores, scores_of
 
 @dataclass(frozen=True)
 class Plan:
-    """What to fit, and where to keep it."""
+    """What to fit, and where to write it."""
 
     Cs: list[float]
     output: str
@@ -24,8 +24,8 @@ class Plan:
 
 
 def fit(kind: Kind, X: Any, Y: Any, plan: Plan, quiet: bool) -> None:
-    """Fit the model of `kind`, and write it."""
-    # Read before the fit, so that a bad file is an error at once.
+    """Fit the model of `kind` and write it."""
+    # Read before the fit, so that an invalid file is reported at once.
     dev = None if plan.dev is None else _read_dev(kind, plan.dev, X)
     if len(plan.Cs) > 1:
         assert dev is not None
@@ -42,7 +42,7 @@ def fit(kind: Kind, X: Any, Y: Any, plan: Plan, quiet: bool) -> None:
 
 
 def _choose(kind: Kind, X: Any, Y: Any, plan: Plan, dev: tuple[Any, Any], quiet: bool) -> Any:
-    """The model of the best C on the development data; of equals the smallest C."""
+    """Return the model of the best C on the development data; ties go to the smallest C."""
     models = maxmargin.regularization_path(kind.model, X, Y, plan.Cs)
     results = []
     for model in models:
@@ -65,7 +65,7 @@ def _scores(kind: Kind, model: Any, dev: tuple[Any, Any]) -> Scores:
 
 
 def _read_dev(kind: Kind, dev: str, X: Any) -> tuple[Any, Any]:
-    """Development data, as wide as the training data."""
+    """Return the development data, as wide as the training data."""
     if kind.name == "rows":
         return kind.read(dev, width=X.shape[1])
     return kind.read(dev, width=len(X[0][0]) if kind.name == "columns" else X[0].shape[1])

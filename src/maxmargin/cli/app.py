@@ -1,4 +1,4 @@
-"""The commands of ``maxmargin``, put together."""
+"""The commands of ``maxmargin``."""
 
 from __future__ import annotations
 
@@ -40,4 +40,4 @@ def common(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Options of the program itself."""
+    """Handle the options of the program itself."""

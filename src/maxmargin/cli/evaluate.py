@@ -13,7 +13,7 @@ def evaluate(
     model: opt.Model, data: opt.Input, as_json: opt.AsJson = False, zero_based: opt.ZeroBased = False,
     debug: opt.Debug = False,
 ) -> None:  # fmt: skip
-    """Compare predictions with the labels of a file: entities where labels form them, else right labels."""
+    """Compare predictions with the labels of a file: entities if labels form them, otherwise accuracy."""
     from maxmargin.cli._data import load_model
     from maxmargin.cli._scores import scores_of, unknown_labels
     from maxmargin.cli._tables import print_entities

@@ -17,19 +17,19 @@ def tagger(
     C: opt.TradeOff = "0.3",
     dev: opt.Dev = None,
     data_format: Annotated[
-        opt.Format, typer.Option("--format", metavar="NAME", help="conll, svmhmm or auto: see which.")
+        opt.Format, typer.Option("--format", metavar="NAME", help="conll, svmhmm or auto (detect).")
     ] = opt.Format.auto,
     label_column: Annotated[
         int, typer.Option("--label-column", metavar="N", help="Column of the label, from 0; negative from the end.")
     ] = -1,
     constraints: Annotated[
         opt.ConstraintName,
-        typer.Option("--constraints", metavar="NAME", help="none, bio, bioes or auto: see if labels form spans."),
+        typer.Option("--constraints", metavar="NAME", help="none, bio, bioes or auto (detect from labels)."),
     ] = opt.ConstraintName.auto,
     loss: Annotated[
         str, typer.Option("--loss", metavar="LOSS", help="hamming, hamming-share, zero-one, or costs: B-PER=2,I-PER=2")
     ] = "hamming",
-    window: Annotated[int, typer.Option("--window", metavar="N", min=0, help="Neighbours looked at on each side.")] = 2,
+    window: Annotated[int, typer.Option("--window", metavar="N", min=0, help="Number of neighbours on each side.")] = 2,
     affixes: Annotated[int, typer.Option("--affixes", metavar="N", min=0, help="Longest prefix and suffix.")] = 4,
     shape: Annotated[bool, typer.Option("--shape/--no-shape", help="Shapes of words, as Xxxx.")] = True,
     pairs: Annotated[bool, typer.Option("--pairs/--no-pairs", help="Pairs and triples of neighbours.")] = True,
@@ -54,7 +54,9 @@ def tagger(
     """Train a tagger: a label for every token of a sequence."""
     plan = _plan(C, train, dev, output, checkpoint, resume)
     if words_only and column:
-        raise typer.BadParameter("--words-only leaves no columns to name", param_hint="--column")
+        raise typer.BadParameter(
+            "--words-only uses no further columns, so --column cannot be given", param_hint="--column"
+        )
 
     from maxmargin.cli import _data, _labels, _training
     from maxmargin.encoding.templates import TokenTemplates
@@ -131,16 +133,16 @@ def multiclass(
 
 
 def _plan(C: str, train: str, dev: str | None, output: str, checkpoint: str | None, resume: bool) -> Any:
-    """What is asked for, checked before any file is read."""
+    """Return the plan of a fit, checked before any file is read."""
     values = opt.several_C(C)
     if len(values) > 1 and dev is None:
-        raise typer.BadParameter("to choose among several C, give development data: --dev FILE", param_hint="-C")
+        raise typer.BadParameter("to choose among several C, pass development data: --dev FILE", param_hint="-C")
     if train == dev == "-":
-        raise typer.BadParameter("standard input holds the training data already: name a file", param_hint="--dev")
+        raise typer.BadParameter("standard input is used for the training data: pass a file", param_hint="--dev")
     if len(values) > 1 and checkpoint is not None:
-        raise typer.BadParameter("a checkpoint holds one fit: give one C", param_hint="--checkpoint")
+        raise typer.BadParameter("a checkpoint belongs to one fit: pass one C", param_hint="--checkpoint")
     if resume and checkpoint is None:
-        raise typer.BadParameter("name the checkpoint to go on from: --checkpoint FILE", param_hint="--resume")
+        raise typer.BadParameter("pass the checkpoint to resume from: --checkpoint FILE", param_hint="--resume")
     if output == "-":
         raise typer.BadParameter("a model is written to a file, not to standard output", param_hint="-o")
 

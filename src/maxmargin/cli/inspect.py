@@ -1,4 +1,4 @@
-"""``maxmargin inspect``: what a model file holds, what is proven about it, and what it looks at."""
+"""``maxmargin inspect``: the content and the certificate of a model file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def inspect(
 
 
 def _content(model: Any, top: int) -> dict[str, Any]:
-    """Everything that is shown, as plain values."""
+    """Return everything that is shown, as plain values."""
     certificate = model.certificate_
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name != "callbacks"}
     weights = model._flat_weights()
@@ -73,12 +73,12 @@ def _plain(value: Any) -> Any:
 
 
 def _has_weights_by_label(model: Any) -> bool:
-    """Whether each feature has a weight for each label; those of a motif belong to no label."""
+    """Return whether each feature has a weight per label; those of a motif have not."""
     return hasattr(model, "transitions_") or model.coef_.ndim == 2
 
 
 def _top_weights(model: Any, top: int) -> dict[str, list[tuple[str, float]]]:
-    """For each label the features with the largest weights for it, largest first."""
+    """Return the features with the largest weights for each label, largest first."""
     import numpy as np
 
     names, table = _weight_table(model)
@@ -90,7 +90,7 @@ def _top_weights(model: Any, top: int) -> dict[str, list[tuple[str, float]]]:
 
 
 def _weight_table(model: Any) -> tuple[Any, Any]:
-    """The name of each row, and weights (features, labels). Names of all weights would be millions of strings."""
+    """Return row names and weights (features, labels); names of all weights would be millions of strings."""
     if hasattr(model, "transitions_"):
         tokens = model.structure_.split_weights(model._flat_weights())["tokens"]
         columns = [*model.structure_.tokens_.column_names(), "intercept"]
@@ -100,14 +100,14 @@ def _weight_table(model: Any) -> tuple[Any, Any]:
 
 
 def _has_numbered_features(model: Any) -> bool:
-    """Whether features have no names but x0, x1 and so on."""
+    """Return whether features have no names but x0, x1 and so on."""
     if hasattr(model, "transitions_"):
         return model.structure_.tokens_.vocabulary is None
     return not hasattr(model, "feature_names_in_")
 
 
 def _transitions(model: Any) -> list[dict[str, Any]]:
-    """Every allowed pair with its weight; None stands for the start and the end."""
+    """Return every allowed pair with its weight; None means the start or the end."""
     structure, labels = model.structure_, model.classes_.tolist()
     rows: list[dict[str, Any]] = [
         {"from": a, "to": b, "weight": float(model.transitions_[i, j])}

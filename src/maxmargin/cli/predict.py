@@ -13,7 +13,7 @@ from maxmargin.cli._messages import guarded
 if TYPE_CHECKING:
     from maxmargin.cli._data import Kind
 
-#: Tokens that are tagged at a time, so that memory does not grow with the input.
+#: Number of tokens tagged at a time, so that memory does not grow with the input.
 _BATCH = 50_000
 
 
@@ -21,7 +21,9 @@ _BATCH = 50_000
 def predict(
     model: opt.Model,
     data: opt.Input,
-    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="Where to write; - to show.")] = "-",
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="FILE", help="Output file; - for standard output.")
+    ] = "-",
     scores: Annotated[bool, typer.Option("--scores", help="Write scores too.")] = False,
     topk: Annotated[int | None, typer.Option("--topk", min=1, help="Write the k best instead of the best.")] = None,
     zero_based: opt.ZeroBased = False,
@@ -29,9 +31,9 @@ def predict(
 ) -> None:
     """Label new data: columns get one more, sequences and rows a label per line.
 
-    Columns may have labels already, which are not looked at. With --topk k, columns and sequences get the k best
-    labellings side by side ("_" where there are fewer), rows the k best labels. With --scores, a comment before each
-    sequence gives the scores of its labellings; for rows, a tab-separated score for each label follows, named in the
+    Columns may already contain labels, which are ignored. With --topk k, columns and sequences get the k best
+    labellings side by side ("_" if there are fewer), rows the k best labels. With --scores, a comment before each
+    sequence lists the scores of its labellings; for rows, a tab-separated score for each label follows, named in the
     first line, or with --topk each label is followed by its own.
     """
     from maxmargin.cli._data import load_model
@@ -87,7 +89,7 @@ def _sequences(model: Any, X: Any, scores: bool, topk: int | None) -> Iterator[s
 
 
 def _labellings(model: Any, X: Any, scores: bool, topk: int | None) -> Iterator[tuple[list[list[str]], str]]:
-    """For every sequence its tokens' labels, one or k of them each, and a comment of their scores or nothing."""
+    """Yield the labels of every sequence, one or k per token, and a comment with the scores or nothing."""
     if topk is None and not scores:
         for y in model.predict(X):
             yield [[str(label)] for label in y], ""
@@ -108,7 +110,7 @@ def _rows(model: Any, X: Any, scores: bool, topk: int | None) -> Iterator[str]:
         yield "".join(f"{label}\n" for label in model.predict(X).tolist())
         return
     values = model.decision_function(X)
-    if values.ndim == 1:  # two labels: their scores, of which it is the difference
+    if values.ndim == 1:  # two labels: their scores, whose difference it is
         values = np.asarray(X @ model.coef_.T) + model.intercept_
     order = np.argsort(-values, axis=1, kind="stable")[:, : topk or 1]
     if topk is None:

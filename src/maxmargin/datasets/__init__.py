@@ -1,4 +1,4 @@
-"""Data to try things on: generated data, and loaders of public data sets that are fetched when they are first used."""
+"""Generated data, and loaders of public data sets that are fetched at first use."""
 
 from maxmargin.datasets.generate import make_chains, make_multiclass
 from maxmargin.datasets.real import load_conll2002, load_ocr_letters

@@ -1,6 +1,6 @@
-"""Public data sets, fetched once from where they are published into the user's cache, as the loaders read them.
+"""Public data sets, fetched once from their publishers into the user's cache.
 
-What was fetched is compared with fingerprints of what the benchmarks were measured on.
+The fetched data are compared with fingerprints of the data that the benchmarks used.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CONLL2002_PARTS = {
 }
 OCR_WORDS = "68f73f0d8f980677114d5eb37d175cde1901e5504509b8b5bf5fa024a95e360d"
 
-#: Sentences of the small file that is cut from esp.train.
+#: Number of sentences in the small file that is taken from esp.train.
 FIRST_SENTENCES = 300
 PIXELS = 128
 
@@ -50,7 +50,7 @@ def fetched(name: str, root: Path) -> Path:
         try:
             os.replace(made, folder)
         except OSError:
-            if not folder.is_dir():  # else another process was faster
+            if not folder.is_dir():  # otherwise another process was faster
                 raise
     return folder
 
@@ -77,9 +77,7 @@ def _downloaded(url: str, folder: Path) -> Path:
 
 def _check_fingerprint(found: str, expected: str, what: str) -> None:
     if found != expected:
-        raise ValueError(
-            f"{what}: not the data that the benchmarks were measured on, expected {expected}, found {found}"
-        )
+        raise ValueError(f"{what}: not the data that the benchmarks used, expected {expected}, found {found}")
 
 
 # ---------------------------------------------------------------------- CoNLL-2002
@@ -146,7 +144,7 @@ def fingerprint_of_words(arrays: dict[str, Any]) -> str:
     return hashlib.sha256(b"".join(sorted(words))).hexdigest()
 
 
-#: Where public data sets come from, and what makes a folder of them.
+#: Source of each public data set, and the function that unpacks it.
 SOURCES: dict[str, tuple[str, Callable[[Path, Path], None]]] = {
     "conll2002_esp": (CONLL2002, unpack_conll2002),
     "ocr_letters": (OCR_LETTERS, unpack_ocr_letters),

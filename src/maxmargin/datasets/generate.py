@@ -51,7 +51,7 @@ def make_chains(
 ) -> tuple[list[FloatArray], list[AnyArray]]:
     """Generate sequences of a hidden Markov chain: each label has its own mean, with Gaussian noise.
 
-    Neighbours carry information that a single token does not, so that a chain does better than a classifier.
+    Neighbouring tokens are informative, so that a chain is more accurate than a classifier of single tokens.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def make_chains(
     n_labels : int, default=4
         Number of labels.
     min_length, max_length : int, default=3 and 9
-        Least and greatest length; the least may be 0.
+        Minimum and maximum length; the minimum may be 0.
     noise : float, default=1.5
         Standard deviation of the noise.
     random_state : int, default=0

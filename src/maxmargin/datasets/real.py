@@ -1,6 +1,6 @@
 """Loaders of real data, which are not part of the package.
 
-They are read from the directory in MAXMARGIN_DATA, else from the user's cache, into which public ones are fetched.
+Data are read from the directory in MAXMARGIN_DATA, otherwise from the user's cache, into which public data are fetched.
 """
 
 from __future__ import annotations

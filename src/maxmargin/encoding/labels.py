@@ -20,7 +20,8 @@ class Labels:
     values : iterable
         Strings, numbers or any hashable values.
     given : bool, default=False
-        Whether to keep their order. By default they are sorted: by value if they can be compared, else by type and text.
+        Whether to keep their order. By default they are sorted by value or, if they cannot be compared, by type and
+        text.
     """
 
     def __init__(self, values: Iterable[Any], given: bool = False) -> None:

@@ -32,7 +32,7 @@ class TokenTemplates:
     - pairs of short shapes and of other columns of the token with the previous and with the next token, triples of
       short shapes, and the pairs of the two previous and of the two next words.
 
-    There is no constant feature, since the model has an intercept.
+    A constant feature is not included, since the model has an intercept.
 
     Parameters
     ----------

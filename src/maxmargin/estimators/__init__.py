@@ -1,1 +1,1 @@
-"""What most users import."""
+"""Estimators in the style of scikit-learn."""

@@ -1,4 +1,4 @@
-"""scikit-learn's callback API (``set_callbacks``), where the installed scikit-learn has it."""
+"""scikit-learn's callback API (``set_callbacks``), if the installed scikit-learn has it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 try:
     from sklearn.callback import CallbackSupportMixin as CallbackSupportMixin
     from sklearn.callback import with_callbacks as _with_callbacks
-except ImportError:  # scikit-learn before 1.9: the estimators' own `callbacks` parameter remains
+except ImportError:  # scikit-learn before 1.9: only the estimators' parameter `callbacks` is available
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in for scikit-learn's mixin."""
+        """Replacement of scikit-learn's mixin."""
 
     def _with_callbacks(method: Method) -> Method:
         return method
 
 
 def with_callbacks(method: Method) -> Method:
-    """Return the method, of the same type; scikit-learn's callbacks end with it, also if it fails."""
+    """Return the method with the same type; scikit-learn's callbacks are ended when it ends or fails."""
     managed: Method = _with_callbacks(method)
     return managed
 
@@ -41,10 +41,10 @@ def callback_list(callbacks: Any) -> list[Callback]:
 
 
 class FitCallbacks:
-    """The estimator's own callbacks, and scikit-learn's, which are called after every step.
+    """The callbacks of the estimator and of scikit-learn, called after every step.
 
-    In scikit-learn's terms a step is a task named "step" below the task "fit"; the fitted estimator they are given
-    is the estimator with the best weights so far.
+    In scikit-learn's terms a step is a task named "step" below the task "fit"; the fitted estimator passed to callbacks
+    has the best weights so far.
     """
 
     def __init__(self, estimator: Any, X: Any, Y: Any, structure: Any) -> None:
@@ -71,6 +71,6 @@ class FitCallbacks:
         )
 
     def finish(self, weights: FloatArray) -> None:
-        """The fit has ended with these weights."""
+        """End the callbacks of a fit that has found these weights."""
         if self.context is not None:
             self._end(self.context, weights)

@@ -1,4 +1,4 @@
-"""What notebooks show of a fitted estimator: scikit-learn's diagram, and below it what is proven of the weights."""
+"""HTML representation of fitted estimators: scikit-learn's diagram and the certificate."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 
 class CertificateInNotebooks:
-    """Mixin in front of `BaseEstimator`: adds the certificate to its HTML. Unfitted estimators show as they are."""
+    """Mixin before `BaseEstimator` that adds the certificate of a fitted estimator to its HTML."""
 
     def _repr_html_inner(self) -> str:
         return super()._repr_html_inner() + certificate_html(self)  # type: ignore[misc]
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
         bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
-        if "text/html" in bundle:  # not where scikit-learn is set to display text
+        if "text/html" in bundle:  # None if scikit-learn is set to display text
             bundle["text/html"] += certificate_html(self)
         return bundle
 
 
 def certificate_html(estimator: Any) -> str:
-    """The certificate of a fitted estimator as a table; nothing for one that has none."""
+    """Return the certificate of an estimator as an HTML table; an empty string if it has none."""
     certificate = getattr(estimator, "certificate_", None)
     if certificate is None:
         return ""

@@ -11,7 +11,7 @@ import numpy as np
 from maxmargin._checked import is_list
 from maxmargin._types import AnyArray, FloatArray, IntArray
 
-#: Between the name of a feature and that of an output, in names of weights.
+#: Separator of feature and output in the names of weights.
 _ARROW = " → "
 
 
@@ -64,8 +64,6 @@ def _named(wanted: list[str], names: AnyArray) -> IntArray:
     for name in wanted:
         matches = [j for j, other in enumerate(listed) if other == name or other.startswith(name + _ARROW)]
         if not matches:
-            raise ValueError(
-                f"nonnegative: there is no weight or feature named {name!r}; names are like {', '.join(listed[:3])}"
-            )
+            raise ValueError(f"nonnegative: unknown weight or feature {name!r}; names are like {', '.join(listed[:3])}")
         found += matches
     return np.array(found, np.int64)

@@ -1,4 +1,4 @@
-"""Parameters of estimators, checked before data are looked at."""
+"""Checks of the parameters of estimators, before any data are read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from maxmargin.estimators._nonnegative import check_nonnegative
 from maxmargin.io.formats.streams import check_writable
 from maxmargin.solvers.registry import resolve
 
-#: Parameters of any estimator that are True or False.
+#: Parameters that are True or False in every estimator.
 _FLAGS = ("fit_intercept", "start_end", "transition_features", "both_strands", "drop_empty", "warm_start")
 
 
@@ -33,7 +33,7 @@ def check_parameters(estimator: Any) -> None:
     if estimator.max_seconds is not None:
         positive_number(estimator.max_seconds, "max_seconds")
     if estimator.max_iter is not None:
-        positive_number(whole_number(estimator.max_iter, "max_iter"), "max_iter")  # that floats can hold
+        positive_number(whole_number(estimator.max_iter, "max_iter"), "max_iter")  # if a float can represent it
     resolve(estimator.solver).check_parameters()
     _check_n_jobs(estimator.n_jobs)
     _check_seed(estimator.random_state)
@@ -54,7 +54,7 @@ def check_trade_off(estimator: Any) -> None:
 
 
 def _check_not_convex(estimator: Any) -> None:
-    """Raise ValueError for what the concave-convex procedure cannot do."""
+    """Raise ValueError for parameters that the concave-convex procedure does not support."""
     if estimator.slack != "linear":
         raise ValueError(f"{_with_bound(estimator)} needs slack='linear', found {estimator.slack!r}")
     if estimator.checkpoint is not None:
@@ -68,7 +68,7 @@ def _with_bound(estimator: Any) -> str:
 
 
 def seed_of(random_state: Any) -> int:
-    """Return a seed for numpy's generators from any `random_state` that scikit-learn takes."""
+    """Return a seed for NumPy's generators from any `random_state` that scikit-learn accepts."""
     if isinstance(random_state, int | np.integer):
         return int(random_state)
     return int(check_random_state(random_state).randint(2**31 - 1))
@@ -102,4 +102,4 @@ def check_files(checkpoint: Any, resume: Any = None) -> None:
     if checkpoint is not None:
         check_writable(checkpoint)
     if resume is not None and not os.path.exists(resume):
-        raise FileNotFoundError(errno.ENOENT, "there is no checkpoint to resume from", os.fspath(resume))
+        raise FileNotFoundError(errno.ENOENT, "the checkpoint to resume from does not exist", os.fspath(resume))

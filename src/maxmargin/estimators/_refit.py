@@ -1,4 +1,4 @@
-"""Fitted attributes of an estimator: removed while it is fitted again, and restored if that fails."""
+"""Fitted attributes of an estimator: removed before a new fit, and restored if the fit fails."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any
 
 @contextmanager
 def refitting(estimator: Any) -> Iterator[Any]:
-    """Remove what the last fit set, and yield a copy of the estimator before.
+    """Remove the attributes that the last fit set, and yield a copy of the estimator with them.
 
-    Nothing of an earlier fit is left beside the new attributes, and a fit that fails leaves the estimator unchanged.
-    Attributes that a derived estimator sets itself, before it calls the fit of its base class, stay.
+    No attribute of an earlier fit remains next to new ones, and a fit that fails leaves the estimator unchanged.
+    Attributes that a derived estimator sets before it calls the fit of its base class are kept.
     """
     before = copy(estimator)
     for name in names_learnt(estimator):
@@ -30,12 +30,12 @@ def refitting(estimator: Any) -> Iterator[Any]:
 
 
 def names_learnt(estimator: Any) -> list[str]:
-    """Return the names of what the last fit set, without what a derived class set itself."""
+    """Return the names of the attributes that the last fit set, without those of a derived class."""
     return sorted(vars(estimator).get("_names_learnt", ()))
 
 
 def remember(estimator: Any, names: Iterable[str]) -> None:
-    """Store the names that the last fit set."""
+    """Store the names of the attributes that the last fit set."""
     estimator._names_learnt = frozenset(names)
 
 

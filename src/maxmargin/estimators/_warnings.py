@@ -18,15 +18,15 @@ def warn_of_contradiction(certificate: Any) -> None:
     """Warn if the lower bound is above the objective."""
     if certificate.contradicted:
         warnings.warn(
-            f"the lower bound {certificate.dual:.6g} is above the objective {certificate.primal:.6g}, which cannot be "
-            f"where every argmax is exact; look at the structure with maxmargin.check_structure, or say exact = False",
+            f"the lower bound {certificate.dual:.6g} is above the objective {certificate.primal:.6g}, which is "
+            f"impossible if every argmax is exact; call maxmargin.check_structure, or set exact = False",
             InexactArgmaxWarning,
             stacklevel=callers_level(),
         )
 
 
 def warn_of_gap(estimator: Any, run: Run, state: State) -> None:
-    """Warn if a fit ended above `tol`, unless the user or a callback ended it, or its solver closes no gap."""
+    """Warn if a fit ended above `tol`, unless the user or a callback ended it or the solver closes no gap."""
     what, remedy = _end(estimator, run, state)
     left = _left(estimator, run)
     if what and left and run.solver.certifies:
@@ -37,7 +37,7 @@ def warn_of_gap(estimator: Any, run: Run, state: State) -> None:
 
 
 def _end(estimator: Any, run: Run, state: State) -> tuple[str, str]:
-    """Return what ended the fit, if that deserves a warning, and what to do about it."""
+    """Return what ended the fit, if a warning is due, and what to do about it."""
     ends = {
         "max_iter": (f"stopped after {state.iteration} steps", "raise max_iter"),
         "max_seconds": (f"stopped after {state.seconds:.3g} seconds", "raise max_seconds"),
@@ -45,15 +45,15 @@ def _end(estimator: Any, run: Run, state: State) -> tuple[str, str]:
             f"stopped after {run.outer_steps} outer steps",
             "raise max_outer" if hasattr(estimator, "max_outer") else "",
         ),
-        "converged": (f"solver {run.solver.name!r} was done by its own rule", run.solver.stricter),
+        "converged": (f"solver {run.solver.name!r} stopped by its own criterion", run.solver.stricter),
     }
     return ends.get(run.stop_reason, ("", ""))
 
 
 def _left(estimator: Any, run: Run) -> str:
-    """Return what is left above `tol`."""
+    """Return the remaining gap or decrease above `tol`."""
     if run.stop_reason == "max_outer" and estimator.tol < run.outer_decrease < np.inf:
-        return f"of which the last lowered the objective by {run.outer_decrease:.2g} of itself"
+        return f"of which the last lowered the objective by a fraction of {run.outer_decrease:.2g}"
     gap = estimator.certificate_.gap
     return f"with a relative gap of {gap:.2g}" if gap > estimator.tol else ""
 

@@ -1,6 +1,6 @@
-"""`MaxMarginEstimator`: what every estimator of the library shares.
+"""`MaxMarginEstimator`: the base class of all estimators.
 
-A fit reads `fit` → `_training_data` → `_learn` → `_finish`.
+A fit calls `fit` → `_training_data` → `_learn` → `_finish`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from maxmargin.training.run import Run
 
 @dataclass(frozen=True)
 class TrainingData:
-    """Checked and encoded examples, made once for a fit, and once for all fits of a path.
+    """Checked and encoded examples, created once per fit, or once for all fits of a path.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
     A subclass defines `_make_structure`.
     """
 
-    #: What `bound` may be.
+    #: Allowed values of `bound`.
     _bounds: ClassVar[tuple[str, ...]] = tuple(BOUNDS)
 
     if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         return BOUNDS[self.bound].convex
 
     def _make_structure(self) -> Structure:
-        raise TypeError(f"{type(self).__name__} does not say which structure it learns")
+        raise TypeError(f"{type(self).__name__} does not define _make_structure")
 
     def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
         """Learn weights.
@@ -108,10 +108,10 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         return self._fit(X, Y, sample_weight)
 
     def resume(self, path: str | os.PathLike[str], X: Any, Y: Any, sample_weight: Any = None) -> Self:
-        """Resume a fit from a checkpoint, with a result that is bit for bit that of a fit without a stop.
+        """Resume a fit from a checkpoint; the result is bit for bit that of an uninterrupted fit.
 
-        Data and parameters must be those of the fit that wrote the checkpoint, except `tol`, `max_iter` and
-        `max_seconds`, which say when to stop.
+        Data and parameters must be those of the fit that wrote the checkpoint, except the stopping criteria `tol`,
+        `max_iter` and `max_seconds`.
 
         Parameters
         ----------
@@ -133,7 +133,9 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         self._check_parameters()
         check_files(self.checkpoint, resume)
         if resume is not None and not self._convex:
-            raise ValueError(f"bound={self.bound!r} has no checkpoints to resume from: they are for convex bounds")
+            raise ValueError(
+                f"bound={self.bound!r} has no checkpoints to resume from: only convex bounds have checkpoints"
+            )
         with refitting(self) as before, Local(self.n_jobs) as engine:
             data = self._training_data(X, Y, sample_weight, groups=groups)
             self._learn(data, engine, start=before._warm_weights(data.examples.dim), resume=resume)
@@ -173,7 +175,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
     def _train(
         self, problem: Problem, run: Run, start: FloatArray | None = None, resume: Any = None, state: Any = None
     ) -> State:
-        """Solve the problem; if the bound is not convex, from its convex form on (Do et al. 2008)."""
+        """Solve the problem; if the bound is not convex, start from its convex form (Do et al. 2008)."""
         if self._convex:
             return run.go(problem, start=start, resume=resume, state=state)
         start = start if state is None else state.best_w
@@ -240,7 +242,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         if len(weights) != dim:
             raise ValueError(
                 f"warm_start: the weights of the last fit have {len(weights)} entries, these data need {dim}; "
-                f"name all labels with classes= or set warm_start=False"
+                f"pass all labels as classes= or set warm_start=False"
             )
         return weights
 
@@ -263,18 +265,18 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
     def save(self, path: str | os.PathLike[str], support: bool = False) -> None:
         """Write the fitted model to a file that `maxmargin.load` reads: JSON and plain arrays, no pickle.
 
-        The file is written under another name and renamed, so that an old one stays whole until the new one is. Saved
-        are the parameters (except `callbacks` and `checkpoint`, which belong to the run), the weights and everything
-        that prediction needs, certificate and history. A structure of your own is saved by its import path and
-        attributes; see docs/model_files.md.
+        The file is written under another name and renamed, so that an existing file stays intact until the new one is
+        complete. It contains the parameters (except `callbacks` and `checkpoint`, which belong to the run), the weights
+        and everything else that prediction needs, certificate and history. A user-defined structure is saved by its
+        import path and attributes; see docs/model_files.md.
 
         Parameters
         ----------
         path : str or path-like
-            Name of the file; ``.mm`` is a good ending.
+            Name of the file; the suffix ``.mm`` is recommended.
         support : bool, default=False
             Whether to save `support_`, which can be many times the size of the weights. If False, `support_` is None
-            in the loaded model. Its outputs are kept for compiled structures, and None for structures of your own.
+            in the loaded model. Its outputs are kept for compiled structures, and None for user-defined structures.
         """
         from maxmargin.io.models import save
 

@@ -1,4 +1,4 @@
-"""Checks of scikit-learn's conventions for estimators of structured data, which scikit-learn's own checks skip."""
+"""Checks of scikit-learn's conventions for estimators of structured data, which scikit-learn's checks skip."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 @dataclass(frozen=True)
 class _Data:
-    """Examples, and the group of each where the estimator needs groups."""
+    """Examples, and the group of each if the estimator needs groups."""
 
     X: Any
     Y: Any
@@ -29,7 +29,7 @@ class _Data:
 
     @property
     def more(self) -> dict[str, Any]:
-        """Arguments of `fit` and `score` beside X and Y."""
+        """Return the arguments of `fit` and `score` besides X and Y."""
         return {} if self.groups is None else {"groups": self.groups}
 
     def fit(self, estimator: Any) -> Any:
@@ -97,7 +97,7 @@ def _equal(first: Any, second: Any) -> bool:
 
 
 def check_parameters_are_kept(estimator: Any, data: _Data) -> None:
-    """`fit` leaves the parameters as they are."""
+    """Check that `fit` does not change the parameters."""
     before = copy.deepcopy(estimator.get_params(deep=False))
     data.fit(estimator)
     after = estimator.get_params(deep=False)
@@ -110,7 +110,7 @@ def check_parameters_are_kept(estimator: Any, data: _Data) -> None:
 
 
 def check_clone_and_set_params(estimator: Any, data: _Data) -> None:
-    """A clone has the same parameters and can be changed by itself."""
+    """Check that a clone has the same parameters and can be changed independently."""
     other = 0.123 if estimator.C != 0.123 else 0.321
     copied = clone(estimator).set_params(C=other)
     assert copied.get_params()["C"] == other
@@ -119,12 +119,12 @@ def check_clone_and_set_params(estimator: Any, data: _Data) -> None:
 
 
 def check_fit_returns_self(estimator: Any, data: _Data) -> None:
-    """`fit` returns the estimator."""
+    """Check that `fit` returns the estimator."""
     assert data.fit(estimator) is estimator
 
 
 def check_inputs_are_not_changed(estimator: Any, data: _Data) -> None:
-    """`fit` and `predict` leave their arguments as they are."""
+    """Check that `fit` and `predict` do not change their arguments."""
     kept = copy.deepcopy(data)
     data.fit(estimator)
     estimator.predict(data.X)
@@ -132,7 +132,7 @@ def check_inputs_are_not_changed(estimator: Any, data: _Data) -> None:
 
 
 def check_unfitted(estimator: Any, data: _Data) -> None:
-    """`predict` before `fit` raises NotFittedError."""
+    """Check that `predict` before `fit` raises NotFittedError."""
     try:
         estimator.predict(data.X)
     except NotFittedError:
@@ -141,7 +141,7 @@ def check_unfitted(estimator: Any, data: _Data) -> None:
 
 
 def check_repeats_bit_for_bit(estimator: Any, data: _Data) -> None:
-    """Two fits, with any number of threads, have the same weights."""
+    """Check that two fits, with any number of threads, have the same weights."""
     first, second = data.fit(clone(estimator)), data.fit(clone(estimator))
     assert np.array_equal(first.coef_, second.coef_), "two fits with the same random_state differ"
     threads = data.fit(clone(estimator).set_params(n_jobs=2))
@@ -149,21 +149,21 @@ def check_repeats_bit_for_bit(estimator: Any, data: _Data) -> None:
 
 
 def check_certificate(estimator: Any, data: _Data) -> None:
-    """The certificate is consistent with history and stopping reason."""
+    """Check that the certificate is consistent with history and stopping reason."""
     data.fit(estimator)
     certificate = estimator.certificate_
     assert certificate.dual <= certificate.primal * (1 + 1e-9)
     assert certificate.gap <= estimator.tol or estimator.stop_reason_ != "tol"
     assert certificate.oracle_calls > 0
     last = estimator.history_[-1]
-    if "objective" in last:  # not convex: the certificate is about the last convex problem, which lies above
+    if "objective" in last:  # not convex: the certificate is about the last convex problem, an upper bound
         assert last["objective"] <= certificate.primal * (1 + 1e-9)
     else:
         assert last["primal"] == certificate.primal
 
 
 def check_sample_weight(estimator: Any, data: _Data) -> None:
-    """Weight 2 equals an example given twice, weight 0 an example left out."""
+    """Check that weight 2 equals a repeated example and weight 0 an omitted one."""
     X, Y = data.X, data.Y
     tight = clone(estimator).set_params(tol=1e-6, max_iter=5000)
     half = len(X) // 2
@@ -174,7 +174,7 @@ def check_sample_weight(estimator: Any, data: _Data) -> None:
 
 
 def check_predictions_do_not_depend_on_the_batch(estimator: Any, data: _Data) -> None:
-    """An input has the same prediction alone and among others."""
+    """Check that an input has the same prediction alone and among others."""
     data.fit(estimator)
     together = estimator.predict(data.X)
     alone = [estimator.predict([x])[0] for x in data.X]
@@ -182,7 +182,7 @@ def check_predictions_do_not_depend_on_the_batch(estimator: Any, data: _Data) ->
 
 
 def check_pickle(estimator: Any, data: _Data) -> None:
-    """A pickled estimator predicts the same."""
+    """Check that a pickled estimator makes the same predictions."""
     data.fit(estimator)
     again = pickle.loads(pickle.dumps(estimator))
     assert np.array_equal(again.coef_, estimator.coef_)
@@ -190,7 +190,7 @@ def check_pickle(estimator: Any, data: _Data) -> None:
 
 
 def check_model_selection(estimator: Any, data: _Data) -> None:
-    """Cross-validation and grid search work."""
+    """Check that cross-validation and grid search work."""
     if data.groups is None:
         scores = cross_val_score(estimator, data.X, data.Y, cv=2)
         search = GridSearchCV(estimator, {"C": [0.1, 1.0]}, cv=2).fit(data.X, data.Y)
@@ -204,24 +204,24 @@ def check_model_selection(estimator: Any, data: _Data) -> None:
 
 
 def check_pipeline(estimator: Any, data: _Data) -> None:
-    """The estimator works as the last step of a pipeline."""
+    """Check that the estimator works as the last step of a pipeline."""
     pipeline = Pipeline([("same", FunctionTransformer()), ("last", clone(estimator))])
     pipeline.fit(data.X, data.Y, **{f"last__{name}": value for name, value in data.more.items()})
     assert _same(pipeline.predict(data.X), data.fit(estimator).predict(data.X))
 
 
 def check_repr(estimator: Any, data: _Data) -> None:
-    """The name of the estimator is in its text and HTML representations."""
+    """Check that text and HTML representations contain the name of the estimator."""
     name = type(estimator).__name__
     assert name in repr(estimator)
     assert name in estimator._repr_html_()
 
 
 def check_bad_input(estimator: Any, data: _Data) -> None:
-    """Lengths that differ and empty data raise ValueError."""
+    """Check that different lengths and empty data raise ValueError."""
     X, Y, groups = data.X, data.Y, data.groups
     nothing = _Data(X[:0], Y[:0], None if groups is None else groups[:0])
-    for bad, what in ((_Data(X, Y[:-1], groups), "lengths that differ"), (nothing, "no examples")):
+    for bad, what in ((_Data(X, Y[:-1], groups), "different lengths"), (nothing, "no examples")):
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")

@@ -1,4 +1,4 @@
-"""`ColumnTagger`: a tagger of words, or of the columns of a file, that makes its features itself."""
+"""`ColumnTagger`: a tagger of words or columns of a file, with built-in feature templates."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _DEFAULT = TokenTemplates()
 class ColumnTagger(SequenceTagger):
     """Tagger of sentences: lists of words, or of tuples of columns such as (word, part of speech).
 
-    A `SequenceTagger` that makes its features itself. The templates that make them are part of the model, so that a
-    saved model tags plain sentences.
+    A `SequenceTagger` that computes its features by templates. The templates are part of the model, so that a saved
+    model tags plain sentences.
 
     Parameters
     ----------

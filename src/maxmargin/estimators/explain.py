@@ -1,4 +1,4 @@
-"""Ways to look inside a fitted model: the planes it rests on, its weights, one decision."""
+"""Inspection of a fitted model: its support planes, its weights, single decisions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class SupportPlane:
     example : int
         Index of the example in X.
     output : object
-        The competing output; None if it is no longer known (structures of your own after `resume`).
+        The competing output; None if it was lost (user-defined structures after `resume`).
     alpha : float
         Dual value.
     value : float
@@ -71,7 +71,7 @@ class Support:
 
     @cached_property
     def planes(self) -> sp.csr_array:
-        """The planes as a sparse matrix of `dim` columns, made at the first access."""
+        """The planes as a sparse matrix of `dim` columns, created at first access."""
         return self.rows.matrix(self.dim)
 
     @classmethod
@@ -111,9 +111,9 @@ class Decision:
     score : float
         Its score.
     runner_up : object
-        The best other output; None if there is no other.
+        The best other output, or None.
     margin : float
-        Score of the prediction less that of the runner-up; infinite if there is no other output, and below 0 if an
+        Score of the prediction minus that of the runner-up; infinite without another output, and below 0 if an
         argmax that is not exact missed a better output.
     contributions : list of (str, float)
         Names and amounts of the weights that contribute most to the margin, largest first.
@@ -140,8 +140,8 @@ def explain(structure: Structure, w: FloatArray, x: Any, names: AnyArray, n_feat
     n_features = whole_number(n_features, "n_features", 0)
     check_names(names, len(w))
     if hasattr(structure, "instead_of_explain"):
-        raise TypeError(f"{type(structure).__name__} cannot explain an output: look at {structure.instead_of_explain}")
-    prediction = own_copy(plain_output(structure.argmax(w, x)))  # the next call may fill the same object again
+        raise TypeError(f"{type(structure).__name__} cannot explain an output: use {structure.instead_of_explain}")
+    prediction = own_copy(plain_output(structure.argmax(w, x)))  # the next call may overwrite the same object
     ranked = _ranked(structure, w, x)
     score = next((score for output, score in ranked if equal(output, prediction)), None)
     if score is None:  # one of many that are equally good, or an argmax that is not exact
@@ -164,7 +164,7 @@ def _ranked(structure: Structure, w: FloatArray, x: Any) -> list[tuple[Any, floa
     if hasattr(structure, "enumerate"):
         scored = [(output, _score(structure, w, x, output)) for output in map(own_copy, structure.enumerate(x))]
         return sorted(scored, key=lambda pair: -pair[1])
-    raise TypeError(f"to name a runner-up, {type(structure).__name__} needs topk(w, x, k) or enumerate(x)")
+    raise TypeError(f"to find a runner-up, {type(structure).__name__} needs topk(w, x, k) or enumerate(x)")
 
 
 def _score(structure: Structure, w: FloatArray, x: Any, output: Any) -> float:
@@ -173,7 +173,7 @@ def _score(structure: Structure, w: FloatArray, x: Any, output: Any) -> float:
 
 
 def _amounts(structure: Structure, w: FloatArray, x: Any, output: Any, other: Any) -> FloatArray:
-    """Return what each weight adds to the score of an output less that of another."""
+    """Return the contribution of each weight to the difference of the scores of two outputs."""
     difference = np.zeros(len(w))
     np.add.at(difference, *_entries(structure, x, output))
     np.subtract.at(difference, *_entries(structure, x, other))
@@ -181,7 +181,7 @@ def _amounts(structure: Structure, w: FloatArray, x: Any, output: Any, other: An
 
 
 def _entries(structure: Structure, x: Any, output: Any) -> tuple[IntArray, FloatArray]:
-    """Ψ as (indices, values), copied: a structure may use its arrays again."""
+    """Return Ψ as (indices, values), copied, since a structure may reuse its arrays."""
     indices, values, _ = sparse_vector(structure.joint_feature(x, output))
     return np.array(indices, np.int64), np.array(values, float)
 

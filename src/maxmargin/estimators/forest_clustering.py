@@ -1,4 +1,4 @@
-"""`ForestClustering`: items into clusters, by the features of their pairs."""
+"""`ForestClustering`: clusters of items, by the features of their pairs."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ class ForestClustering(LatentEstimator):
     """Clustering of items by learnt weights of the features of their pairs (Yu and Joachims 2009).
 
     A link between items i and j scores w·x_ij + b. The trees of the best forest, which has only links that score above
-    0, are the clusters; the links that hold the true clusters together are latent:
+    0, are the clusters; the links within the true clusters are latent:
 
         ½‖w‖² + C Σ c_i (max_ĥ [w·Ψ(x_i, ĥ) + Δ(y_i, ĥ)] − max_{h spans y_i} w·Ψ(x_i, h)),    Ψ(x, h) = Σ_{(i,j)∈h} x_ij
 
     Each x holds the features of the pairs i < j of its items: an array (n, n, d), or the pairs condensed to
-    (n(n − 1)/2, d) in the order of `numpy.triu_indices(n, 1)`, dense or sparse. Each y gives the cluster of each item,
+    (n(n − 1)/2, d) in the order of `numpy.triu_indices(n, 1)`, dense or sparse. Each y holds the cluster of each item,
     by any labels; `predict` numbers clusters 0, 1, … in the order of their first items. Training starts with chains:
     each item linked to the one before it in its cluster, in the order in which items are given (reading order).
 
     Parameters
     ----------
     r : float, default=1.0
-        Cost of a link between two clusters, where a missing link costs 1 (see `Forest`); smaller values join more.
+        Cost of a link between two clusters, relative to a missing link (see `Forest`); smaller values join more.
     fit_intercept : bool, default=True
         Whether links have a constant feature; its weight b is minus the threshold for linking.
     feature_names : list of str or None, default=None
@@ -127,7 +127,7 @@ class ForestClustering(LatentEstimator):
         return np.append(self.coef_, self.intercept_) if structure.fit_intercept else self.coef_
 
     def links(self, x: Any) -> list[tuple[int, int, float]]:
-        """Return the links that hold the predicted clusters of one input together.
+        """Return the links that join the predicted clusters of one input.
 
         Parameters
         ----------
@@ -146,8 +146,8 @@ class ForestClustering(LatentEstimator):
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
         """Return F1 of MUC (`maxmargin.metrics.muc`), pooled over the examples.
 
-        Coreference is judged by it, and it counts links as the loss does; unlike the loss it does not depend on `r`, so
-        that a search may compare values of `r`.
+        MUC is a standard metric of coreference and counts links as the loss does; unlike the loss it does not depend on
+        `r`, so that a search may compare values of `r`.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class ForestClustering(LatentEstimator):
             if len(true) != len(y_hat):
                 raise ExampleError.at(
                     Place("X", i),
-                    f"features for the pairs of {len(y_hat)} items, but Y[{i}] gives the clusters of {len(true)}",
+                    f"features for the pairs of {len(y_hat)} items, but Y[{i}] has the clusters of {len(true)}",
                 )
             total += _weighted(muc([true], [y_hat]), float(weights[i]))
         return total.f1

@@ -43,8 +43,8 @@ class LatentEstimator(MaxMarginEstimator):
     def _own_examples(self, structure: Structure, X: Any, Y: Any) -> Examples:
         if not callable(getattr(structure, "complete", None)):
             raise TypeError(
-                f"{type(structure).__name__} has no complete(w, x, y), which latent variables need; without them it is "
-                f"a structure for StructuralSVM"
+                f"{type(structure).__name__} has no complete(w, x, y), which latent variables require; without latent "
+                f"variables, use StructuralSVM"
             )
         return CustomExamples(structure, X, Y, latent=True)
 
@@ -57,7 +57,7 @@ class LatentEstimator(MaxMarginEstimator):
     ) -> State:
         """Return the best of `n_restarts` runs of the concave-convex procedure, by their objectives."""
         if not problem.examples.latent:
-            raise TypeError("the structure has no latent variables; it is one for StructuralSVM")
+            raise TypeError("the structure has no latent variables: use StructuralSVM")
         given = start if state is None else state.best_w
         rng, best, best_run, began = np.random.default_rng(run.seed), None, run, working_seconds()
         for restart in range(self.n_restarts):
@@ -95,16 +95,16 @@ class LatentStructuralSVM(GivenStructure, LatentEstimator):
         ½‖w‖² + C Σ c_i (max_{ŷ,ĥ} [w·Ψ(x_i, ŷ, ĥ) + Δ(y_i, ŷ, ĥ)] − max_h w·Ψ(x_i, y_i, h))
 
     It is minimised by the concave-convex procedure (Yu and Joachims 2009): complete every y_i with its best h, solve
-    the convex problem, repeat. The objective falls from step to step; the local optimum depends on the first
+    the convex problem, repeat. The objective decreases in every step; the local optimum depends on the first
     completions, so that `n_restarts` may help.
 
     Parameters
     ----------
     structure : Structure
-        A structure with latent variables: `Motif`, `Forest`, `TopK`, or one of your own whose outputs are pairs (y, h)
-        and that has ``complete(w, x, y)``, which returns the best h for a known y (or the pair). Its
-        ``loss(y, (ŷ, ĥ))`` must be 0 for every completion of y. A structure of your own starts with
-        ``initial_completion(x, y, rng)``, which returns an h, random or not, if it has that method, and else with
+        A structure with latent variables: `Motif`, `Forest`, `TopK`, or a user-defined structure whose outputs are
+        pairs (y, h) and that has ``complete(w, x, y)``, which returns the best h for a known y (or the pair). Its
+        ``loss(y, (ŷ, ĥ))`` must be 0 for every completion of y. A user-defined structure starts with
+        ``initial_completion(x, y, rng)``, which returns an h, random or not, if it has this method, otherwise with
         ``complete(0, x, y)``.
     C : float, default=1.0
         Trade-off between margin and losses.
@@ -114,11 +114,11 @@ class LatentStructuralSVM(GivenStructure, LatentEstimator):
         Number of runs, of which the one with the best objective is kept. They differ if the first completions of the
         structure are random.
     max_outer : int, default=100
-        Greatest number of outer steps; 1 keeps the first completions, so that the problem is convex.
+        Maximum number of outer steps; 1 keeps the first completions, so that the problem is convex.
     tol : float, default=1e-3
         Tolerance of the inner gap and of the outer decrease, both relative.
     max_iter : int or None, default=None
-        Greatest number of steps for each convex problem.
+        Maximum number of steps for each convex problem.
     slack, nonnegative, solver, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, \
     checkpoint_every : optional
         As in `StructuralSVM`.

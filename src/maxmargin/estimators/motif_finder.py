@@ -1,4 +1,4 @@
-"""`MotifFinder`: strings with a motif against strings without, and where the motif stands."""
+"""`MotifFinder`: classification of strings by a motif, and the position of the motif."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from maxmargin.structures.motif.words import start_from_word
 from maxmargin.training.run import Run
 
 _STARTS = ("words", "random")
-#: The position in sequences of weight 0, which are not read.
+#: Position in sequences of weight 0, which are not read.
 _LEFT_OUT = -1
 
 
 class MotifFinder(ClassifierMixin, LatentEstimator):
     """Classifier of strings by a motif that those of one class contain (Yu and Joachims 2009, section 5.1).
 
-    A site at h scores Σ_j w_j[x_{h+j}] less the background's weights in its window (a Markov model of order k); a
+    A site at h scores Σ_j w_j[x_{h+j}] minus the background's weights in its window (a Markov model of order k); a
     sequence is positive if its best site scores above 0. The sites of the training sequences are latent:
 
         ½‖w‖² + C Σ c_i (max_{ŷ,ĥ} [w·Ψ(x_i, ŷ, ĥ) + [ŷ ≠ y_i]] − max_h w·Ψ(x_i, y_i, h))
@@ -44,20 +44,20 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         chose 0 in every fold (benchmarks/results/p5_motifs.md).
     alphabet : str, default="ACGT"
         The characters; lower case is read as upper case. For RNA use ``"ACGU"``. A string with another character, such
-        as N for an unknown base, is an error: leave it out, or split it there.
+        as N for an unknown base, is an error: leave it out, or split it at this character.
     both_strands : bool, default=False
         Whether the motif may also be on the other strand of DNA or RNA, read as the reverse complement.
     classes : list or None, default=None
-        The negative and the positive label, in this order. None for those of the data, the greater one positive: 1 of 0
-        and 1, and of text the one that sorts last. With the labels "with" and "without", a motif of the strings
-        "without" would be sought: give ``classes=["without", "with"]``.
+        The negative and the positive label, in this order. None for those of the data, the greater one positive: 1 for
+        0 and 1, and the last in sorted order for strings. With the labels "with" and "without", the finder would search
+        for a motif of the strings "without": pass ``classes=["without", "with"]``.
     C : float, default=0.1
         Trade-off. The default is from yeast's replication origins, where errors from 0.1 to 1 differ by less than the
         folds do; it was chosen with those errors in view and not tested on other data. Choose it by cross-validation.
     start : {"words", "random"}, default="words"
         ``"words"``: run r starts at the r-th of the words that separate the classes best, which finds a motif in
-        yeast's replication origins. ``"random"``: at random positions, as Yu and Joachims do; there most such runs end
-        where no sequence has a motif. It needs short sequences and a strong motif.
+        yeast's replication origins. ``"random"``: at random positions, as Yu and Joachims do; most such runs end
+        without a motif in any sequence. It needs short sequences and a strong motif.
     n_restarts : int, default=5
         Number of runs, of which the one with the best objective is kept. Five cover the neighbours of the best word: a
         run hardly ever moves a motif along the sequence, and the best word may be off its middle.
@@ -77,7 +77,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
     classes_ : ndarray of shape (2,)
         The negative and the positive label.
     motif_ : ndarray of shape (l, A)
-        Matrix like log odds: what a character at a position adds to the score of a site, less its mean background.
+        Matrix like log odds: what a character at a position adds to the score of a site, minus its mean background.
     consensus_ : str
         The character of greatest weight at each position.
     positions_ : ndarray of shape (n,)
@@ -157,8 +157,8 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from strings with one of two labels each.
 
-        Sequences that are only presumed to have no motif can be given as negative ones of small `sample_weight`: they
-        make the background known (Yu and Joachims give 6,460 of them 1/50 each).
+        Sequences that are only presumed to have no motif can be passed as negative ones of small `sample_weight`: they
+        determine the background (Yu and Joachims give 6,460 of them a weight of 1/50 each).
 
         Parameters
         ----------
@@ -186,7 +186,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         found = np.unique(y)
         if len(found) == 1:
             only = found.tolist()[0]
-            raise ValueError(f"y has one class only, {only!r}: a motif is learnt from sequences with and without it")
+            raise ValueError(f"y has one class only, {only!r}: expected sequences with and without the motif")
         self.classes_ = found if named is None else named
         return X, y.tolist(), weights, positions
 
@@ -202,7 +202,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         found = super()._train(problem, run, start, resume, state)
         examples: Any = problem.examples
         codes, _, _ = examples.best_sites(found.best_w, np.arange(examples.n_examples))
-        self.positions_ = self.positions_.copy()  # models of a path begin with the same array
+        self.positions_ = self.positions_.copy()  # the models of a path start with the same array
         self.positions_[problem.positions] = codes // examples.structure.n_strands_
         return found
 
@@ -275,7 +275,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         return [site._replace(label=positive if s > 0 else negative) for site, s in zip(sites, scores, strict=True)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of right labels; a label that is not a class is an error.
+        """Return the fraction of correct labels; a label that is not a class is an error.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""`MulticlassSVM`: rows of features to one of K labels."""
+"""`MulticlassSVM`: one of K labels for each row of features."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
     The objective is ½‖W‖² + C Σ c_i max_k [Δ(y_i, k) + (w_k − w_{y_i})·x_i]. Equal rows with equal labels are merged
     and their weights added, so that the result depends neither on the order of the rows nor on repetition.
 
-    Labels are all text or all numbers; ``StructuralSVM(Multiclass())`` takes others too.
+    Labels are all strings or all numbers; ``StructuralSVM(Multiclass())`` accepts other labels too.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
     fit_intercept : bool, default=True
         Whether to add a constant feature of value 1, whose weight is regularised like the others.
     classes : list or None, default=None
-        All labels, if a training set may lack some; None for the labels of the data.
+        All labels, in case some do not occur in the training data; None for the labels of the data.
     bound, slack, nonnegative, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, \
     callbacks, checkpoint, checkpoint_every : optional
         As in `StructuralSVM`.
@@ -195,10 +195,10 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of right labels.
+        """Return the fraction of correct labels.
 
-        A label that is not a class is an error; name it with ``classes=`` if a training set, or a fold of a
-        cross-validation, may lack it.
+        A label that is not a class is an error; pass ``classes=`` if a label may be absent from the training data, or
+        from a fold of a cross-validation.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""A regularisation path: one fit per C, each from the end of the one before."""
+"""Regularisation path: one fit per C, each starting from the previous one."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def regularization_path(
 ) -> list[Model]:
     """Fit a copy of the estimator for each C, in the order given; ascending C is fastest.
 
-    The data are encoded once, and each fit starts from the planes and dual values of the one before. Ctrl-C ends the
+    The data are encoded once, and each fit starts from the planes and dual values of the previous fit. Ctrl-C ends the
     path: the models so far are returned, the last of them with the ``stop_reason_`` ``"interrupted"``. Callbacks,
-    also those of scikit-learn, are called for one fit after the other.
+    also those of scikit-learn, are called for each fit in turn.
 
     Parameters
     ----------

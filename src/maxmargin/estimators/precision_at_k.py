@@ -1,4 +1,4 @@
-"""`PrecisionAtK`: ranks documents so that the first k are relevant."""
+"""`PrecisionAtK`: rankings whose first k documents are relevant."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from maxmargin.structures.top_k.structure import TopK, TopKExamples
 class PrecisionAtK(LatentEstimator):
     """Ranking of documents by scores w·x that put relevant ones among the best k (Yu and Joachims 2009, section 5.3).
 
-    The k documents of a query that are ranked first are latent: labels say which documents are relevant, not which come
-    first.
+    The k documents of a query that are ranked first are latent: labels define which documents are relevant, not which
+    of them come first.
 
         ½‖w‖² + C Σ_q (max_ĥ [w·Ψ(x_q, ĥ) + Δ(y_q, ĥ)] − max_{h: relevant first} w·Ψ(x_q, h)),    Ψ = (1/k) Σ_{j∈h} x_j
 
-    The loss Δ is the greatest possible precision at k less that of ĥ. Training starts with a classifier of relevant
-    against other documents, every query with the same weight, as Yu and Joachims do: its scores say which relevant
-    documents come first. The result depends on this start.
+    The loss Δ is the greatest possible precision at k minus that of ĥ. Training starts with a classifier of relevant
+    against other documents, every query with the same weight, as Yu and Joachims do: its scores determine which
+    relevant documents come first. The result depends on this start.
 
     On OHSUMED, with the folds of Yu and Joachims, the mean of precision@1, 3, 5 and 10 is 0.035 ± 0.014 (one standard
     error) above that of the classifier it starts with; a plain ranking SVM is as good (−0.008 ± 0.012). See
@@ -147,7 +147,7 @@ class PrecisionAtK(LatentEstimator):
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
         if sample_weight is not None:
-            raise TypeError("PrecisionAtK takes groups, and no sample_weight beside them")
+            raise TypeError("PrecisionAtK does not accept sample_weight, only groups")
         y = Y if Y is None else _checked_relevance(Y)
         with naming_rows(X):
             X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
@@ -166,7 +166,7 @@ class PrecisionAtK(LatentEstimator):
         if len(kept) < len(members) and not self.drop_empty:
             empty = [name for name, rows in zip(names, members, strict=True) if not (y[rows] > 0).any()]
             raise ValueError(
-                f"query {empty[0]!r} has no relevant document (no label above 0), so there is nothing to put on top; "
+                f"query {empty[0]!r} has no relevant document (no label above 0), so it cannot be learnt from; "
                 f"leave its rows out, or set drop_empty=True to leave out all such queries ({len(empty)} here)"
             )
         return kept
@@ -249,7 +249,7 @@ class PrecisionAtK(LatentEstimator):
 def _checked_groups(groups: Any, n: int) -> Any:
     """Return the query of each of n rows; raise ValueError if they are not given."""
     if groups is None:
-        raise ValueError("groups= must say to which query each row belongs")
+        raise ValueError("groups= is required: the query of each row")
     groups = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
     shape = getattr(groups, "shape", None)
     if not is_list(groups) or (shape is not None and len(shape) != 1):
@@ -269,7 +269,7 @@ def _check_name(query: Any, where: str) -> None:
         hash(query)
     except TypeError:
         raise ValueError(
-            f"{where}: a query must be a string, a number or the like, found {type(query).__name__} {query!r:.60}"
+            f"{where}: a query must be hashable (a string, a number), found {type(query).__name__} {query!r:.60}"
         ) from None
 
 

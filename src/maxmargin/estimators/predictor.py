@@ -1,4 +1,4 @@
-"""`Predictor`: what a fitted estimator does, from `predict` to `explain`."""
+"""`Predictor`: the methods of a fitted estimator, from `predict` to `explain`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from maxmargin.estimators.explain import Decision, explain, weights_frame
 
 
 class Predictor:
-    """Mixin of `MaxMarginEstimator`: prediction, scores, and ways to look inside, of a fitted estimator."""
+    """Mixin of `MaxMarginEstimator`: prediction, scores and inspection of a fitted estimator."""
 
     structure_: Structure
     coef_: AnyArray
@@ -40,7 +40,7 @@ class Predictor:
         Parameters
         ----------
         X : sequence
-            Inputs, in a form that `fit` takes.
+            Inputs, in a form that `fit` accepts.
 
         Returns
         -------
@@ -55,13 +55,13 @@ class Predictor:
         return self._own_predictions(X)
 
     def _own_predictions(self, X: Any) -> list[Any]:
-        """Return the argmax of a user's structure for each input, with the threads of a fit."""
+        """Return the argmax of a user-defined structure for each input, with the threads of a fit."""
         w, outputs = self._flat_weights(), [None] * n_examples(X)
 
         def ask(ids: IntArray, _: slice) -> None:
             for i in ids.tolist():
                 found = _called(Place("X", i), "argmax", self.structure_.argmax, w, X[i])
-                outputs[i] = own_copy(plain_output(found))  # at once: the next call may fill the same object again
+                outputs[i] = own_copy(plain_output(found))  # at once: the next call may overwrite the same object
 
         with Local(self.n_jobs or 1) as engine, one_blas_thread():
             engine.map(ask, np.arange(len(outputs)), CustomExamples.smallest_chunk)
@@ -124,13 +124,13 @@ class Predictor:
         """
         check_is_fitted(self, "coef_")
         if not hasattr(self.structure_, "topk"):
-            raise TypeError(f"{type(self.structure_).__name__} offers no topk(w, x, k)")
+            raise TypeError(f"{type(self.structure_).__name__} has no topk(w, x, k)")
         k = whole_number(k, "k")
         with _one_input(self, x, "topk"):
             return own_copy(self.structure_.topk(self._flat_weights(), self._features([x])[0], k))
 
     def explain(self, x: Any, n_features: int = 10) -> Decision:
-        """Return why an output won: the runner-up, the margin to it, and the features that decided.
+        """Return why an output won: the runner-up, the margin, and the features that contribute most.
 
         Parameters
         ----------
@@ -189,7 +189,7 @@ class Predictor:
 
 
 def _called(place: Place, name: str, method: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a method of a structure returns, its errors with the place of the example."""
+    """Return the result of a method of a structure; errors carry the index of the example."""
     try:
         return method(*arguments)
     except Exception as error:
@@ -198,18 +198,18 @@ def _called(place: Place, name: str, method: Callable[..., Any], *arguments: Any
 
 @contextmanager
 def _one_input(estimator: Predictor, x: Any, method: str) -> Iterator[None]:
-    """Raise an error of its own if a method fails because x is a list of inputs."""
+    """Raise a specific error if a method fails because x is a list of inputs."""
     try:
         yield
     except ValueError:
         n = _n_inputs(estimator, x)
         if n:
-            raise ValueError(f"{method} takes one input x, found a list of {n} of them") from None
+            raise ValueError(f"{method} takes one input x, found a list of {n} inputs") from None
         raise
 
 
 def _n_inputs(estimator: Predictor, x: Any) -> int:
-    """Return the number of inputs in x; 0 if x is not a list of inputs, or if that is not known."""
+    """Return the number of inputs in x; 0 if x is not a list of inputs or if this is unknown."""
     if not isinstance(estimator.structure_, Compiled) or not is_list(x):
         return 0
     try:

@@ -1,4 +1,4 @@
-"""`StructuralSVM`: any structure that is given as a parameter."""
+"""`StructuralSVM`: an estimator of any structure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from maxmargin.estimators.base import MaxMarginEstimator
 
 
 class GivenStructure:
-    """Mixin before `MaxMarginEstimator`: the structure is a parameter that may have parameters itself."""
+    """Mixin before `MaxMarginEstimator`: the structure is a parameter with parameters of its own."""
 
     structure: Structure
 
@@ -24,7 +24,7 @@ class GivenStructure:
 
     def _make_structure(self) -> Structure:
         if isinstance(self.structure, type):
-            raise TypeError(f"give an object, not the class: {self.structure.__name__}()")
+            raise TypeError(f"structure must be an object, not the class: pass {self.structure.__name__}()")
         return self.structure
 
     def set_params(self, **parameters: Any) -> Self:
@@ -47,7 +47,7 @@ class GivenStructure:
                 f"{nested[0]}: {type(structure).__name__} has no set_params; derive it from sklearn.base.BaseEstimator "
                 f"as well, so that its parameters can be set and searched over"
             )
-        if nested and structure is getattr(self, "structure_", None):  # what was learnt with it stays as it is
+        if nested and structure is getattr(self, "structure_", None):  # a fitted structure stays unchanged
             parameters["structure"] = copy(structure)
         changed: Self = super().set_params(**parameters)  # type: ignore[misc]
         return changed
@@ -59,31 +59,32 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
     Parameters
     ----------
     structure : Structure
-        A structure of your own with four methods, or a built-in one such as `Chain` or `Multiclass`. Latent variables
-        (of `Motif`, `Forest`, `TopK`) keep the values that are given or that training starts with;
+        A user-defined structure with four methods, or a built-in one such as `Chain` or `Multiclass`. Latent variables
+        (of `Motif`, `Forest`, `TopK`) keep the given or initial values;
         `LatentStructuralSVM` estimates them.
     C : float, default=1.0
-        Trade-off between margin and losses; ``inf`` asks for no losses at all (hard margin).
+        Trade-off between margin and losses; ``inf`` allows no losses at all (hard margin).
     bound : {"margin", "slack", "ramp", "ramp-slack"}, default="margin"
-        Margin or slack re-scaling (Tsochantaridis et al. 2004), or the ramp of either (Do et al. 2008): tighter where
+        Margin or slack re-scaling (Tsochantaridis et al. 2004), or the ramp of either (Do et al. 2008): tighter if
         labels are wrong, but not convex, so that a local optimum is found.
     slack : {"linear", "quadratic"}, default="linear"
         Penalty of slacks: C Σ c_i ξ_i, or ½ C Σ c_i ξ_i².
     nonnegative : bool or list of int or str, default=False
         Weights that must not be negative: all (True), or those with these indices or names. The name of a feature
-        stands for all its weights.
+        means all its weights.
     solver : str or Solver, default="auto"
         ``"auto"`` (proximal working sets), ``"nslack"``, ``"oneslack"``, ``"bundle"``, ``"subgradient"``,
         ``"perceptron"``, or a solver object.
     tol : float, default=1e-3
         Relative gap between the objective and its proven lower bound at which training stops.
     max_iter : int or None, default=None
-        Greatest number of steps of the solver; None for the solver's own limit.
+        Maximum number of steps of the solver; None for the solver's default.
     max_seconds : float or None, default=None
         Time limit of the fit; None for no limit.
     n_jobs : int or None, default=None
-        Threads for the argmaxes. None means all cores for compiled structures and one for your own, whose methods
-        should release the interpreter lock if it is set; -1 means all cores. Results do not depend on it.
+        Threads for the argmaxes. None means all cores for compiled structures and one for user-defined structures,
+        whose methods should release the interpreter lock if `n_jobs` is set; -1 means all cores. Results do not depend
+        on `n_jobs`.
     random_state : int, RandomState instance or None, default=0
         Seed of everything random.
     warm_start : bool, default=False
@@ -148,8 +149,8 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
         structure = super()._make_structure()
         if callable(getattr(structure, "complete", None)):
             warnings.warn(
-                f"{type(structure).__name__} has latent variables, which StructuralSVM leaves as they are at first; "
-                f"LatentStructuralSVM (or MotifFinder, ForestClustering, PrecisionAtK) finds them",
+                f"{type(structure).__name__} has latent variables, which StructuralSVM keeps at their initial values; "
+                f"LatentStructuralSVM (or MotifFinder, ForestClustering, PrecisionAtK) estimates them",
                 UserWarning,
                 stacklevel=callers_level(),
             )

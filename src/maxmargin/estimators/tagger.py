@@ -22,7 +22,7 @@ class SequenceTagger(MaxMarginEstimator):
     """Sequence tagger: a first-order chain trained for a large margin.
 
     Each x is an array (T, d), a sparse matrix, or a list of tokens, each a dict ``{"word": "casa", "caps": False}``
-    or a list of strings, as CRF packages take them; each y is a sequence of T labels of any kind. `predict` returns
+    or a list of strings, as in CRF packages; each y is a sequence of T labels of any type. `predict` returns
     lists of labels.
 
     Parameters
@@ -41,7 +41,7 @@ class SequenceTagger(MaxMarginEstimator):
     transition_features : bool, default=False
         Whether each x is a pair (tokens, transitions), the second with T − 1 rows of features.
     classes : list or None, default=None
-        All labels, if a training set may lack some; None for the labels of the data.
+        All labels, in case some do not occur in the training data; None for the labels of the data.
     tol : float, default=1e-2
         Relative gap at which training stops.
     bound, slack, nonnegative, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
@@ -55,7 +55,7 @@ class SequenceTagger(MaxMarginEstimator):
     coef_ : ndarray of shape (n_weights,)
         All weights; `feature_names_out` names them.
     transitions_ : ndarray of shape (K, K)
-        Weights of label pairs (row: label before).
+        Weights of label pairs (row: previous label).
     start_, end_ : ndarray of shape (K,)
         Weights of first and of last labels.
     """
@@ -117,10 +117,10 @@ class SequenceTagger(MaxMarginEstimator):
         return attributes
 
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
-        """Return the share of tokens with the right label.
+        """Return the fraction of tokens with the correct label.
 
-        A label that is not a class is an error; name it with ``classes=`` if a training set, or a fold of a
-        cross-validation, may lack it.
+        A label that is not a class is an error; pass ``classes=`` if a label may be absent from the training data, or
+        from a fold of a cross-validation.
 
         Parameters
         ----------

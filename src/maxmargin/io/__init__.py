@@ -1,1 +1,1 @@
-"""Files: formats that people have, model files, atomic writing."""
+"""Files: data formats, model files, atomic writing."""

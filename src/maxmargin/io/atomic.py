@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from typing import BinaryIO
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """A new file that takes the place of `path` when the block ends well; else what was there stands and nothing else.
+    """Yield a new file that replaces `path` if the block succeeds; otherwise an existing file is left unchanged.
 
-    It is written beside `path`, brought to the disk, and renamed, so that a reader or a crash at any moment finds the
-    old file or the new one. A killed process may leave a hidden file that ends in ``.part``, never half a `path`.
+    The file is written to the same directory, flushed to the disk, and renamed, so that a reader or a crash at any time
+    finds the old file or the new one. A killed process may leave a hidden file with the suffix ``.part``, never an
+    incomplete `path`.
     """
-    target = Path(os.path.realpath(path))  # through a link, as open() would write
+    target = Path(os.path.realpath(path))  # follows links, as open() does
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"{os.fspath(path)} cannot be written: {target.parent} is no directory")
+        raise FileNotFoundError(f"{os.fspath(path)} cannot be written: {target.parent} is not a directory")
     if target.exists() and not target.is_file():
-        raise ValueError(f"{os.fspath(path)} cannot be written: it is there, and it is no regular file")
+        raise ValueError(f"{os.fspath(path)} cannot be written: it exists and is not a regular file")
     aside = target.parent / f".{target.name[:40]}.{secrets.token_hex(8)}.part"
-    # Not mkstemp: its files are for their owner alone, and a model is shared as the user's umask says.
+    # Not mkstemp: only the owner may read its files, whereas a model is shared according to the user's umask.
     handle = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with os.fdopen(handle, "w+b") as file:
@@ -41,8 +42,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _sync_directory(directory: Path) -> None:
-    """Bring the renaming to the disk, where the system can."""
-    with contextlib.suppress(OSError):  # Windows opens no directories, and some file systems do not sync them
+    """Flush the renaming to the disk, if the system supports it."""
+    with contextlib.suppress(OSError):  # Windows cannot open directories, and some file systems cannot sync them
         handle = os.open(directory, os.O_RDONLY)
         try:
             os.fsync(handle)

@@ -1,4 +1,4 @@
-"""How good predictions are: entities of BIO labels, tokens, clusters, rankings."""
+"""Metrics of predictions: entities of BIO labels, tokens, clusters, rankings."""
 
 from maxmargin.metrics.clusters import ClusterScores, b_cubed, ceaf, mitre_loss, muc, pair_loss
 from maxmargin.metrics.entities import (

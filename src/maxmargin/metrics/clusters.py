@@ -1,7 +1,7 @@
-"""How well partitions of items agree: MUC, B³, CEAF, and the losses of Yu and Joachims (2009), table 2.
+"""Metrics of clusterings: MUC, B³, CEAF, and the losses of Yu and Joachims (2009), table 2.
 
-A partition gives the cluster of each item, by any labels. Scores are pooled: shares are taken of sums over all
-partitions, as scorers of coreference do. The two losses are means over the partitions, in per cent, as in Finley and
+A partition is the cluster of each item, by any labels. Scores are pooled: they are ratios of sums over all partitions,
+as in scorers of coreference. The two losses are means over the partitions, in per cent, as in Finley and
 Joachims (2005) and Yu and Joachims (2009); ``pooled=True`` pools them too.
 """
 
@@ -21,7 +21,7 @@ from maxmargin._types import FloatArray, IntArray
 class ClusterScores:
     """Precision, recall and F1 of predicted clusters.
 
-    If neither partition has anything to judge (MUC: no two items together), all is right, and the scores are 1.
+    If there is nothing to score in either partition (MUC: no two items in one cluster), the scores are 1.
 
     Attributes
     ----------
@@ -38,12 +38,12 @@ class ClusterScores:
 
     @property
     def precision(self) -> float:
-        """Share of what is predicted that is right."""
+        """Fraction of the prediction that is correct."""
         return self._share(self.right_of_predicted, self.n_predicted)
 
     @property
     def recall(self) -> float:
-        """Share of what is true that is predicted."""
+        """Fraction of the truth that is predicted."""
         return self._share(self.right_of_true, self.n_true)
 
     @property
@@ -68,7 +68,7 @@ class ClusterScores:
 
 
 def muc(Y_true: Any, Y_pred: Any) -> ClusterScores:
-    """Return MUC: the links that hold true clusters together and that the prediction has (Vilain et al. 1995).
+    """Return MUC: the fraction of the links within true clusters that are predicted (Vilain et al. 1995).
 
         recall = Σ_S (|S| − p(S)) / Σ_S (|S| − 1),    p(S) the number of predicted clusters that S is spread over;
 
@@ -94,7 +94,7 @@ def muc(Y_true: Any, Y_pred: Any) -> ClusterScores:
 
 
 def b_cubed(Y_true: Any, Y_pred: Any) -> ClusterScores:
-    """Return B³: shares of each item's clusters that the other partition has too (Bagga and Baldwin 1998).
+    """Return B³: the overlap of the two clusters of each item (Bagga and Baldwin 1998).
 
     Precision is Σ_{S,R} |S ∩ R|² / |R| over the number of items, recall the same with |S|.
 
@@ -112,7 +112,7 @@ def b_cubed(Y_true: Any, Y_pred: Any) -> ClusterScores:
 
 
 def ceaf(Y_true: Any, Y_pred: Any, similarity: Literal["items", "clusters"] = "items") -> ClusterScores:
-    """Return CEAF: clusters matched one to one so that the sum of their similarities φ is greatest (Luo 2005).
+    """Return CEAF: the greatest sum of similarities φ of clusters matched one to one (Luo 2005).
 
     Precision is the sum over Σ_R φ(R, R), recall over Σ_S φ(S, S).
 
@@ -184,7 +184,7 @@ def pair_loss(Y_true: Any, Y_pred: Any, *, pooled: bool = False) -> float:
 
 @dataclass(frozen=True)
 class _Overlap:
-    """Pairs of a true and a predicted cluster that share items, how many they share, and the sizes of all clusters."""
+    """Numbers of items that true and predicted clusters share, and the sizes of all clusters."""
 
     true: IntArray
     predicted: IntArray
@@ -248,7 +248,7 @@ def _ceaf(overlap: _Overlap, by_cluster: bool) -> ClusterScores:
 
 
 def _wrong_pairs(overlap: _Overlap) -> tuple[int, int]:
-    """Pairs together in one partition only, and all pairs."""
+    """Return the number of pairs that are together in one partition only, and of all pairs."""
     in_both, in_true, in_predicted = map(_n_pairs, (overlap.shared, overlap.true_sizes, overlap.predicted_sizes))
     return in_true + in_predicted - 2 * in_both, _n_pairs(overlap.shared.sum())
 

@@ -1,7 +1,8 @@
 """Entities of BIO, IOB2 and BIOES labels, counted by conlleval's rules.
 
-An entity is right when its type and both of its ends are. Precision is the share of predicted entities that are right,
-recall the share of true entities that are found, F1 their harmonic mean (Tjong Kim Sang and Buchholz, CoNLL-2000).
+An entity is correct if its type and both of its ends are correct. Precision is the fraction of predicted entities that
+are correct, recall the fraction of true entities that are found, F1 their harmonic mean (Tjong Kim Sang and Buchholz,
+CoNLL-2000).
 """
 
 from __future__ import annotations
@@ -15,14 +16,14 @@ from maxmargin.metrics.tokens import paired
 
 Span = tuple[int, int, str]
 
-#: Prefixes that begin an entity whatever stands before, and those after which it is over. L and U are E and S of BILOU.
+#: Prefixes that always begin an entity, and prefixes that end one. L and U of BILOU are E and S.
 _BEGINS = frozenset("BSU")
 _ENDS = frozenset("ESLU")
 _PREFIXES = frozenset("BIESLU")
 
 
 def _parts(label: Any) -> tuple[str, str] | None:
-    """('B', 'PER') of 'B-PER', ('O', '') of 'O'; None for a label of no such kind."""
+    """Return ('B', 'PER') for 'B-PER', ('O', '') for 'O'; None for labels of another scheme."""
     prefix, hyphen, kind = str(label).partition("-")
     if prefix == "O" and not hyphen:
         return "O", ""
@@ -93,12 +94,12 @@ def entity_spans(labels: Sequence[Any]) -> list[Span]:
 
 @dataclass(frozen=True)
 class TypeScores:
-    """Counts of entities, with precision, recall and F1; shares of nothing are 0, as in conlleval.
+    """Counts of entities, with precision, recall and F1; ratios 0/0 are 0, as in conlleval.
 
     Attributes
     ----------
     n_right : int
-        Number of predicted entities that are right.
+        Number of predicted entities that are correct.
     n_predicted, n_true : int
         Numbers of predicted and of true entities.
     """
@@ -109,12 +110,12 @@ class TypeScores:
 
     @property
     def precision(self) -> float:
-        """Share of predicted entities that are right."""
+        """Fraction of predicted entities that are correct."""
         return self.n_right / self.n_predicted if self.n_predicted else 0.0
 
     @property
     def recall(self) -> float:
-        """Share of true entities that are predicted."""
+        """Fraction of true entities that are predicted."""
         return self.n_right / self.n_true if self.n_true else 0.0
 
     @property

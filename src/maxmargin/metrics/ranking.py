@@ -1,4 +1,4 @@
-"""How good a ranking of documents is, query by query."""
+"""Metrics of rankings of documents, query by query."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from maxmargin._types import FloatArray, IntArray
 
 
 def precision_at_k(y: Any, scores: Any, groups: Any, k: int = 10) -> float:
-    """Return the share of relevant documents among the k of best score, as a mean over the queries.
+    """Return the mean over queries of the fraction of relevant documents among the k best.
 
-    Of equal scores the earlier document counts as better. The count of a query with fewer than k documents is divided
+    Ties go to the earlier document. The count of a query with fewer than k documents is divided
     by k too, as in LETOR's evaluation, and a query without a relevant document counts as 0.
 
     Parameters

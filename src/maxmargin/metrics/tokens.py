@@ -1,4 +1,4 @@
-"""Share of tokens with the right label."""
+"""Accuracy of the labels of tokens."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _check_sequences(name: str, Y: Any) -> None:
 
 
 def token_accuracy(Y_true: Any, Y_pred: Any) -> float:
-    """Return the share of tokens, of all sequences together, with the right label.
+    """Return the fraction of the tokens of all sequences with the correct label.
 
     Parameters
     ----------

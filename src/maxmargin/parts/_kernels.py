@@ -1,8 +1,8 @@
 """Kernels over parts: scores of rows, sums of rows, and differences of counts.
 
-Arguments that recur: `ids` are the examples of a batch; `offsets` where the rows of each example begin in the block;
-`starts` where the scores of each example of the batch begin; (`ptr`, `parts`, `counts`) are CSR rows over parts, one
-for each example of the batch. Part p of an example is its row p // K under output p % K, with K = `n_outputs`.
+Common arguments: `ids` are the examples of a batch; `offsets` are the first rows of each example in the block; `starts`
+are the first scores of each example of the batch; (`ptr`, `parts`, `counts`) are CSR rows over parts, one per example
+of the batch. Part p of an example is its row p // K under output p % K, with K = `n_outputs`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from maxmargin.core.planes import sparse_dot
 def score_dense_rows(first, stop, rows, w, constant, out, at):
     """Write w·x + constant of the rows first … stop to `out`, from `at` on.
 
-    All rows are summed in one order, so that equal rows have equal scores, which BLAS does not promise.
+    All rows are summed in the same order, so that equal rows have equal scores, which BLAS does not guarantee.
     """
     width = rows.shape[1]
     shift = at - first
@@ -40,14 +40,14 @@ def score_sparse_rows(first, stop, indptr, indices, data, w, constant, out, at):
 
 @kernel
 def score_dense(ids, offsets, rows, w, constant, starts, out):
-    """`score_dense_rows` for all rows of each of ids."""
+    """Apply `score_dense_rows` to all rows of each example of ids."""
     for r in range(len(ids)):
         score_dense_rows(offsets[ids[r]], offsets[ids[r] + 1], rows, w, constant, out, starts[r])
 
 
 @kernel
 def score_sparse(ids, offsets, indptr, indices, data, w, constant, starts, out):
-    """`score_sparse_rows` for all rows of each of ids."""
+    """Apply `score_sparse_rows` to all rows of each example of ids."""
     for r in range(len(ids)):
         first, stop = offsets[ids[r]], offsets[ids[r] + 1]
         score_sparse_rows(first, stop, indptr, indices, data, w, constant, out, starts[r])
@@ -65,7 +65,7 @@ def forbid(ids, part_offsets, forbidden, starts, scores):
 
 @kernel
 def add_costs(ids, part_offsets, costs, scales, starts, scores, out):
-    """out = scores + scale · cost of every part."""
+    """Compute out = scores + scale · cost of every part."""
     for r in range(len(ids)):
         shift, scale = starts[r] - part_offsets[ids[r]], scales[r]
         for p in range(part_offsets[ids[r]], part_offsets[ids[r] + 1]):
@@ -74,7 +74,7 @@ def add_costs(ids, part_offsets, costs, scales, starts, scores, out):
 
 @kernel
 def add_even_costs(ids, cost, scales, ptr, parts, starts, scores, out):
-    """out = scores + scale · cost of every part but those of the truth, which (ptr, parts) list for all examples."""
+    """Compute out = scores + scale · cost of every part except those of the truth, listed in (ptr, parts)."""
     for r in range(len(ids)):
         price = scales[r] * cost
         for p in range(starts[r], starts[r + 1]):
@@ -86,7 +86,7 @@ def add_even_costs(ids, cost, scales, ptr, parts, starts, scores, out):
 
 @kernel
 def count_dots(ptr, parts, counts, starts, scores, factor, out):
-    """out += factor · Σ count · score over the parts of each example."""
+    """Compute out += factor · Σ count · score over the parts of each example."""
     for r in range(len(ptr) - 1):
         total = 0.0
         for k in range(ptr[r], ptr[r + 1]):
@@ -96,7 +96,7 @@ def count_dots(ptr, parts, counts, starts, scores, factor, out):
 
 @kernel
 def code_keys(ids, offsets, codes, truths, known, keys):
-    """The hash of each code; 0 for that of the truth."""
+    """Compute the hash of each code; 0 for the code of the truth."""
     for r in range(len(ids)):
         i = ids[r]
         key, same = HASH_START, known
@@ -108,9 +108,9 @@ def code_keys(ids, offsets, codes, truths, known, keys):
 
 @kernel
 def first_wrong(ids, n_parts, most, ptr, parts):
-    """The first row of the batch with more parts than there may be, or with a part that its example does not have.
+    """Return the first row of the batch with too many parts or with a part that its example does not have.
 
-    −1 if there is none.
+    Return −1 if there is none.
     """
     for r in range(len(ids)):
         if ptr[r + 1] - ptr[r] > most[ids[r]]:
@@ -126,10 +126,10 @@ def judge(
     ids, true_ptr, true_parts, true_counts, ptr, parts, counts, scratch, starts, scores, part_offsets, costs, cost,
     rises, losses,
 ):  # fmt: skip
-    """Add Σ (c(ŷ) − c(y)) s to the rises and Σ (c(ŷ) − c(y)) l to the losses, without what cancels.
+    """Add Σ (c(ŷ) − c(y)) s to the rises and Σ (c(ŷ) − c(y)) l to the losses, without terms that cancel.
 
-    l is `costs` of the part; where there are none it is `cost`, and 0 for the parts of the truth. `scratch` is zeros,
-    one for each part of the largest example, and is left so.
+    l is the entry of `costs`; if there are no costs, l is `cost`, and 0 for the parts of the truth. `scratch` must
+    contain zeros, one for each part of the largest example, also on return.
     """
     for r in range(len(ids)):
         first, stop, start, offset = true_ptr[ids[r]], true_ptr[ids[r] + 1], starts[r], part_offsets[ids[r]]
@@ -157,9 +157,9 @@ def judge(
 
 @kernel
 def count_changes(ids, true_ptr, true_parts, true_counts, ptr, parts, counts, scratch, out_ptr, out_parts, out_counts):
-    """Row r: the counts of the truth of ids[r] less those of the r-th row; what cancels is left out.
+    """Write the counts of the truth of ids[r] minus those of row r, without entries that cancel.
 
-    `scratch` is zeros, one for each part of the largest example, and is left so.
+    `scratch` must contain zeros, one for each part of the largest example, also on return.
     """
     used = 0
     for r in range(len(ids)):
@@ -177,14 +177,14 @@ def count_changes(ids, true_ptr, true_parts, true_counts, ptr, parts, counts, sc
 
 @inlined
 def move_count(part, scratch, out_parts, out_counts, used):
-    """Move a count from `scratch` to the outputs; returns how many of them are in use."""
+    """Move a count from `scratch` to the outputs; return the number of outputs in use."""
     out_parts[used], out_counts[used], scratch[part] = part, scratch[part], 0.0
     return used + (out_counts[used] != 0.0)
 
 
 @kernel
 def most_entries(ids, firsts, ptr, parts, indptr, n_outputs):
-    """Entries of the rows of all parts, in all and of the example that has most."""
+    """Return the number of entries of the rows of all parts: the total, and the maximum over examples."""
     total, most = 0, 0
     for r in range(len(ids)):
         before = total
@@ -200,9 +200,10 @@ def sum_sparse(
     ids, firsts, ptr, parts, counts, indptr, indices, data, n_outputs, constant, touched, total, out_ptr, out_index,
     out_value,
 ):  # fmt: skip
-    """Σ count · φ over the parts of each example, zeros left out; entry f K + k is feature f under output k.
+    """Write Σ count · φ over the parts of each example, without zeros; entry f K + k is feature f under output k.
 
-    `total` is zeros, one for each weight, and is left so; with `constant` ≥ 0 every row has a feature of value 1 there.
+    `total` must contain zeros, one for each weight, also on return; if `constant` ≥ 0, every row has a feature of value
+    1 at this index.
     """
     used = 0
     for r in range(len(ids)):
@@ -222,7 +223,7 @@ def sum_sparse(
 def sum_dense(
     ids, firsts, ptr, parts, counts, rows, n_outputs, constant, touched, total, out_ptr, out_index, out_value
 ):
-    """As `sum_sparse`, for dense rows; `touched` holds the outputs that the parts of an example have."""
+    """Write what `sum_sparse` writes, for dense rows; `touched` is a buffer for the outputs of an example's parts."""
     used, width = 0, rows.shape[1]
     for r in range(len(ids)):
         first, n_touched = firsts[ids[r]], 0
@@ -255,7 +256,7 @@ def sum_dense(
 
 @kernel
 def add_dense(first, part_first, part_stop, parts, counts, rows, n_outputs, constant, out):
-    """out += Σ count · φ over the parts part_first … part_stop of the example whose rows begin at `first`."""
+    """Add Σ count · φ over the parts part_first … part_stop to `out`; the example's rows begin at `first`."""
     width = rows.shape[1]
     for k in range(part_first, part_stop):
         row, output = first + np.int64(parts[k]) // n_outputs, np.int64(parts[k]) % n_outputs
@@ -267,7 +268,7 @@ def add_dense(first, part_first, part_stop, parts, counts, rows, n_outputs, cons
 
 @kernel
 def add_sparse(first, part_first, part_stop, parts, counts, indptr, indices, data, n_outputs, constant, out):
-    """As `add_dense`, for sparse rows."""
+    """Add what `add_dense` adds, for sparse rows."""
     for k in range(part_first, part_stop):
         row, output = first + np.int64(parts[k]) // n_outputs, np.int64(parts[k]) % n_outputs
         for p in range(indptr[row], indptr[row + 1]):
@@ -278,7 +279,7 @@ def add_sparse(first, part_first, part_stop, parts, counts, indptr, indices, dat
 
 @kernel
 def join(ptr, index, value, other_ptr, other_index, other_value, shift, out_ptr, out_index, out_value):
-    """Row r: that of the first, then that of the second with its indices shifted."""
+    """Write row r of the first matrix, followed by row r of the second with its indices shifted."""
     used = 0
     for r in range(len(ptr) - 1):
         for p in range(ptr[r], ptr[r + 1]):

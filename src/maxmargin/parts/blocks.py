@@ -1,4 +1,4 @@
-"""Blocks of part features: one kind of parts each, dense or sparse as they came, stored once."""
+"""Blocks of part features, dense or sparse as given, stored once."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from maxmargin.encoding.rows import sparse_scores
 from maxmargin.engines import Local
 from maxmargin.parts import _kernels as kernels
 
-#: Multiply-adds from which on the rows of one example are worth several threads.
+#: Multiply-adds above which the rows of one example are divided among threads.
 MANY = 1 << 20
-#: Numbers that partial sums of several threads may take together.
+#: Numbers that the partial sums of all threads may take together.
 MOST_PARTIAL = 1 << 23
 
 
@@ -31,15 +31,15 @@ class Block:
     Parameters
     ----------
     matrix : array or sparse matrix
-        A row of features for every row of all examples, concatenated.
-    offsets : IntArray, optional
-        The rows of example i are ``offsets[i] … offsets[i + 1]``. None: all examples share all rows.
-    n_outputs : int, default 1
+        Concatenated feature rows of all examples.
+    offsets : array of int, optional
+        The rows of example i are ``offsets[i]:offsets[i + 1]``. None: all examples share all rows.
+    n_outputs : int, default=1
         K.
-    constant : bool, default False
+    constant : bool, default=False
         Whether every row has one more feature, the last one, of value 1.
     forbidden : array of bool, optional
-        Parts that no output may have, in the order of the parts of all examples: their score is −∞.
+        Parts that no output may have, in the order of the parts of all examples; their score is −∞.
     """
 
     def __init__(
@@ -74,16 +74,16 @@ class Block:
 
     @property
     def n_entries(self) -> int:
-        """Numbers that a sweep over all rows reads."""
+        """Number of entries that a sweep over all rows reads."""
         return len(self.data) if self.dense is None else self.dense.size
 
     @property
     def operations(self) -> float:
-        """Multiply-adds of scoring all parts; rows stream, so they count half."""
+        """Multiply-adds of scoring all parts; rows are read sequentially, so they count half."""
         return 0.5 * self.n_outputs * (self.n_entries + self.constant * self.n_rows)
 
     def fullest(self, n_examples: int) -> IntArray:
-        """Return the most features that a row of each example has."""
+        """Return the maximum number of features in a row, per example."""
         if self.dense is not None:
             return np.full(n_examples, self.width + self.constant)
         counts = np.diff(self.indptr)
@@ -95,7 +95,7 @@ class Block:
         return most
 
     def largest_whole(self) -> float:
-        """Return the greatest absolute value if all are whole numbers, else infinity."""
+        """Return the greatest absolute value if all values are integers, else infinity."""
         values = self.data if self.dense is None else self.dense.ravel()
         for a in range(0, len(values), MANY):
             if (np.rint(values[a : a + MANY]) != values[a : a + MANY]).any():
@@ -113,7 +113,7 @@ class Block:
         return np.zeros(n_examples, np.int64) if self.offsets is None else self.offsets[:-1]
 
     def part_offsets(self, n_examples: int) -> IntArray:
-        """Return where the parts of each example begin, in the order of all parts."""
+        """Return the offset of each example's parts among all parts."""
         if self.offsets is None:
             return np.zeros(n_examples + 1, np.int64)
         return self.offsets * self.n_outputs
@@ -121,7 +121,7 @@ class Block:
     # ------------------------------------------------------------------ scores
 
     def scores(self, w: FloatArray, ids: IntArray, engine: Local | None = None) -> Scores:
-        """Return the scores of all parts of each of ids."""
+        """Return the scores of all parts of each example of ids."""
         if self.offsets is None:
             values = self._table_scores(w.reshape(-1, self.n_outputs))
             starts = np.zeros(len(ids) + 1, np.int64)
@@ -146,7 +146,7 @@ class Block:
         return self._weighted(weights, everything).ravel()
 
     def _row_scores(self, w: FloatArray, ids: IntArray, starts: IntArray, engine: Local | None) -> FloatArray:
-        """One score for each row: w·x, in threads where single examples are large."""
+        """Return one score per row, w·x, computed in threads if single examples are large."""
         out, constant = np.empty(starts[-1]), float(w[-1]) if self.constant else 0.0
         rows = (self.dense,) if self.dense is not None else self._csr()
         kernel, one = (
@@ -164,13 +164,13 @@ class Block:
         return out
 
     def _large(self, ids: IntArray) -> bool:
-        """Whether a single example has enough rows for several threads."""
+        """Return whether a single example has enough rows for several threads."""
         assert self.offsets is not None
         per_row = self.n_entries / max(self.n_rows, 1)
         return float((self.offsets[ids + 1] - self.offsets[ids]).max(initial=0)) * per_row >= MANY
 
     def _output_scores(self, weights: FloatArray, ids: IntArray, total: int) -> FloatArray:
-        """K scores for each row: one product for a batch of neighbours, without a copy."""
+        """Return K scores per row: one product, without a copy, for a batch of consecutive examples."""
         assert self.offsets is not None
         first, stop = (int(self.offsets[ids[0]]), int(self.offsets[ids[-1] + 1])) if len(ids) else (0, 0)
         if stop - first == total and bool((ids[1:] > ids[:-1]).all()):
@@ -178,7 +178,7 @@ class Block:
         return self._weighted(weights, spans(ids, self.offsets)).ravel()
 
     def _weighted(self, weights: FloatArray, rows: IntArray, span: slice | None = None) -> FloatArray:
-        """X[rows] @ weights; `span` is the same rows as a slice, where they are one."""
+        """Return X[rows] @ weights; `span` is the same rows as a slice if they are consecutive."""
         features = weights[:-1] if self.constant else weights
         if self.dense is not None:
             out = self.dense[rows if span is None else span] @ features
@@ -192,7 +192,7 @@ class Block:
     # ------------------------------------------------------------------ sums
 
     def sums(self, ids: IntArray, counts: Planes, n_examples: int, scratch: FloatArray, kind: type) -> Planes:
-        """Return Φᵀ c for each row c of counts; `scratch` is zeros, one for each weight, and is left so."""
+        """Return Φᵀ c for each row c of counts; `scratch` must contain zeros, one per weight, also on return."""
         firsts, lengths = self.firsts(n_examples), np.diff(counts.indptr)
         constant = self.width if self.constant else -1
         given = ids, firsts, counts.indptr, counts.indices, counts.values
@@ -216,7 +216,7 @@ class Block:
     def add_sums(
         self, ids: IntArray, counts: Planes, n_examples: int, out: FloatArray, engine: Local | None = None
     ) -> None:
-        """Add Φᵀ Σ_r c_r to `out`, in threads where a single example has many parts."""
+        """Add Φᵀ Σ_r c_r to `out`, in threads if a single example has many parts."""
         firsts, constant = self.firsts(n_examples), self.width if self.constant else -1
         rows = self._csr() if self.dense is None else (self.dense,)
         add = kernels.add_sparse if self.dense is None else kernels.add_dense
@@ -234,7 +234,7 @@ class Block:
                 add(first, a, b, *given, partial[a])
 
             engine.map_range(some, begin, end)
-            for a in sorted(partial):  # always in this order, so that sums do not depend on threads
+            for a in sorted(partial):  # in a fixed order, so that sums do not depend on the number of threads
                 out += partial[a]
 
     def matrix(self) -> Any:
@@ -266,7 +266,7 @@ class Block:
         return part
 
     def arrays(self) -> tuple[AnyArray, ...]:
-        """Return what the block consists of, for fingerprints."""
+        """Return the arrays of the block, for fingerprints."""
         rows = self._csr() if self.dense is None else (self.dense,)
         rest = [array for array in (self.offsets, self.forbidden) if array is not None]
         return (*rows, *rest, np.array([self.n_outputs, self.constant]))

@@ -1,4 +1,4 @@
-"""Costs of single parts, given beside an output."""
+"""Costs of single parts, passed together with an output."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from maxmargin.core.errors import Where, error_at
 
 
 class PartCosts(NamedTuple):
-    """An output with costs of its own for single parts.
+    """An output with costs of single parts.
 
-    The loss of ŷ is Σ false_p over the parts that only ŷ has, plus Σ missed_p over those that only y has. Give it in
-    the place of y, to `fit` and to `loss`.
+    The loss of ŷ is Σ false_p over the parts that only ŷ has, plus Σ missed_p over the parts that only y has. Pass it
+    instead of y, to `fit` and to `loss`.
 
     Parameters
     ----------
     output : Any
         The true output y.
-    false : float or array, default 1.0
-        The cost of each part that ŷ has and y has not, in the shape in which the structure takes features of parts.
-    missed : float or array, default 0.0
-        The cost of each part that y has and ŷ has not, in the same shape.
+    false : float or array, default=1.0
+        The cost of each part that ŷ has and y does not have, in the shape in which the structure takes features of
+        parts.
+    missed : float or array, default=0.0
+        The cost of each part that y has and ŷ does not have, in the same shape.
     """
 
     output: Any
@@ -37,7 +38,7 @@ def costs_of(y: Any) -> PartCosts:
 
 
 def cost_table(costs: Any, shape: tuple[int, ...], what: str, where: Where) -> FloatArray:
-    """Return costs ≥ 0 as an array of that shape; a number counts for all parts."""
+    """Return costs ≥ 0 as an array of this shape; a number applies to all parts."""
     try:
         table = np.asarray(costs, float)
     except (TypeError, ValueError):

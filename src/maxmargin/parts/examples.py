@@ -1,11 +1,11 @@
 """Encoded examples of structures whose scores are sums over parts.
 
     Ψ(x, y) = Σ_p c_p(y) φ_p(x)      s_p = w·φ_p(x)      w·Ψ(x, y) = Σ_p c_p(y) s_p
-    Δ(y, ŷ) = Σ_p (c_p(ŷ) − c_p(y)) l_p                  where the loss is a sum over parts too
+    Δ(y, ŷ) = Σ_p (c_p(ŷ) − c_p(y)) l_p                  if the loss is a sum over parts too
 
-An argmax needs the scores s of the parts and no features, and a plane is Φᵀ(c(y) − c(ŷ)). So a fit is ``scores → argmax
-→ c(y) − c(ŷ) → planes``, of which a structure writes the argmax; the scores may come from anywhere: weights, a kernel
-expansion, a network.
+An argmax needs the scores s of the parts but no features, and a plane is Φᵀ(c(y) − c(ŷ)). So a fit is ``scores → argmax
+→ c(y) − c(ŷ) → planes``, of which a structure implements the argmax; the scores may come from any source: weights, a
+kernel expansion, a network.
 """
 
 from __future__ import annotations
@@ -27,39 +27,39 @@ from maxmargin.core.structure import StructureError
 from maxmargin.parts import _kernels as kernels
 from maxmargin.parts.blocks import Block
 
-#: Whole numbers up to this size are exact as float32.
+#: Integers up to this size are exact in float32.
 FLOAT32_WHOLE = 2.0**24
 _NO_COSTS = np.zeros(0)
-#: Parts that are scored before an argmax looks at them: few enough to be in the cache still.
+#: Parts that are scored before their argmax runs: few enough to stay in the cache.
 PARTS_TOGETHER = 1 << 17
 
 
 class PartExamples(Examples):
     """Examples of a structure whose scores, and here losses too, are sums over parts.
 
-    A subclass writes `argmax` and `parts`; everything else follows. One whose loss is not a sum over parts writes
-    `decode_scores` instead of `argmax`.
+    A subclass implements `argmax` and `parts`; everything else is derived. A subclass whose loss is not a sum over
+    parts implements `decode_scores` instead of `argmax`.
 
     Parameters
     ----------
     structure : PartStructure
-        Has `output_of`.
+        A structure with `output_of`.
     blocks : sequence of Block
-        Features of the parts. The weights of a block follow those of the block before.
-    code_offsets : IntArray
+        Features of the parts. The weights of a block follow those of the previous block.
+    code_offsets : array of int
         As in `Examples`.
-    truths : CodeArray, optional
-        The codes of the true outputs, concatenated; None where they are not known.
+    truths : array of int, optional
+        The concatenated codes of the true outputs; None if they are not known.
     costs : sequence
-        For each block the costs l: an array over the parts of all examples, or a number for all parts that the truth
-        lacks (parts of the truth cost 0; counts must be 0 or 1 then), or None.
+        The costs l of each block: an array over the parts of all examples, or a number for all parts that the truth
+        does not have (parts of the truth cost 0; counts must then be 0 or 1), or None.
     settings : tuple of float
         Numbers that change the argmax, for the fingerprint.
     """
 
-    #: Whether counts c_p are whole numbers, so that sums of whole features are exact as float32.
+    #: Whether counts c_p are integers, so that sums of integer features are exact in float32.
     whole_counts: bool = True
-    #: Whether an output may have all parts of another one and more.
+    #: Whether an output may have all parts of another output and more.
     nested: bool = False
 
     def __init__(
@@ -88,7 +88,7 @@ class PartExamples(Examples):
             self._set_sizes()
 
     def _set_sizes(self) -> None:
-        """Bound the entries of planes: those of the true parts and of as many as another output may have."""
+        """Set bounds of the entries of planes: those of the true parts and of the most parts of another output."""
         largest = 0.0
         for block, counts, most in zip(self.blocks, self.true_parts, self.most_parts, strict=True):
             together = np.diff(counts.indptr) + most
@@ -100,21 +100,21 @@ class PartExamples(Examples):
     # ------------------------------------------------------------------ what a structure writes
 
     def argmax(self, scores: list[Scores], ids: IntArray, codes: CodeArray) -> FloatArray | None:
-        """Write the code of the output with the greatest Σ c_p s_p, for each of ids.
+        """Write the code of the output with the greatest Σ c_p s_p, for each example of ids.
 
-        Where scores of −∞ leave no output, the first symbol of the code is `NO_OUTPUT`. An argmax that is not exact
-        returns proven upper bounds of the greatest sums (the class says ``exact = False`` and ``bounded = True`` then).
+        If scores of −∞ exclude all outputs, the first symbol of the code is `NO_OUTPUT`. An argmax that is not exact
+        returns proven upper bounds of the greatest sums (in a class with ``exact = False`` and ``bounded = True``).
         """
         raise TypeError(f"{type(self).__name__} has no argmax over scores of parts")
 
     @abstractmethod
     def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
-        """Return c(ŷ) of each of ids, block by block: rows of the parts it has, numbered from 0 in each example."""
+        """Return c(ŷ) of each example of ids, one matrix per block; parts are numbered from 0 in each example."""
 
     def _most_parts(self) -> list[IntArray]:
-        """Return the most parts of any output of each example, block by block; by default one for each code symbol.
+        """Return the maximum number of parts of an output, per block and example; by default one per code symbol.
 
-        It is checked, since the sizes of planes and their precision rest on it.
+        The number is checked, since the sizes and the precision of planes depend on it.
         """
         return [np.diff(self.code_offsets)] * len(self.blocks)
 
@@ -130,7 +130,7 @@ class PartExamples(Examples):
             self.decode_scores(self.scores(w, ids[some]), ids[some], scales[some], answers)
 
     def _batches(self, ids: IntArray) -> list[slice]:
-        """Return runs of ids with few enough parts that their scores stay in the cache."""
+        """Return runs of ids whose scores are small enough to stay in the cache."""
         ends = np.cumsum(sum(n_parts[ids] for n_parts in self.n_parts))
         cuts = np.flatnonzero(np.diff(ends // PARTS_TOGETHER)) + 1
         return [slice(a, b) for a, b in pairwise([0, *cuts.tolist(), len(ids)])]
@@ -148,10 +148,10 @@ class PartExamples(Examples):
         filled = ids[self.code_offsets[ids + 1] > self.code_offsets[ids]]
         without = filled[codes[self.code_offsets[filled]] == NO_OUTPUT]
         if len(without):
-            raise StructureError.at(Place("X", without[0]), "the parts that are not forbidden allow no output")
+            raise StructureError.at(Place("X", without[0]), "the allowed parts form no output")
 
     def augmented(self, scores: list[Scores], ids: IntArray, scales: FloatArray) -> list[Scores]:
-        """Return s_p + scale · l_p, with which an argmax maximises rise + scale · loss."""
+        """Return s_p + scale · l_p, the scores for which an argmax maximises rise + scale · loss."""
         if not self.known or not scales.any():
             return scores
         return [
@@ -188,7 +188,7 @@ class PartExamples(Examples):
         answers.rises[ids], answers.losses[ids] = rises, losses
 
     def _true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
-        """Return Σ c_p(y) s_p of each of ids; 0 where the truth is not known."""
+        """Return Σ c_p(y) s_p of each example of ids; 0 if the truth is not known."""
         totals = np.zeros(len(ids))
         for true, block in zip(self.true_parts, scores, strict=True) if self.known else ():
             some = true.rows(ids)
@@ -203,16 +203,16 @@ class PartExamples(Examples):
         ]
 
     def _checked_parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
-        """`parts`, none of them outside of its example and not too many: kernels and buffers rely on it."""
+        """Return `parts`; raise StructureError if there are too many or if one is out of range, as kernels require."""
         found = self.parts(ids, codes)
         for b, (counts, n_parts, most) in enumerate(zip(found, self.n_parts, self.most_parts, strict=True)):
             r = kernels.first_wrong(ids, n_parts, most, counts.indptr, counts.indices)
             if r >= 0:
                 place, n_found = Place("X", ids[r]), int(counts.indptr[r + 1] - counts.indptr[r])
                 if n_found > most[ids[r]]:
-                    what = f"an output has {n_found} parts of block {b}, expected {most[ids[r]]} at most"
+                    what = f"an output has {n_found} parts of block {b}, expected at most {most[ids[r]]}"
                 else:
-                    what = f"an output has a part of block {b} beyond the {n_parts[ids[r]]} parts that there are"
+                    what = f"an output has a part of block {b} out of range, expected 0 to {n_parts[ids[r]] - 1}"
                 raise StructureError.at(place, what)
         return found
 
@@ -274,7 +274,7 @@ class PartExamples(Examples):
 
 
 def count_changes(ids: IntArray, true: Planes, found: Planes, n_parts: int) -> Planes:
-    """Return the counts of the truths of ids less those found, what cancels left out."""
+    """Return the counts of the truths of ids minus those found, without entries that cancel."""
     room = int((true.indptr[ids + 1] - true.indptr[ids]).sum() + found.indptr[-1]) + 1
     out = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room))
     kernels.count_changes(
@@ -286,12 +286,12 @@ def count_changes(ids: IntArray, true: Planes, found: Planes, n_parts: int) -> P
 
 
 def counted_once(indptr: IntArray, parts: AnyArray) -> Planes:
-    """Return rows of parts that an output has once each."""
+    """Return rows of parts that each occur once in an output."""
     return Planes(indptr, parts.astype(np.uint32), np.ones(len(parts)))
 
 
 def joined(rows: Planes, others: Planes, shift: int) -> Planes:
-    """Return the rows, each followed by that of the others with its indices shifted."""
+    """Return each row followed by the same row of the others, with indices shifted."""
     size = len(rows.indices) + len(others.indices)
     out = Planes(np.zeros(len(rows) + 1, np.int64), np.empty(size, np.uint32), np.empty(size, rows.values.dtype))
     kernels.join(

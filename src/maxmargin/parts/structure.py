@@ -1,4 +1,4 @@
-"""What structures on parts share beside their examples: learning sizes, names of weights, saving, k best outputs."""
+"""Base class of structures over parts: sizes, names of weights, saving, k best outputs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class WeightTable(NamedTuple):
     columns : list of str
         The name of each feature.
     outputs : list of str, optional
-        The name of each of the K outputs; None where there is one weight per feature.
+        The name of each of the K outputs; None if there is one weight per feature.
     """
 
     columns: list[str]
@@ -39,25 +39,25 @@ class WeightTable(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """(columns,), or (columns, K)."""
+        """Shape of the table: (columns,) or (columns, K)."""
         return (len(self.columns),) if self.outputs is None else (len(self.columns), len(self.outputs))
 
 
 class PartStructure(Compiled):
     """A compiled structure whose examples are `PartExamples`.
 
-    A subclass names its encoders in `learns` and writes `_encoded`, `code_of`, `output_of`, `loss` and `enumerate`, and
-    `check_parameters` where it has parameters to check.
+    A subclass lists its encoders in `learns` and implements `_encoded`, `code_of`, `output_of`, `loss` and `enumerate`,
+    and `check_parameters` if it has parameters to check.
     """
 
-    #: Encoders that `fit` fills: attribute → class with `get_state`, `set_state` and `column_names`.
+    #: Encoders that `fit` creates: attribute → class with `get_state`, `set_state` and `column_names`.
     learns: ClassVar[dict[str, type]]
 
     # ------------------------------------------------------------------ what a structure writes
 
     @abstractmethod
     def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> PartExamples:
-        """Return the examples; with `learn`, the encoders of `learns` are to learn from X."""
+        """Return the examples; if `learn` is true, the encoders of `learns` must learn from X."""
 
     @abstractmethod
     def code_of(self, y: Any, where: Where) -> CodeArray:
@@ -68,7 +68,7 @@ class PartStructure(Compiled):
         """Return the output of a code."""
 
     def tables(self) -> dict[str, WeightTable]:
-        """Return the weights of each block by name; by default one weight for each column of each encoder."""
+        """Return the weights of each block by name; by default one weight per column of each encoder."""
         return {name.rstrip("_"): WeightTable(getattr(self, name).column_names()) for name in self.learns}
 
     # ------------------------------------------------------------------ what follows
@@ -94,9 +94,9 @@ class PartStructure(Compiled):
         return self._encoded(X, Y, learn)
 
     def topk(self, w: FloatArray, x: Any, k: int) -> list[tuple[Any, float]]:
-        """Return the k best outputs with their scores, best first; fewer where there are fewer.
+        """Return the k best outputs with their scores, best first; fewer if there are fewer.
 
-        Each output takes one argmax for every part of the output before (`parts.topk`).
+        Each output takes one argmax per part of the previous output (`parts.topk`).
         """
         examples = self.encode([x])
         found = best_outputs(examples, np.asarray(w, float), whole_number(k, "k"))
@@ -135,7 +135,7 @@ class PartStructure(Compiled):
     def unpack_outputs(self, packed: Any) -> list[Any]:
         codes, lengths = np.asarray(packed["codes"]), np.asarray(packed["lengths"])
         if codes.dtype != np.int32 or (lengths < 0).any() or lengths.sum() != len(codes):
-            raise ValueError(f"expected codes of {lengths.sum()} numbers in all, found {len(codes)}")
+            raise ValueError(f"expected codes of {lengths.sum()} numbers in total, found {len(codes)}")
         ends = [0, *np.cumsum(lengths).tolist()]
         outputs = [self.output_of(codes[a:b]) for a, b in pairwise(ends)]
         for output in outputs:

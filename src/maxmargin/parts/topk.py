@@ -1,4 +1,4 @@
-"""The k best outputs of any structure on parts, by forbidding and forcing parts (Lawler 1972)."""
+"""The k best outputs of any structure over parts, by forbidding and forcing parts (Lawler 1972)."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from maxmargin.core.scores import Scores
 from maxmargin.parts import _kernels as kernels
 from maxmargin.parts.examples import PartExamples
 
-#: A part: its block and its number there.
+#: A part: its block and its number within the block.
 Part = tuple[int, int]
 Parts = frozenset[Part]
 _ONLY = np.zeros(1, np.int64)
 
 
 class Candidate(NamedTuple):
-    """The best output with all of some parts and none of others."""
+    """The best output with all forced parts and no forbidden part."""
 
     score: float
     code: CodeArray
@@ -34,9 +34,10 @@ class Candidate(NamedTuple):
 def best_outputs(examples: PartExamples, w: FloatArray, k: int) -> list[tuple[CodeArray, float]]:
     """Return the codes of the k best outputs of a single example with their scores, best first.
 
-    After an output is found, those that remain are split by its parts: outputs without its first part, those with the
-    first but without the second, and so on. The best of each is one argmax, in which forbidden parts have the score −∞
-    and forced ones a bonus that outweighs all other scores. Fewer are returned where there are fewer.
+    After an output is found, the remaining outputs are partitioned by its parts: outputs without its first part,
+    outputs with the first but without the second, and so on. The best output of each class is one argmax, in which
+    forbidden parts have the score −∞ and forced parts a bonus that outweighs all other scores. Fewer are returned if
+    there are fewer.
     """
     scores, found = examples.scores(w, _ONLY), list[tuple[CodeArray, float]]()
     waiting: list[tuple[float, int, Candidate]] = []
@@ -55,7 +56,7 @@ def best_outputs(examples: PartExamples, w: FloatArray, k: int) -> list[tuple[Co
 
 
 def _without(examples: PartExamples, best: Candidate) -> Iterator[tuple[Parts, Parts]]:
-    """Yield classes (forced, forbidden) that together hold all outputs of the class of `best` but itself."""
+    """Yield classes (forced, forbidden) that partition the class of `best` without `best` itself."""
     forced, forbidden = best.forced, best.forbidden
     for part in best.parts:
         if part not in forced:
@@ -70,7 +71,7 @@ def _without(examples: PartExamples, best: Candidate) -> Iterator[tuple[Parts, P
 
 
 def _best_within(examples: PartExamples, scores: list[Scores], forced: Parts, forbidden: Parts) -> Candidate | None:
-    """Return the best output with all parts of `forced` and none of `forbidden`; None where there is none."""
+    """Return the best output with all parts of `forced` and none of `forbidden`; None if there is none."""
     codes = np.zeros(int(examples.code_offsets[-1]), np.int32)
     changed = [Scores(s.values.copy(), s.starts) for s in scores]
     bonus = 1.0 + 2.0 * sum(float(np.abs(s.values[np.isfinite(s.values)]).sum()) for s in scores)

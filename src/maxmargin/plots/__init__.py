@@ -1,1 +1,1 @@
-"""Pictures, where one would rather look than read (matplotlib: extra ``plot``)."""
+"""Plots of fitted models (matplotlib: extra ``plot``)."""

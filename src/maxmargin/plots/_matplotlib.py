@@ -1,10 +1,10 @@
-"""Import matplotlib, or raise an error that names the extra."""
+"""Import of matplotlib, with an error that names the extra."""
 
 from __future__ import annotations
 
 from typing import Any
 
-#: Colours that people with any kind of colour vision can tell apart (Okabe and Ito).
+#: Colours that are distinct for all kinds of colour vision (Okabe and Ito).
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
 
 

@@ -1,4 +1,4 @@
-"""How tight a bound is: the convex bound, the bound that was minimised, and the true loss."""
+"""Tightness of a bound: the convex bound, the minimised bound, and the true loss."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class BoundDisplay:
     """Convex bound, ramp bound and true loss, over the outer steps of a fit or over C (Do et al. 2008, figure 2).
 
     All are means over the training examples, by weight, at the weights of the ramp; so the convex bound may rise while
-    the ramp bound falls. A narrow grey band means that what was minimised is nearly the loss itself. Latent bounds have
+    the ramp bound falls. A narrow grey band means that the minimised bound is close to the loss. Latent bounds have
     no loss to show, because the loss of a prediction is not known in training.
 
     Use `from_estimator` or `from_models`.
@@ -27,7 +27,7 @@ class BoundDisplay:
     convex, bound, loss : array-like of shape (n,)
         The values there.
     over : {"outer steps", "C"}, default="outer steps"
-        What `at` is; C has a logarithmic axis.
+        Meaning of `at`; C has a logarithmic axis.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class BoundDisplay:
             raise ValueError(f"over must be 'outer steps' or 'C', found {over!r}")
         values = [np.asarray(column, float) for column in (at, convex, bound, loss)]
         if len({column.shape for column in values}) != 1 or values[0].ndim != 1 or len(values[0]) == 0:
-            raise ValueError(f"expected four columns of one length, found shapes {[v.shape for v in values]}")
+            raise ValueError(f"expected four columns of equal length, found shapes {[v.shape for v in values]}")
         self.at, self.convex, self.bound, self.loss = values
         self.over = over
 

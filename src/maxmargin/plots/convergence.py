@@ -1,4 +1,4 @@
-"""How a fit converged: objective and lower bound closing in on each other, and the gap between them."""
+"""Convergence of a fit: objective, lower bound, and the gap between them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ConvergenceDisplay:
     history : list of dict
         Rows as in ``estimator.history_``.
     tol : float or None, default=None
-        The gap at which the fit was to stop, drawn as a line; None for no line.
+        The gap at which the fit stops, drawn as a line; None for no line.
 
     Attributes
     ----------
@@ -58,12 +58,12 @@ class ConvergenceDisplay:
         if estimator.history_ and "primal" not in estimator.history_[0]:
             raise ValueError(
                 f"{type(estimator).__name__} was fitted in outer steps, by a bound that is not convex; "
-                f"BoundDisplay.from_estimator draws them"
+                f"use BoundDisplay.from_estimator"
             )
         if not estimator.history_ and estimator.n_iter_ > 0:
             raise ValueError(
-                f"history_ is empty: the fit was resumed after {estimator.n_iter_} steps and had none left to do; a "
-                f"resumed fit shows its new steps only"
+                f"history_ is empty: the fit was resumed after {estimator.n_iter_} steps and made no new ones; the "
+                f"history of a resumed fit has new steps only"
             )
         return cls(estimator.history_, float(estimator.tol)).plot(x=x, axes=axes)
 

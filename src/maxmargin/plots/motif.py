@@ -1,4 +1,4 @@
-"""What a motif looks like, as a sequence logo, and where it stands in sequences."""
+"""Sequence logo of a motif, and its positions in sequences."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _LARGEST_FACTOR = 1e6
 class MotifDisplay:
     """The logo of a motif (left) and, if sequences are given, its positions in them (right).
 
-    The weights M of `Motif.motif` are read as log odds over the shares q of the characters: position j of the motif
-    draws character a with probability p_j(a) ∝ q(a) exp(β M[j, a]). The stack at j is as high as its information
-    Σ_a p_j(a) log₂(p_j(a) / q(a)), and shared out by p_j. Weights have no unit (they grow with C), so that β is
-    chosen to give `bits`.
+    The weights M of `Motif.motif` are read as log odds over the frequencies q of the characters: position j of the
+    motif draws character a with probability p_j(a) ∝ q(a) exp(β M[j, a]). The height of the stack at j is its
+    information Σ_a p_j(a) log₂(p_j(a) / q(a)), divided in proportion to p_j. Weights have no unit (they grow with C),
+    so that β is chosen to give `bits`.
 
     Use `from_estimator`.
 
@@ -33,7 +33,7 @@ class MotifDisplay:
     alphabet : str
         The A characters.
     shares : ndarray of shape (A,) or None, default=None
-        Shares q of the characters, with sum 1; None for equal shares.
+        Frequencies q of the characters, with sum 1; None for equal frequencies.
     sites : sequence of MotifSite, default=()
         The site found in each sequence.
     lengths : sequence of int, default=()
@@ -103,7 +103,9 @@ class MotifDisplay:
         """
         structure: Any = getattr(estimator, "structure_", None)
         if not hasattr(structure, "motif"):
-            raise ValueError(f"{type(estimator).__name__} has no motif to plot: it is not fitted, or no motif finder")
+            raise ValueError(
+                f"{type(estimator).__name__} has no motif to plot: it is not fitted, or not a motif finder"
+            )
         weights = np.asarray(estimator.coef_, float).ravel()
         sites = [structure.argmax(weights, x) for x in X]
         shares, lengths = structure.symbol_shares(), [len(x) for x in X]
@@ -159,7 +161,7 @@ class MotifDisplay:
         return p * self.information(p)[:, None]
 
     def _factor(self, bits: float) -> float:
-        """Return the β of this mean information, which grows with β; the largest β if there is none."""
+        """Return β for this mean information, which increases with β; the largest β if there is none."""
         low, high = 0.0, 1.0
         while self.information(self.probabilities(high)).mean() < bits and high < _LARGEST_FACTOR:
             low, high = high, 2.0 * high
@@ -251,7 +253,7 @@ class MotifDisplay:
 
 
 def _draw_letter(ax: Any, letter: str, centre: float, bottom: float, height: float, colour: str) -> None:
-    """Draw a letter stretched to fill its place."""
+    """Draw a letter stretched to fill its box."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.patches import PathPatch
     from matplotlib.textpath import TextPath

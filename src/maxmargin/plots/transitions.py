@@ -1,4 +1,4 @@
-"""Which label follows which: the transition weights of a tagger as a heat map."""
+"""Transition weights of a tagger as a heat map."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from maxmargin._types import AnyArray, FloatArray
 from maxmargin.plots._matplotlib import GREY, pyplot
 
-#: Up to this many labels every cell is written out as a number.
+#: Maximum number of labels for which numbers are written in the cells.
 _NUMBERS_UP_TO = 14
 
 
@@ -24,7 +24,7 @@ class TransitionDisplay:
     labels : sequence of length K
         Labels, in the order of the tables.
     transitions : ndarray of shape (K, K)
-        Weights of label pairs (row: label before).
+        Weights of label pairs (row: previous label).
     start, end : ndarray of shape (K,)
         Weights of first and of last labels.
     allowed : ndarray of bool of shape (K, K) or None, default=None
@@ -81,7 +81,9 @@ class TransitionDisplay:
             The display, with its figure drawn.
         """
         if not hasattr(estimator, "transitions_"):
-            raise ValueError(f"{type(estimator).__name__} has no transitions_ to plot: it is not fitted, or no tagger")
+            raise ValueError(
+                f"{type(estimator).__name__} has no transitions_ to plot: it is not fitted, or not a tagger"
+            )
         structure = getattr(estimator, "structure_", None)
         tables = (getattr(structure, name, None) for name in ("allowed_", "start_allowed_", "end_allowed_"))
         display = cls(estimator.classes_, estimator.transitions_, estimator.start_, estimator.end_, *tables)

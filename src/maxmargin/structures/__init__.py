@@ -1,1 +1,1 @@
-"""What is predicted: joint features, losses and argmaxes, one file per output space."""
+"""Structures: joint features, losses and argmaxes, one file or folder per output space."""

@@ -1,4 +1,7 @@
-"""Multiclass: one label per row, Ψ(x, y) = x ⊗ one-hot(y) (paper 1, section 2; Crammer and Singer 2001)."""
+"""Multiclass classification: one label per row (Crammer and Singer 2001; Tsochantaridis et al. 2004, section 2).
+
+Ψ(x, y) = x ⊗ e(y),    e(y) the unit vector of label y
+"""
 
 from __future__ import annotations
 
@@ -32,17 +35,20 @@ if TYPE_CHECKING:
 class Multiclass(Compiled):
     """One of K labels for each row of features.
 
-    Weights are laid out feature by feature: entry f K + k is feature f for class k.
+    Weights are stored feature by feature: entry f K + k is feature f for class k.
 
     Parameters
     ----------
-    cost : the loss: ``"zero-one"``, a (K, K) cost matrix (row: true class), or a dict of costs per true class.
-    fit_intercept : a constant feature of value 1 for each class (regularised, as in LIBLINEAR).
-    classes : all labels in order, where the training data may lack some; by default those of the data, sorted.
+    cost : "zero-one", array of shape (K, K) or dict, default="zero-one"
+        The loss: zero-one, a cost matrix (rows: true classes), or a dict of costs by true class (default 1).
+    fit_intercept : bool, default=True
+        Whether to add a constant feature of value 1 for each class (regularised, as in LIBLINEAR).
+    classes : sequence, optional
+        All labels in order, in case some do not occur in the training data; by default the labels of the data, sorted.
     """
 
     output_name: ClassVar[str] = "label"
-    #: Costs that have a name.
+    #: Named costs.
     cost_names: ClassVar[tuple[str, ...]] = ("zero-one",)
 
     def __init__(self, *, cost: Any = "zero-one", fit_intercept: bool = True, classes: Any = None) -> None:
@@ -58,16 +64,16 @@ class Multiclass(Compiled):
         return self
 
     def fit_encode(self, X: Any, Y: Any) -> MulticlassExamples:
-        """`fit` and `encode` in one reading of the data."""
+        """Fit and encode in one pass over the data."""
         rows = self._rows(X)
         found = Labels(distinct_labels(_labels(Y), _place)) if self.classes is None else named_classes(self.classes)
         self._set_sizes(found, rows.shape[1])
         return self._examples(rows, Y)
 
     def _set_sizes(self, labels: Labels, n_features: int) -> None:
-        """Everything that follows from the labels and the number of features."""
+        """Set all attributes that follow from the labels and the number of features."""
         if len(labels) < 2:
-            raise ValueError(f"need at least two classes to tell apart, found one class: {labels.values}")
+            raise ValueError(f"expected at least two classes, found one class: {labels.values}")
         self.labels_, self.costs_, self.n_features_ = labels, cost_matrix(self.cost, labels), n_features
         self.size = (n_features + bool(self.fit_intercept)) * len(labels)
 
@@ -99,11 +105,11 @@ class Multiclass(Compiled):
         return float(self.costs_[true, found])
 
     def enumerate(self, x: Any) -> list[Any]:
-        """All labels."""
+        """Return all labels."""
         return list(self.labels_.values)
 
     def topk(self, w: FloatArray, x: Any, k: int) -> list[tuple[Any, float]]:
-        """The k best labels with their scores."""
+        """Return the k best labels with their scores, best first."""
         k = whole_number(k, "k")
         scores = self.encode([x]).table(np.asarray(w, float), np.zeros(1, np.int64))[0]
         order = np.argsort(-scores, kind="stable")[:k]
@@ -154,40 +160,49 @@ class MulticlassExamples(Examples):
         self.n_examples, self.n_labels = len(labels), len(label_values)
         self.dim = rows.n_columns * self.n_labels
         self.code_offsets = np.arange(self.n_examples + 1)
-        self.operations = 0.5 * len(rows.indices) * self.n_labels  # rows stream: twice as fast as tables of tokens
+        self.operations = 0.5 * len(rows.indices) * self.n_labels  # rows are read sequentially, twice as fast
         self.plane_entries = 2 * rows.counts()
         self.float32_exact = rows.float32_exact
 
     def merged(self, weights: FloatArray) -> tuple[MulticlassExamples, FloatArray, IntArray]:
-        """Equal rows with equal labels made one example that carries their weights, in an order of their own.
+        """Merge equal rows with equal labels into one example with the sum of their weights, in a canonical order.
 
-        What is learnt then depends neither on the order of the rows nor on whether one stands there twice or has
-        twice the weight. Returns the examples, their weights, and the position at which each first stood.
+        The result of a fit then depends neither on the order of the rows nor on whether a row occurs twice or has twice
+        the weight.
+
+        Returns
+        -------
+        examples : MulticlassExamples
+            The distinct examples.
+        weights : array of float
+            Their weights.
+        firsts : array of int
+            The first position of each in the original order.
         """
         first, group = self._equal_rows()
         part = self.take(first)
-        part.shuffled = True  # by hashes
+        part.shuffled = True  # sorted by hash
         total: FloatArray = np.bincount(group, weights, len(first)).astype(float)
         return part, total, first.astype(np.int64)
 
     def _equal_rows(self) -> tuple[IntArray, IntArray]:
-        """Where each distinct row with its label first stands, by their hashes, and which of them each row is."""
+        """Return the first position of each distinct pair of row and label, by hash, and the pair of each row."""
         keys = hash_pairs(self.rows.hashes(), self.labels)
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
         if same_rows(first[group], *self.rows.arrays(), self.labels):
             return first, group
-        contents = [(int(keys[i]), *self._content(i)) for i in range(self.n_examples)]  # different rows, equal hashes
+        contents = [(int(keys[i]), *self._content(i)) for i in range(self.n_examples)]  # unequal rows, equal hashes
         number = {content: g for g, content in enumerate(sorted(set(contents)))}
         group = np.fromiter(map(number.__getitem__, contents), np.int64, len(contents))
         return np.unique(group, return_index=True)[1], group
 
     def _content(self, i: int) -> tuple[int, bytes, bytes]:
-        """A row with its label, to be compared as a whole."""
+        """Return a row with its label as a value that can be compared."""
         span = slice(self.rows.indptr[i], self.rows.indptr[i + 1])
         return int(self.labels[i]), self.rows.indices[span].tobytes(), (self.rows.data[span] + 0.0).tobytes()
 
     def table(self, w: FloatArray, ids: IntArray) -> FloatArray:
-        """Return the score of every label for each of ids."""
+        """Return the score of every label for each example of ids."""
         return self.rows.scores(w.reshape(-1, self.n_labels), ids)
 
     def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
@@ -246,14 +261,14 @@ class MulticlassExamples(Examples):
 
 
 def hash_pairs(hashes: IntArray, labels: CodeArray) -> IntArray:
-    """The label mixed into the hash of its row."""
+    """Compute hashes of pairs: the label mixed into the hash of its row."""
     with np.errstate(over="ignore"):
         return (hashes ^ (labels.astype(np.int64) + 1)) * HASH_PRIME
 
 
 @kernel
 def same_rows(other, indptr, indices, data, labels):
-    """Whether every row i is the row other[i] with the same label, entry by entry."""
+    """Return whether every row i equals the row other[i], label included, entry by entry."""
     for i in range(len(other)):
         p, j = indptr[i], other[i]
         if labels[i] != labels[j] or indptr[i + 1] - p != indptr[j + 1] - indptr[j]:
@@ -267,9 +282,9 @@ def same_rows(other, indptr, indices, data, labels):
 
 @kernel
 def decode_labels(ids, scores, labels, costs, scales, form, codes, losses, rises, keys):
-    """The label of greatest violation in each row: of `form`, or rise + scale · cost where form is −1.
+    """Find the label of greatest violation of each row: by `form`, or by rise + scale · cost if form is −1.
 
-    Rows without a true label (−1) get their best label. Of equals the first wins.
+    Rows without a true label (−1) get their best label. Ties go to the first label.
     """
     n_labels = scores.shape[1]
     for r in range(len(ids)):
@@ -294,7 +309,7 @@ def decode_labels(ids, scores, labels, costs, scales, form, codes, losses, rises
 
 @kernel
 def label_planes(ids, indptr, indices, data, labels, codes, n_labels, out_ptr, out_index, out_value):
-    """+x for the true label, −x for the coded one."""
+    """Write +x for the true label and −x for the coded label."""
     for r in range(len(ids)):
         i, p = ids[r], out_ptr[r]
         y, c = labels[i], codes[i]

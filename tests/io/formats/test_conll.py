@@ -105,7 +105,7 @@ def test_what_is_written_is_read(sentences, separator):
 
 
 UNREADABLE = [
-    ([["#", "tag"]], " ", "sentence 0, token 0: expected a token whose line is no comment"),
+    ([["#", "tag"]], " ", "sentence 0, token 0: expected a token whose line is neither a comment"),
     ([["a"], ["b", "-DOCSTART-"]], " ", "sentence 1, token 1: expected a token whose line is .* no document line"),
     ([["-DOCSTART-"]], "\t", "sentence 0, token 0: .* no document line"),
     ([["a"], ["New York"]], " ", r"sentence 1, token 0: expected .* no blanks and no tabs, found \['New York', 'O'\]"),

@@ -135,23 +135,23 @@ def npz():
     ("content", "message"),
     [
         (b"", "is empty"),
-        (b"P", "some other file, which begins with b'P'"),
-        (b"hello, this is text", "is no model file of maxmargin, it is some other file, which begins with b'hello"),
+        (b"P", "another file, which begins with b'P'"),
+        (b"hello, this is text", "is not a model file of maxmargin, it is another file, which begins with b'hello"),
         (b'{"format": "maxmargin model"}', "it is JSON or other text"),
-        (pickle.dumps({"a": 1}), "it is a pickle; those run code when they are loaded"),
-        (npy(np.ones(3)), "it is an array of numpy"),
+        (pickle.dumps({"a": 1}), "it is a pickle, which could run code"),
+        (npy(np.ones(3)), "it is a NumPy array"),
         (b"\x1f\x8b\x08\x00" + bytes(20), "it is a gzip file"),
-        (npz(), "it is an npz file of numpy .*: it holds coef.npy"),
-        (packed({"word/document.xml": "<x/>"}), "it is a zip file of something else: it holds word/document.xml"),
-        (packed({str(n): "" for n in range(9)}), "it holds 0, 1, 2, 3, 4, …"),
+        (npz(), "it is a NumPy npz file .*: it contains coef.npy"),
+        (packed({"word/document.xml": "<x/>"}), "it is another zip file: it contains word/document.xml"),
+        (packed({str(n): "" for n in range(9)}), "it contains 0, 1, 2, 3, 4, …"),
         (packed({"model.json": "{}"}), "its model.json was written by another program"),
         (packed({"model.json": "[1, 2]"}), "its model.json was written by another program"),
         (packed({"model.json": '{"format": "other"}'}), "its model.json was written by another program"),
-        (packed({"model.json": "{"}), "model.json is no JSON"),
-        (packed({"model.json": "[" * 100_000}), "model.json is no JSON"),
-        (packed({"model.json": "9" * 10_000}), "model.json is no JSON"),
+        (packed({"model.json": "{"}), "model.json is not JSON"),
+        (packed({"model.json": "[" * 100_000}), "model.json is not JSON"),
+        (packed({"model.json": "9" * 10_000}), "model.json is not JSON"),
         (packed({"model.json": "NaN"}), "NaN is not JSON"),
-        (packed({"model.json": b"\xff\xfe"}), "model.json is no JSON"),
+        (packed({"model.json": b"\xff\xfe"}), "model.json is not JSON"),
     ],
     ids=lambda value: None if isinstance(value, bytes) else value[:30],
 )
@@ -272,9 +272,9 @@ def member_of(kind):
         ("weights", b"", "weights.npy cannot be read"),
         ("weights", b"not an array, but long enough to be one", "weights.npy cannot be read"),
         ("weights", npy(np.ones(3)), "it has 3 weights, its structure"),
-        ("weights", npy(np.ones((3, 3))), "its weights are no vector of float64"),
-        ("weights", npy(np.ones(3, np.float32)), "its weights are no vector of float64"),
-        ("weights", npy(np.array(["a"])), "its weights are no vector of float64"),
+        ("weights", npy(np.ones((3, 3))), "its weights are not a vector of float64"),
+        ("weights", npy(np.ones(3, np.float32)), "its weights are not a vector of float64"),
+        ("weights", npy(np.array(["a"])), "its weights are not a vector of float64"),
         ("weights", npy(np.ones(3))[:-4], "takes 24 bytes, found 20"),
         ("weights", npy(np.ones(3)) + b"more", "takes 24 bytes, found 28"),
         ("weights", npy(np.ones(3)).replace(b"(3,)", b"(9,)"), "takes 72 bytes, found 24"),
@@ -284,7 +284,7 @@ def member_of(kind):
         ("weights", npy(np.zeros(3, [("a", "f8")])), "not allowed"),
         ("weights", npy(np.array([None]), allow_pickle=True), "arrays of object are not allowed"),
         ("weights", npy(np.array([True]))[:-1] + b"\x05", "neither 0 nor 1"),
-        ("weights", npy(np.array(["a"]))[:-4] + b"\xff" * 4, "a string holds what is no character"),
+        ("weights", npy(np.array(["a"]))[:-4] + b"\xff" * 4, "a string contains an invalid character"),
         ("weights", npy(np.ones(3)).replace(b"NUMPY\x01", b"NUMPY\x07"), "cannot be read"),
         ("vocabulary", npy(np.frombuffer(b"\xff" * 9, np.uint8)), "is damaged: 'utf-8' codec"),
         ("vocabulary", npy(np.frombuffer(b"a" * 9, np.uint8)), "names of features must be distinct"),
@@ -318,12 +318,12 @@ def edits():
         ("structure.state", {}, "is damaged: KeyError: 'parameters'"),
         (chain, {}, "is damaged: KeyError: 'labels'"),
         (f"{chain}.labels", [0, 0, 1], "labels must be a list of distinct values"),
-        (f"{chain}.labels", [0], "need at least two classes"),
+        (f"{chain}.labels", [0], "expected at least two classes"),
         (f"{chain}.labels", [0, 1, [2]], "labels must be hashable"),
-        (f"{chain}.labels", "abc", "labels must be a list|constraints name labels"),
+        (f"{chain}.labels", "abc", "labels must be a list|constraints refer to labels"),
         (f"{chain}.labels", [0, 1, 9], r"\d+ weights, its structure \d+"),
         (f"{chain}.tokens", {"width": 1000}, r"\d+ weights, its structure 5040"),
-        ("weights", [1.0], "its weights are no vector of float64"),
+        ("weights", [1.0], "its weights are not a vector of float64"),
         ("weights", {"$array": "elsewhere"}, "the array elsewhere.npy is missing"),
         ("weights", {"$array": "support.alphas"}, "weights, its structure|cannot|missing"),
         ("weights", {"$pickle": "gASVAAAA"}, r"weights is of an unknown kind '\$pickle'"),
@@ -331,8 +331,8 @@ def edits():
         (f"{fitted}.certificate_", 1.0, "certificate_ is float, expected Certificate"),
         (f"{fitted}.certificate_.fields.primal", "low", "its certificate is"),
         (f"{fitted}.n_iter_", 1.5, "n_iter_ is float, expected Integral"),
-        (f"{fitted}.predict", 1, "'predict' is no fitted attribute"),
-        (f"{fitted}._secret_", 1, "'_secret_' is no fitted attribute"),
+        (f"{fitted}.predict", 1, "'predict' is not a fitted attribute"),
+        (f"{fitted}._secret_", 1, "'_secret_' is not a fitted attribute"),
         ("support.alphas", {"$array": "support.indptr"}, "support.alphas has shape|missing"),
         ("support.outputs.codes", None, "is damaged"),
         ("modules", "os", "modules is a str, expected a list"),
@@ -356,7 +356,7 @@ def test_damaged_document(path, place, value, message):
 @pytest.mark.parametrize("name", models._ENTRIES)
 def test_missing_entries(path, name):
     change(path, lambda document, _: document.pop(name))
-    refused(path, f"its model.json lacks {name}")
+    refused(path, f"its model.json has no {name}")
 
 
 def test_damaged_multiclass(files, tmp_path):
@@ -392,7 +392,7 @@ def test_damaged_support(path, files):
     with_array("outputs.codes", np.full(3, 99, np.int32))
     refused(path, "codes must be whole numbers from 0 to 4")
     with_array("outputs.lengths", np.full(planes, 1))
-    refused(path, "outputs of .* labels in all")
+    refused(path, "outputs of .* labels in total")
 
 
 # ---------------------------------------------------------------------- sizes
@@ -433,7 +433,7 @@ def test_an_array_is_read_once(path):
 def test_two_members_of_one_name(path):
     with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "a") as opened:
         opened.writestr("model.json", "{}")
-    refused(path, "it holds two members of one name")
+    refused(path, "it has two members of the same name")
 
 
 def test_other_ways_of_packing(path):
@@ -441,7 +441,7 @@ def test_other_ways_of_packing(path):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as opened:
         for name, content in contents.items():
             opened.writestr(name, content)
-    refused(path, "is encrypted or packed in an unknown way")
+    refused(path, "is encrypted or compressed by an unknown method")
 
 
 # ---------------------------------------------------------------------- nothing is run
@@ -489,10 +489,10 @@ def test_only_structures_are_made(files, tmp_path):
             document["modules"] = [m]
 
         change(target, edit)
-        refused(target, "needs the class .* but there is no such structure there|cannot be loaded: Structure.__init__")
+        refused(target, "needs the class .* but this structure does not exist|cannot be loaded: Structure.__init__")
     target.write_bytes(files["own"])
     change(target, lambda document, _: document.update(estimator={"module": __name__, "name": "Unit"}))
-    refused(target, "needs the class Unit of .*, but there is no such estimator there")
+    refused(target, "needs the class Unit of .*, but this estimator does not exist")
     assert not trace.exists()
 
 
@@ -548,4 +548,4 @@ def test_states_of_random_generators(name, tmp_path, files):
     change(
         path, lambda document, _: document["parameters"]["random_state"].update({"$random": {"$tuple": RANDOM[name]}})
     )
-    refused(path, "is damaged: .*random_state is no state of a random generator")
+    refused(path, "is damaged: .*random_state is not the state of a random generator")

@@ -238,7 +238,7 @@ def test_every_structure_and_estimator_of_the_library_goes_by_name():
 
 
 def test_not_fitted(tmp_path):
-    with pytest.raises(NotFittedError, match="this SequenceTagger is not fitted, so there is no model to save"):
+    with pytest.raises(NotFittedError, match="this SequenceTagger is not fitted, so that it cannot be saved"):
         mm.SequenceTagger().save(tmp_path / "model.mm")
     assert list(tmp_path.iterdir()) == []
 
@@ -287,7 +287,7 @@ def test_labels_that_cannot_be_saved_are_named(tmp_path):
         model.save(tmp_path / "model.mm")
     endless = []
     endless.append(endless)
-    with pytest.raises(ValueError, match="nested without end"):
+    with pytest.raises(ValueError, match="contain themselves"):
         mm.MulticlassSVM().fit(*ROWS).set_params(classes=endless).save(tmp_path / "model.mm")
 
 

@@ -241,7 +241,7 @@ def test_a_named_module_that_is_not_there(module, monkeypatch):
 def test_a_class_that_is_gone(module):
     path, trace, _ = module
     trace.with_suffix(".py").write_text("def __getattr__(name): raise SystemExit('ran')\n")
-    with pytest.raises(ValueError, match="needs the class Scale of mm_scale, but there is no such structure there"):
+    with pytest.raises(ValueError, match="needs the class Scale of mm_scale, but this structure does not exist"):
         mm.load(path, modules="mm_scale")
 
 

@@ -102,14 +102,16 @@ class WithoutComplete(mm.Structure):
 def test_structures_without_latent_variables_are_told_apart():
     with pytest.raises(TypeError, match=r"WithoutComplete has no complete\(w, x, y\).*StructuralSVM"):
         mm.LatentStructuralSVM(WithoutComplete()).fit([0, 1], [0, 1])
-    with pytest.raises(TypeError, match="no latent variables; it is one for StructuralSVM"):
+    with pytest.raises(TypeError, match="no latent variables: use StructuralSVM"):
         mm.LatentStructuralSVM(mm.Multiclass()).fit([[0.0], [1.0]], [0, 1])
-    with pytest.raises(TypeError, match=r"give an object, not the class: Bag\(\)"):
+    with pytest.raises(TypeError, match=r"structure must be an object, not the class: pass Bag\(\)"):
         mm.LatentStructuralSVM(Bag).fit(*bags(0))
 
 
 def test_latent_variables_that_are_not_looked_for():
-    with pytest.warns(UserWarning, match="Motif has latent variables, which StructuralSVM leaves as they are"):
+    with pytest.warns(
+        UserWarning, match="Motif has latent variables, which StructuralSVM keeps at their initial values"
+    ):
         model = mm.StructuralSVM(mm.Motif(length=3, background_order=0), slack="quadratic").fit(
             ["ACGTA", "AAAAA"], [mm.MotifSite(1, 1), 0]
         )

@@ -12,7 +12,7 @@ from maxmargin.io.formats.streams import FormatError, Source, line_blocks, write
 
 Token = tuple[str, ...]
 
-#: What `str.split` takes for white space but a column may hold, such as a no-break space within a number.
+#: Characters that `str.split` treats as white space but a column may contain, such as a no-break space in a number.
 _INNER_SPACE = re.compile("[\x0b\x0c\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _SPACES = re.compile("[ \t]+")
 
@@ -30,7 +30,7 @@ class Sentence:
     text : list of str
         The lines of the tokens, unchanged.
     before : list of str
-        Blank, comment and document lines since the sentence before.
+        Blank, comment and document lines since the previous sentence.
     """
 
     line: int
@@ -52,7 +52,7 @@ class ColumnReader:
     comments : bool, default=True
         Whether lines that begin with ``"# "`` before the first token of a sentence are comments.
     documents : bool, default=True
-        Whether lines whose first column is ``-DOCSTART-`` belong to no sentence.
+        Whether lines whose first column is ``-DOCSTART-`` are outside of sentences.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class ColumnReader:
         self.n_columns, self.separator, self.first_line = 0, " ", 0
 
     def __iter__(self) -> Iterator[Sentence]:
-        """Sentences; the last has no tokens where other lines follow the last token."""
+        """Yield sentences; the last one has no tokens if other lines follow the last token."""
         sentence = Sentence(0)
         for first, lines in line_blocks(self.source):
             if not self.n_columns:
@@ -129,7 +129,7 @@ def _blanks(line: str) -> list[str]:
 
 
 def column_index(column: int, n_columns: int, source: Source, what: str = "label column") -> int:
-    """Return a column number counted from the front; raise FormatError if there is no such column."""
+    """Return a column number counted from the front; raise FormatError if it is out of range."""
     if not -n_columns <= column < n_columns:
         raise FormatError(
             source, None,
@@ -144,7 +144,7 @@ def without_column(tokens: Iterable[Token], column: int) -> list[Token]:
 
 
 def labels_of(sentence: Sentence, column: int, source: Source) -> list[str]:
-    """Return one column of a sentence, which must not be empty anywhere."""
+    """Return one column of a sentence; raise FormatError if a value is empty."""
     labels = [*map(itemgetter(column), sentence.tokens)]
     if "" in labels:
         raise FormatError(source, sentence.line + labels.index(""), f"expected a label in column {column}, found none")
@@ -177,7 +177,7 @@ def read_conll(
     comments : bool, default=True
         Whether lines that begin with ``"# "`` before the first token of a sentence are comments.
     documents : bool, default=True
-        Whether lines whose first column is ``-DOCSTART-`` belong to no sentence.
+        Whether lines whose first column is ``-DOCSTART-`` are outside of sentences.
 
     Returns
     -------
@@ -213,17 +213,17 @@ def write_conll(
 ) -> None:
     """Write sentences with further columns, such as labels, at the end.
 
-    What `read_conll` would read otherwise raises ValueError: an empty sentence, blanks in columns that blanks separate,
-    ``-DOCSTART-``, a first token ``#`` that would be a comment (it is not one if tabs separate).
+    Data that `read_conll` would read differently raise ValueError: an empty sentence, blanks in columns that are
+    separated by blanks, ``-DOCSTART-``, a first token ``#`` that would be a comment (unless tabs are the separator).
 
     Parameters
     ----------
     target : str or path-like
-        The file, which replaces an old one when it is whole; ``"-"`` for standard output.
+        The file, which replaces an existing one when it is complete; ``"-"`` for standard output.
     sentences : iterable
         Lists of words or of column tuples.
     *columns : iterable
-        For each further column the values of every sentence.
+        The values of every sentence, per further column.
     separator : str, default=" "
         Blanks, or a tab.
     """
@@ -248,15 +248,15 @@ def _check_sentence(i: int, tokens: Sequence[Any], values: Sequence[Sequence[Any
         raise ValueError(f"sentence {i}: expected a list of at least one token, found {tokens!r:.60}")
     for column in values:
         if len(column) != len(tokens):
-            raise ValueError(f"sentence {i}: {len(tokens)} tokens but {len(column)} values for them")
+            raise ValueError(f"sentence {i}: {len(tokens)} tokens but {len(column)} values")
 
 
 def _unlike_what_is_read(reader: ColumnReader, line: str, cells: list[str], t: int) -> str:
-    """Return what was expected if a reader would not read these cells from this line; else an empty string."""
+    """Return what was expected if these cells would be read differently; else an empty string."""
     if "\n" in line or "\r" in line:
         return "columns without line ends"
     if cells and reader._is_aside(line, cells, t > 0):
-        return "a token whose line is no comment (# and a blank) and no document line (-DOCSTART-)"
+        return "a token whose line is neither a comment (# and a blank) nor a document line (-DOCSTART-)"
     if not reader.n_columns:
         if line.startswith("\ufeff"):
             return "a file that does not begin with a byte order mark"

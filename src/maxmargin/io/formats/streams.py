@@ -1,4 +1,4 @@
-"""Files and standard streams: gzip by its magic bytes, UTF-8 text, files written whole or not at all."""
+"""Files and standard streams: gzip by its magic bytes, UTF-8 text, atomic writing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def shown_name(source: Source) -> str:
 
 
 def is_standard(source: Source) -> bool:
-    """Return whether a name stands for standard input or output."""
+    """Return whether a name means standard input or output."""
     return os.fspath(source) == "-"
 
 
@@ -64,7 +64,9 @@ def open_bytes(source: Source) -> Iterator[BinaryIO]:
             with gzip.GzipFile(fileobj=raw) as unpacked:
                 yield unpacked  # type: ignore[misc]
         except EOFError:
-            raise FormatError(source, None, "the gzip file is truncated: it ends before its end mark") from None
+            raise FormatError(
+                source, None, "the gzip file is truncated: it ends before its end-of-stream marker"
+            ) from None
         except (gzip.BadGzipFile, zlib.error) as error:
             raise FormatError(source, None, f"the gzip file is damaged ({error})") from None
 
@@ -83,7 +85,7 @@ def _raw(source: Source) -> Iterator[io.BufferedReader]:
     try:
         yield reader
     finally:
-        reader.detach()  # or standard input would be closed with it
+        reader.detach()  # otherwise standard input would be closed too
 
 
 def first_bytes(source: Source, size: int = 8192) -> bytes:
@@ -113,7 +115,7 @@ def read_bytes(source: Source) -> bytes:
 def line_blocks(source: Source) -> Iterator[tuple[int, list[str]]]:
     """Yield the lines of a UTF-8 text without their ends, in batches with the number of their first line.
 
-    Lines end with LF or CRLF, and nowhere else. What has arrived on a pipe is given on, without waiting for more.
+    Lines end with LF or CRLF, and nowhere else. Lines that have arrived on a pipe are yielded without waiting for more.
     """
     number, rest = 1, b""
     with open_bytes(source) as file:
@@ -133,7 +135,7 @@ def line_blocks(source: Source) -> Iterator[tuple[int, list[str]]]:
 
 
 def decode(data: bytes, source: Source, first_line: int = 1) -> str:
-    """UTF-8 text; the sentence for a byte that is none names its line."""
+    """Return UTF-8 text; raise FormatError with the line of the first byte that is not UTF-8."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -150,11 +152,11 @@ def decode(data: bytes, source: Source, first_line: int = 1) -> str:
 
 @contextmanager
 def write_text(target: Source) -> Iterator[TextIO]:
-    """Open a UTF-8 text file that replaces an old one only when it is whole; standard output for ``"-"``."""
+    """Open a UTF-8 text file that replaces an existing one only when complete; standard output for ``"-"``."""
     if is_standard(target):
         sys.stdout.flush()
         output: Any = getattr(sys.stdout, "buffer", None)
-        if output is None:  # something that only takes text has been put in its place
+        if output is None:  # standard output has been replaced by an object that accepts only text
             yield sys.stdout
             return
         with _text(output) as text:
@@ -172,7 +174,7 @@ def write_text(target: Source) -> Iterator[TextIO]:
 
 @contextmanager
 def _text(raw: Any) -> Iterator[TextIO]:
-    """UTF-8 text over a binary file that stays open, whatever the locale says."""
+    """Return a UTF-8 text stream over a binary file that stays open, whatever the locale."""
     text = io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
     try:
         yield text
@@ -183,16 +185,16 @@ def _text(raw: Any) -> Iterator[TextIO]:
 
 
 def check_writable(target: Source) -> None:
-    """Raise now what writing would raise later, after hours of work."""
+    """Raise the error of a later write before hours of work."""
     path, name = Path(os.path.realpath(target)), os.fspath(target)
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "cannot be written, it is a directory", name)
     if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, f"cannot be written, there is no directory {path.parent}", name)
+        raise FileNotFoundError(errno.ENOENT, f"cannot be written, the directory {path.parent} does not exist", name)
     if not os.access(path if _is_device(target) else path.parent, os.W_OK):
         raise PermissionError(errno.EACCES, "cannot be written, permission denied", name)
 
 
 def _is_device(target: Source) -> bool:
-    """Something that exists and cannot be renamed onto: /dev/null, a pipe."""
+    """Return whether a path exists and cannot be replaced by renaming: /dev/null, a pipe."""
     return os.path.exists(target) and not stat.S_ISREG(os.stat(target).st_mode)

@@ -1,4 +1,4 @@
-"""SVM-hmm's sequences: ``TAG qid:SEQUENCE FEATURE:VALUE FEATURE:VALUE ... # comment``, a token per line."""
+"""SVM-hmm sequences: ``TAG qid:SEQUENCE FEATURE:VALUE FEATURE:VALUE ... # comment``, a token per line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def read_svmhmm(
     source : str or path-like
         The file, gzip or not; ``"-"`` for standard input.
     zero_based : bool, default=False
-        Whether feature f is column f; else it is column f − 1, and there is no feature 0.
+        Whether features are numbered from 0, so that feature f is column f; otherwise feature f is column f − 1.
     n_features : int or None, default=None
         Number of columns; features above it are left out. None for the number in the file.
 
@@ -53,7 +53,7 @@ def read_svmhmm(
 
 
 def _tokens(data: bytes, source: Source) -> tuple[list[str], list[bytes], list[int], list[int]]:
-    """Tags, svmlight rows with 0 for the tag, line numbers, and where sequences begin."""
+    """Return tags, svmlight rows with 0 as the tag, line numbers, and offsets of sequences."""
     tags: list[str] = []
     rows: list[bytes] = []
     numbers: list[int] = []
@@ -73,7 +73,7 @@ def _tokens(data: bytes, source: Source) -> tuple[list[str], list[bytes], list[i
             if sequence in began:
                 raise FormatError(
                     source, number,
-                    f"expected the tokens of a sequence to stand together, found {name} again (first on line "
+                    f"expected the tokens of a sequence to be adjacent, found {name} again (first on line "
                     f"{began[sequence]})",
                 )  # fmt: skip
             began[sequence] = number
@@ -86,5 +86,5 @@ def _tokens(data: bytes, source: Source) -> tuple[list[str], list[bytes], list[i
 
 
 def _integers(tags: list[str]) -> list[Any]:
-    # Not int() alone, which also takes 1_0 for 10.
+    # Not int() alone, which also reads 1_0 as 10.
     return [int(tag) for tag in tags] if all(map(_INTEGER.fullmatch, tags)) else [*tags]

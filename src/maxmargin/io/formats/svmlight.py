@@ -13,7 +13,7 @@ from sklearn.datasets import load_svmlight_file
 from maxmargin._types import AnyArray
 from maxmargin.io.formats.streams import FormatError, Source, decode, read_bytes
 
-#: An underscore that stands in no comment.
+#: An underscore outside of comments.
 _UNDERSCORE = re.compile(rb"^[^#\n]*_", re.MULTILINE)
 
 
@@ -27,7 +27,7 @@ def read_svmlight(
     source : str or path-like
         The file, gzip or not; ``"-"`` for standard input.
     zero_based : bool, default=False
-        Whether feature f is column f; else it is column f − 1, and there is no feature 0.
+        Whether features are numbered from 0, so that feature f is column f; otherwise feature f is column f − 1.
     n_features : int or None, default=None
         Number of columns; features above it are left out. None for the number in the file.
 
@@ -47,7 +47,7 @@ def read_svmlight(
 
 def parse_rows(data: bytes, source: Source, zero_based: bool, n_features: int | None) -> tuple[sp.csr_array, AnyArray]:
     """Return rows and labels, read by scikit-learn; raise FormatError for the first line it cannot read."""
-    if _UNDERSCORE.search(data):  # scikit-learn's reader takes 1_0 for 10
+    if _UNDERSCORE.search(data):  # scikit-learn's reader reads 1_0 as 10
         check_lines(data, source, zero_based)
     try:
         rows, labels = load_svmlight_file(io.BytesIO(data), zero_based=zero_based)
@@ -60,7 +60,7 @@ def parse_rows(data: bytes, source: Source, zero_based: bool, n_features: int | 
 
 
 def with_width(rows: Any, width: int | None) -> sp.csr_array:
-    """Return the first `width` columns, with empty ones added if there are fewer."""
+    """Return the first `width` columns, with empty columns added if there are fewer."""
     if width is None or rows.shape[1] == width:
         return rows
     if rows.shape[1] > width:
@@ -69,7 +69,7 @@ def with_width(rows: Any, width: int | None) -> sp.csr_array:
 
 
 def whole_numbers(labels: AnyArray) -> AnyArray:
-    """Return integers if all labels are whole and an integer holds them."""
+    """Return labels as integers if all are whole numbers in the range of integers."""
     is_whole = (labels == np.floor(labels)) & (np.abs(labels) < 2.0**63)
     return labels.astype(np.int64) if is_whole.all() else labels
 
@@ -106,7 +106,7 @@ def check_features(fields: list[str], source: Source, number: int, zero_based: b
 
 
 def shown(text: str) -> str:
-    """Return a field for a message, shortened to a line."""
+    """Return a field for an error message, shortened to one line."""
     return repr(text if len(text) <= 40 else text[:39] + "…")
 
 

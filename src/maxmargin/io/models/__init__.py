@@ -1,4 +1,4 @@
-"""Model files: one zip of JSON and plain arrays per fitted estimator; loading one runs nothing that is in it."""
+"""Model files: one zip of JSON and plain arrays per fitted estimator; loading runs no code from the file."""
 
 from maxmargin.io.models.models import FORMAT as FORMAT
 from maxmargin.io.models.models import load as load

@@ -1,4 +1,4 @@
-"""A zip file of one JSON document and arrays: written compactly, read with distrust."""
+"""A zip file of one JSON document and arrays, checked when it is read."""
 
 from __future__ import annotations
 
@@ -19,34 +19,34 @@ from maxmargin._types import AnyArray
 
 DOCUMENT = "model.json"
 
-#: What arrays may be made of: numbers, booleans, strings and dates; no objects, for these would need pickle.
+#: Allowed types of arrays: numbers, booleans, strings and dates; not objects, which would need pickle.
 ARRAY_KINDS = "biufcSUmM"
 
-#: A compressed member is written where a sample of it shrinks at least to this share.
+#: A member is compressed if a sample of it shrinks at least to this fraction.
 WORTHWHILE = 0.7
 
-#: The most that deflate can shrink anything by, and a little for its ends.
+#: The maximum compression ratio of deflate, with some overhead.
 DEFLATE_RATIO, DEFLATE_ENDS = 1032, 64
 
-#: Bytes of an array that are unpacked at a time.
+#: Bytes of an array that are decompressed at a time.
 CHUNK = 1 << 22
 
 _SIGNATURES = (
-    (b"\x93NUMPY", "an array of numpy (.npy)"),
+    (b"\x93NUMPY", "a NumPy array (.npy)"),
     (b"\x1f\x8b", "a gzip file"),
     (b"BZh", "a bzip2 file"),
     (b"\xfd7zXZ", "an xz file"),
     (b"\x89HDF", "an HDF5 file"),
-    (b"\x80", "a pickle; those run code when they are loaded, so load never opens one"),
+    (b"\x80", "a pickle, which could run code and is therefore never loaded"),
 )
 
 
 class BadFileError(ValueError):
-    """A fault of a file; the message continues a sentence that begins with its name."""
+    """A fault of a file; the message is preceded by the name of the file."""
 
 
 def write_archive(file: BinaryIO, document: Any, arrays: Mapping[str, AnyArray]) -> None:
-    """Write the document and the arrays. Equal contents give equal bytes."""
+    """Write the document and the arrays; equal contents give equal bytes."""
     text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     with zipfile.ZipFile(file, "w", compresslevel=1) as archive:
         archive.compression = zipfile.ZIP_DEFLATED
@@ -59,7 +59,7 @@ def write_archive(file: BinaryIO, document: Any, arrays: Mapping[str, AnyArray])
 
 
 def _shrinks(array: AnyArray) -> bool:
-    """Whether 16 pieces, spread over the array, compress well. Names and zeros do, weights in use do not."""
+    """Return whether 16 pieces of the array compress well, as names and zeros do and dense weights do not."""
     flat = array.ravel(order="K")
     piece = max(1, 4096 // flat.itemsize)
     if len(flat) > 16 * piece:
@@ -69,10 +69,10 @@ def _shrinks(array: AnyArray) -> bool:
 
 
 class Archive:
-    """Reads what `write_archive` wrote; anything else is a `BadFileError`.
+    """Reader of files written by `write_archive`; any other file raises BadFileError.
 
-    Sizes are checked before anything is allocated: a member cannot claim more than its bytes in the file can unpack
-    to, nor an array more than its member, nor all of them more than the memory that is free.
+    Sizes are checked before memory is allocated: a member cannot claim more than its bytes in the file can decompress
+    to, an array not more than its member, and all together not more than the free memory.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -90,12 +90,12 @@ class Archive:
     def _check_contents(names: list[str]) -> None:
         if DOCUMENT not in names:
             shown = ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
-            what = f"a zip file of something else: it holds {shown or 'nothing'}"
+            what = f"another zip file: it contains {shown or 'nothing'}"
             if names and all(name.endswith(".npy") for name in names):
-                what = f"an npz file of numpy (checkpoints are such files; resume reads them): it holds {shown}"
-            raise BadFileError(f"is no model file of maxmargin, it is {what}")
+                what = f"a NumPy npz file (checkpoints are such files; resume reads them): it contains {shown}"
+            raise BadFileError(f"is not a model file of maxmargin, it is {what}")
         if len(set(names)) < len(names):
-            raise BadFileError("is damaged: it holds two members of one name")
+            raise BadFileError("is damaged: it has two members of the same name")
 
     @staticmethod
     def _check_sizes(members: list[zipfile.ZipInfo], file_size: int) -> None:
@@ -103,7 +103,7 @@ class Archive:
             most = {zipfile.ZIP_STORED: member.compress_size,
                     zipfile.ZIP_DEFLATED: DEFLATE_RATIO * member.compress_size + DEFLATE_ENDS}  # fmt: skip
             if member.flag_bits & 1 or member.compress_type not in most:
-                raise BadFileError(f"is damaged: {member.filename} is encrypted or packed in an unknown way")
+                raise BadFileError(f"is damaged: {member.filename} is encrypted or compressed by an unknown method")
             if member.file_size > most[member.compress_type]:
                 raise BadFileError(
                     f"is damaged: {member.filename} claims {member.file_size} bytes, "
@@ -116,12 +116,12 @@ class Archive:
             raise BadFileError(f"unpacks to {needed / 1e9:.3g} GB, and only {free / 1e9:.3g} GB of memory are free")
 
     def document(self) -> Any:
-        """The JSON document."""
+        """Return the JSON document."""
         content = self._read(DOCUMENT)
         try:
             return json.loads(content.decode(), parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
-            raise BadFileError(f"is damaged: {DOCUMENT} is no JSON ({error})") from None
+            raise BadFileError(f"is damaged: {DOCUMENT} is not JSON ({error})") from None
 
     def _read(self, name: str) -> bytes:
         try:
@@ -130,7 +130,7 @@ class Archive:
             raise BadFileError(f"is damaged: {name} cannot be read ({error})") from None
 
     def array(self, name: str) -> AnyArray:
-        """The array of that name; each can be had once."""
+        """Return the array of this name; each array can be read once."""
         member = f"{name}.npy"
         if member not in self._unread:
             raise BadFileError(f"is damaged: the array {member} is missing")
@@ -155,7 +155,7 @@ class Archive:
             if size != left or min(shape, default=0) < 0:
                 raise ValueError(f"an array of shape {shape} and type {dtype} takes {size} bytes, found {left}")
             content, at = np.empty(size, np.uint8), 0
-            while chunk := member.read(CHUNK):  # up to the end, where the check sum is compared
+            while chunk := member.read(CHUNK):  # to the end, where the checksum is verified
                 content[at : at + len(chunk)] = np.frombuffer(chunk, np.uint8)
                 at += len(chunk)
             if at < size:
@@ -165,23 +165,23 @@ class Archive:
 
 
 def _check_bits(content: AnyArray, dtype: np.dtype[Any]) -> None:
-    """Bytes that stand for no value of the type."""
+    """Raise ValueError if bytes do not encode values of the type."""
     if dtype.kind == "b" and (content > 1).any():
         raise ValueError("a boolean is neither 0 nor 1")
     if dtype.kind == "U" and (content.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder)) > 0x10FFFF).any():
-        raise ValueError("a string holds what is no character")
+        raise ValueError("a string contains an invalid character")
 
 
 def _check_signature(head: bytes) -> None:
     if head.startswith(b"PK\x03\x04"):
         return
     if not head:
-        raise BadFileError("is empty, it is no model file of maxmargin")
+        raise BadFileError("is empty, it is not a model file of maxmargin")
     found = next((what for signature, what in _SIGNATURES if head.startswith(signature)), None)
     if found is None and re.match(rb"\s*[{\[]", head):
         found = "JSON or other text"
-    found = found or f"some other file, which begins with {head!r}"
-    raise BadFileError(f"is no model file of maxmargin, it is {found}")
+    found = found or f"another file, which begins with {head!r}"
+    raise BadFileError(f"is not a model file of maxmargin, it is {found}")
 
 
 def _no_constant(name: str) -> None:

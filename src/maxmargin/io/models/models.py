@@ -1,7 +1,8 @@
 """`save` and `load` of fitted estimators.
 
-What is learnt is one vector of weights and a structure; the attributes of a fitted estimator are made from these in the
-same way as at the end of a fit, so that they are the same bit for bit. Certificate, history and the like stand beside.
+A model is one vector of weights and a structure; the attributes of a fitted estimator are computed from them in the
+same way as at the end of a fit, so that they are the same bit for bit. Certificate, history and similar attributes are
+saved besides.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.explain import Support
 from maxmargin.io.atomic import replacing
 from maxmargin.io.models.archive import Archive, BadFileError, write_archive
-from maxmargin.io.models.objects import Classes, ModelReader, ModelWriter, OwnCodeError, is_structure
+from maxmargin.io.models.objects import Classes, ModelReader, ModelWriter, UserCodeError, is_structure
 from maxmargin.io.models.values import expect
 
 NAME, FORMAT = "maxmargin model", 1
 
-#: Parameters that belong to a run and not to a model.
+#: Parameters that belong to a run, not to a model.
 UNSAVED = ("callbacks", "checkpoint")
 
 _ENTRIES = ("estimator", "parameters", "structure", "weights", "fitted", "support", "modules")
@@ -51,13 +52,13 @@ _TYPES: dict[str, type] = {
 def save(estimator: MaxMarginEstimator, path: str | os.PathLike[str], support: bool = False) -> None:
     """Write a fitted estimator; see `MaxMarginEstimator.save`."""
     if not hasattr(estimator, "coef_"):
-        raise NotFittedError(f"this {type(estimator).__name__} is not fitted, so there is no model to save: call fit")
+        raise NotFittedError(f"this {type(estimator).__name__} is not fitted, so that it cannot be saved: call fit")
     estimator._check_parameters()
     writer = ModelWriter()
     try:
         document = _document(estimator, support, writer)
     except RecursionError:
-        raise ValueError("the model cannot be saved: its parameters or labels are nested without end") from None
+        raise ValueError("the model cannot be saved: its parameters or labels contain themselves") from None
     with replacing(path) as file:
         write_archive(file, document, writer.arrays)
 
@@ -100,16 +101,16 @@ def load(
 ) -> MaxMarginEstimator:  # fmt: skip
     """Load an estimator from a file that `save` wrote, fitted and ready to predict.
 
-    Loading runs no code from the file: it holds JSON and arrays of numbers and strings. A model of a structure or
-    estimator class of your own names the module of that class, and the class is used if its module is already
-    imported or named in `modules`; else a ValueError says which module is needed, before anything is imported.
+    Loading runs no code from the file: it holds JSON and arrays of numbers and strings. A model of a user-defined
+    structure or estimator class names the module of the class; the class is used if its module is already imported or
+    listed in `modules`. Otherwise a ValueError names the module, before anything is imported.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     modules : str, module or iterable of them, default=()
-        Modules that may be imported to find classes of your own. Classes of a model that was saved by a script (module
+        Modules that may be imported to find user-defined classes. Classes of a model that was saved by a script (module
         ``__main__``) are looked up in these too.
 
     Returns
@@ -120,7 +121,7 @@ def load(
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     ValueError
         If the file is truncated, damaged, not a model, of a newer version, or needs a module that is not allowed.
 
@@ -143,9 +144,9 @@ def load(
             raise
         except BadFileError as error:
             raise ValueError(f"{os.fspath(path)} {error}") from error.__cause__
-        except OwnCodeError as error:
+        except UserCodeError as error:
             raise ValueError(f"{os.fspath(path)} cannot be loaded: {error}") from error.__cause__
-        except Exception as error:  # whatever a file made by other hands brings about
+        except Exception as error:  # any error that a manipulated file may cause
             reason = error if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
             raise ValueError(f"{os.fspath(path)} is damaged: {reason}") from error
 
@@ -180,14 +181,14 @@ def _estimator(archive: Archive, classes: Classes) -> MaxMarginEstimator:
     if not whole or (estimator.coef_.ndim == 2 and estimator.coef_.shape[1] != width):
         raise BadFileError("is damaged: its parameters do not fit its weights")
     estimator.support_ = support
-    learnt = expect(document.get("learnt", []), list, "learnt")  # files of earlier versions do not tell
+    learnt = expect(document.get("learnt", []), list, "learnt")  # files of earlier versions do not contain it
     remember(estimator, (expect(name, str, "learnt") for name in learnt))
     return estimator
 
 
 def _check_version(document: Any) -> None:
     if not isinstance(document, dict) or document.get("format") != NAME:
-        raise BadFileError("is no model file of maxmargin: its model.json was written by another program")
+        raise BadFileError("is not a model file of maxmargin: its model.json was written by another program")
     version = document.get("version")
     if type(version) is not int or version < 1:
         raise BadFileError(f"is damaged: its version is {version!r}")
@@ -198,12 +199,12 @@ def _check_version(document: Any) -> None:
         )
     missing = [name for name in _ENTRIES if name not in document]
     if missing:
-        raise BadFileError(f"is damaged: its model.json lacks {', '.join(missing)}")
+        raise BadFileError(f"is damaged: its model.json has no {', '.join(missing)}")
 
 
 def _check_weights(weights: Any, structure: Any) -> None:
     if not isinstance(weights, np.ndarray) or weights.dtype != np.float64 or weights.ndim != 1:
-        raise BadFileError("is damaged: its weights are no vector of float64")
+        raise BadFileError("is damaged: its weights are not a vector of float64")
     if not is_structure(type(structure)):
         raise BadFileError("is damaged: it has no structure")
     size = getattr(structure, "size", None)
@@ -214,7 +215,7 @@ def _check_weights(weights: Any, structure: Any) -> None:
 def _check_fitted(fitted: dict[str, Any], structure: Any) -> None:
     for name, value in fitted.items():
         if not name.isidentifier() or not name.endswith("_") or name.startswith("_"):
-            raise BadFileError(f"is damaged: {name!r} is no fitted attribute")
+            raise BadFileError(f"is damaged: {name!r} is not a fitted attribute")
         if name in _TYPES and not isinstance(value, _TYPES[name]):
             raise BadFileError(f"is damaged: {name} is {type(value).__name__}, expected {_TYPES[name].__name__}")
     certificate = fitted.get("certificate_")
@@ -231,7 +232,7 @@ def _check_fitted(fitted: dict[str, Any], structure: Any) -> None:
 
 
 def _support_state(support: Support, structure: Any) -> dict[str, Any]:
-    """Outputs of compiled structures go as codes; those of other structures may be any object and are left out."""
+    """Return support planes; outputs of compiled structures as codes, those of other structures not at all."""
     return {
         "examples": support.examples,
         "alphas": support.alphas,

@@ -1,9 +1,9 @@
-"""What a model holds beside plain values: structures, and small objects of the library.
+"""Objects in model files besides plain values: structures, and small objects of the library.
 
-A structure is saved by its class and, in this order, by what its ``get_state()`` returns (undone by the class method
-``from_state(state)``), by its ``get_params()`` and public attributes, or by all its attributes. Classes of the library
-go by their name, yours by module and qualified name. Loading imports no module that the caller did not name: a class
-is looked up where it already is.
+A structure is saved by its class and, in this order of preference, by the result of ``get_state()`` (restored by the
+class method ``from_state(state)``), by its ``get_params()`` and public attributes, or by all its attributes. Classes of
+the library are saved by name, user-defined classes by module and qualified name. Loading imports only modules that the
+caller names; classes are looked up where they already are.
 """
 
 from __future__ import annotations
@@ -40,21 +40,22 @@ RECORDS: dict[str, type] = {
 _METHODS = ("joint_feature", "loss", "argmax", "loss_augmented_argmax")
 
 
-class OwnCodeError(ValueError):
-    """A class of the user's failed while it was saved or loaded."""
+class UserCodeError(ValueError):
+    """A user-defined class failed while it was saved or loaded."""
 
 
 def is_structure(kind: type) -> bool:
-    """Whether objects of this class can be learnt: it is a `Structure` or has its four methods."""
+    """Return whether a class is a structure: a `Structure`, or a class with its four methods."""
     return issubclass(kind, Structure) or all(callable(getattr(kind, name, None)) for name in _METHODS)
 
 
 class ModelWriter(Writer):
-    """A `Writer` that also knows structures, solvers and the like.
+    """A `Writer` of structures, solvers and other objects.
 
     Attributes
     ----------
-    modules : of the classes that are not the library's, sorted; a reader needs them.
+    modules : list of str
+        Modules of the classes outside the library, sorted; a reader needs them.
     """
 
     def __init__(self) -> None:
@@ -78,14 +79,14 @@ class ModelWriter(Writer):
         return super().encode_object(value, where)
 
     def class_name(self, kind: type, where: str) -> Any:
-        """By what a reader finds the class again."""
+        """Return the name by which a reader finds the class."""
         module, name = kind.__module__, kind.__qualname__
         if public_class(name) is kind:
             return name
         if "<locals>" in name:
             raise ValueError(
-                f"{where} cannot be saved: its class {name} is defined inside a function, where no other process "
-                f"finds it; define it at the top of a module"
+                f"{where} cannot be saved: its class {name} is defined inside a function, where other processes "
+                f"cannot find it; define it at the top level of a module"
             )
         if _look_up(sys.modules.get(module), name) is not kind:
             raise ValueError(f"{where} cannot be saved: {module}.{name} is not its class {kind!r}")
@@ -96,7 +97,7 @@ class ModelWriter(Writer):
         kind = type(structure)
         if hasattr(structure, "get_state"):
             if not hasattr(kind, "from_state"):
-                raise ValueError(f"{where} cannot be saved: {kind.__name__} has get_state but no from_state to undo it")
+                raise ValueError(f"{where} cannot be saved: {kind.__name__} has get_state but no from_state")
             return {"state": self.encode(_own(kind, "get_state", structure.get_state), where)}
         parameters: dict[str, Any] = {}
         content: dict[str, Any] = {}
@@ -110,22 +111,24 @@ class ModelWriter(Writer):
                 attributes = {name: value for name, value in attributes.items() if not name.startswith("_")}
             learnt = {name: value for name, value in attributes.items() if name not in parameters}
             return content | {"attributes": self.names(learnt, where)}
-        except OwnCodeError:
+        except UserCodeError:
             raise
         except ValueError as error:
             raise ValueError(
                 f"{error}. To save it, give {kind.__name__} the methods get_state(self), which returns such values, "
-                f"and from_state(cls, state), a class method that makes the structure again"
+                f"and from_state(cls, state), a class method that restores the structure"
             ) from None
 
 
 class ModelReader(Reader):
-    """The inverse of `ModelWriter`.
+    """Reader of the output of `ModelWriter`.
 
     Parameters
     ----------
-    array : gives the array of a name.
-    classes : finds classes.
+    array : callable
+        Returns the array of a name.
+    classes : Classes
+        Finds classes.
     """
 
     def __init__(self, array: Callable[[str], AnyArray], classes: Classes) -> None:
@@ -149,7 +152,7 @@ class ModelReader(Reader):
         return kind(**(_known_parameters(kind, values, where) if issubclass(kind, Solver) else values))
 
     def structure(self, content: Any, where: str) -> Any:
-        """The structure of its JSON."""
+        """Return the structure encoded in JSON."""
         expect(content, dict, where)
         kind = self.classes.find(content.get("$structure"), is_structure, "structure", where)
         if "state" in content:
@@ -168,11 +171,12 @@ class ModelReader(Reader):
 
 
 class Classes:
-    """Finds classes without importing what the caller did not allow.
+    """Look-up of classes without importing modules that the caller did not allow.
 
     Parameters
     ----------
-    modules : that may be imported: names, or modules.
+    modules : iterable of str or module
+        Modules that may be imported.
     """
 
     def __init__(self, modules: str | ModuleType | Iterable[str | ModuleType]) -> None:
@@ -185,12 +189,12 @@ class Classes:
         if missing:
             names = ", ".join(map(repr, missing))
             raise BadFileError(
-                f"needs classes of {names}, which this program has not imported. If you trust what importing does, "
+                f"needs classes of {names}, which this program has not imported. If you trust their code, "
                 f"import before you load, or allow it: load(path, modules=[{names}])"
             )
 
     def find(self, name: Any, fits: Callable[[type], bool], what: str, where: str) -> Any:
-        """The class of that name, in the library or elsewhere, if it `fits`."""
+        """Return the class of this name, in the library or elsewhere, if it `fits`."""
         if isinstance(name, str):
             public = public_class(name)
             if public is None or not fits(public):
@@ -205,8 +209,8 @@ class Classes:
                 return found
         hint = ""
         if module == "__main__":
-            hint = "; it was saved by a script, so name the script's module: load(path, modules=['my_script'])"
-        raise BadFileError(f"needs the class {qualified} of {module}, but there is no such {what} there{hint}")
+            hint = "; it was saved by a script, so pass the script's module: load(path, modules=['my_script'])"
+        raise BadFileError(f"needs the class {qualified} of {module}, but this {what} does not exist{hint}")
 
     @staticmethod
     def _module(name: str) -> ModuleType:
@@ -219,7 +223,7 @@ class Classes:
 
 
 def _known_parameters(kind: type[Solver], values: dict[str, Any], where: str) -> dict[str, Any]:
-    """Return the parameters that the solver has; warn of others, which an earlier or later version had."""
+    """Return the parameters that the solver has; warn about others, which another version had."""
     known = {field.name for field in fields(kind)}
     unknown = [name for name in values if name not in known]
     if unknown:
@@ -233,7 +237,7 @@ def _known_parameters(kind: type[Solver], values: dict[str, Any], where: str) ->
 
 
 def _look_up(module: ModuleType | None, qualified: str) -> Any:
-    """The object of a qualified name, by look-up alone: getattr could run a module's own __getattr__."""
+    """Return the object of a qualified name, by look-up alone: getattr could call a module's __getattr__."""
     found: Any = module
     for part in qualified.split("."):
         found = vars(found).get(part) if isinstance(found, type | ModuleType) else None
@@ -241,22 +245,22 @@ def _look_up(module: ModuleType | None, qualified: str) -> Any:
 
 
 def _own(kind: type, method: str, call: Callable[[], Any]) -> Any:
-    """Return what the user's code returns; raise OwnCodeError if it fails."""
+    """Return what the user's code returns; raise UserCodeError if it fails."""
     try:
         return call()
     except Exception as error:
-        raise OwnCodeError(f"{kind.__name__}.{method} raised {type(error).__name__}: {error}") from error
+        raise UserCodeError(f"{kind.__name__}.{method} raised {type(error).__name__}: {error}") from error
 
 
 def _random_state(state: Any, where: str) -> np.random.RandomState:
-    """The generator in that state; numpy itself trusts a state, and reads whatever memory a wrong one points to."""
+    """Return the generator in this state, checked: NumPy would read any memory that an invalid state refers to."""
     kinds = (str, np.ndarray, int, int, float)
     sound = type(state) is tuple and tuple(map(type, state)) == kinds and state[0] == "MT19937"
     if sound:
         words, position, drawn = state[1:4]
         sound = words.shape == (624,) and words.dtype == np.uint32 and 0 <= position <= 624 and drawn in (0, 1)
     if not sound:
-        raise BadFileError(f"is damaged: {where} is no state of a random generator")
+        raise BadFileError(f"is damaged: {where} is not the state of a random generator")
     generator = np.random.RandomState()
     generator.set_state(state)
     return generator

@@ -1,8 +1,8 @@
-"""Plain values as JSON with their types kept, arrays beside it; and back.
+"""Plain values as JSON that preserves their types, with arrays stored separately.
 
-``None``, booleans, numbers, strings, lists and dicts of names are JSON as they stand. Everything else is an object with
-a key that begins with ``$``: ``{"$tuple": [1, 2]}``, ``{"$float": "inf"}``, ``{"$array": "weights"}``. So 1, 1.0, True
-and "1" stay four values, and a tuple is not read as a list.
+``None``, booleans, numbers, strings, lists and dicts with string keys are JSON unchanged. Everything else is an object
+with a key that begins with ``$``: ``{"$tuple": [1, 2]}``, ``{"$float": "inf"}``, ``{"$array": "weights"}``. So 1, 1.0,
+True and "1" remain four different values, and a tuple is not read as a list.
 """
 
 from __future__ import annotations
@@ -17,25 +17,26 @@ import numpy as np
 from maxmargin._types import AnyArray
 from maxmargin.io.models.archive import ARRAY_KINDS, BadFileError
 
-#: Integers up to this size are JSON numbers; larger ones are hexadecimal, which has no limit of digits.
+#: Integers up to this size are JSON numbers; larger ones are hexadecimal, which has no limit on digits.
 LARGEST_NUMBER = 1 << 64
 
-SAVED_KINDS = "None, booleans, numbers, strings, bytes, tuples, lists, dicts, sets and numpy arrays"
+SAVED_KINDS = "None, booleans, numbers, strings, bytes, tuples, lists, dicts, sets and NumPy arrays"
 
 
 class Writer:
-    """Turns values into JSON and collects their arrays.
+    """Encoder of values as JSON that collects their arrays.
 
     Attributes
     ----------
-    arrays : by the name under which the JSON refers to them.
+    arrays : dict of str to array
+        Arrays by the name under which the JSON refers to them.
     """
 
     def __init__(self) -> None:
         self.arrays: dict[str, AnyArray] = {}
 
     def encode(self, value: Any, where: str) -> Any:
-        """The JSON of a value; `where` names it in messages and names its arrays."""
+        """Return a value as JSON; `where` is its name in error messages and the name of its arrays."""
         if value is None:
             return None
         encode = _ENCODERS.get(type(value))
@@ -46,7 +47,7 @@ class Writer:
         return self.encode_object(value, where)
 
     def encode_object(self, value: Any, where: str) -> Any:
-        """Raise ValueError for what is not a plain value; subclasses encode more."""
+        """Raise ValueError if a value is not plain; subclasses encode more types."""
         shown = repr(value)
         shown = shown if len(shown) <= 60 else shown[:57] + "…"
         raise ValueError(f"{where} cannot be saved: it is {_an(type(value).__name__)} {shown}; {SAVED_KINDS} can")
@@ -58,7 +59,7 @@ class Writer:
         return {name: self.encode(value, f"{where}.{name}") for name, value in values.items()}
 
     def keep(self, array: AnyArray, where: str) -> str:
-        """Take in an array; the name it got."""
+        """Store an array and return its name."""
         base = re.sub(r"[^A-Za-z0-9_.]+", "_", where).strip("_.") or "array"
         name, n = base, 1
         while name in self.arrays:
@@ -69,18 +70,19 @@ class Writer:
 
 
 class Reader:
-    """Turns the JSON of a `Writer` back into values.
+    """Decoder of the JSON of a `Writer`.
 
     Parameters
     ----------
-    array : gives the array of a name.
+    array : callable
+        Returns the array of a name.
     """
 
     def __init__(self, array: Callable[[str], AnyArray]) -> None:
         self.array = array
 
     def decode(self, content: Any, where: str) -> Any:
-        """The value of its JSON; `where` names it in messages."""
+        """Return the value encoded in JSON; `where` is its name in error messages."""
         if isinstance(content, list):
             return self.items(content, where)
         if not isinstance(content, dict):
@@ -94,7 +96,7 @@ class Reader:
         return self.decode_object(tag, content, where)
 
     def decode_object(self, tag: str, content: dict[str, Any], where: str) -> Any:
-        """Raise an error for what is not a plain value; subclasses decode more."""
+        """Raise an error if a value is not plain; subclasses decode more types."""
         raise BadFileError(f"is damaged: {where} is of an unknown kind {tag!r}")
 
     def items(self, content: Any, where: str) -> list[Any]:
@@ -105,7 +107,7 @@ class Reader:
 
 
 def expect(value: Any, kind: type, where: str) -> Any:
-    """The value, if it is of exactly that type."""
+    """Return the value; raise an error if it is not of exactly this type."""
     if type(value) is not kind:
         raise BadFileError(f"is damaged: {where} is {_an(type(value).__name__)}, expected {_an(kind.__name__)}")
     return value
@@ -133,7 +135,7 @@ def _float_to_json(writer: Writer, value: float, where: str) -> Any:
 def _str_to_json(writer: Writer, value: str, where: str) -> Any:
     try:
         value.encode()
-    except UnicodeEncodeError:  # half a surrogate pair: no UTF-8 has it
+    except UnicodeEncodeError:  # a lone surrogate, which UTF-8 cannot encode
         return {"$str": value.encode("utf-8", "surrogatepass").hex()}
     return value
 

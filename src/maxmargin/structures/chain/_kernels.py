@@ -1,10 +1,11 @@
 """Decoders and planes of linear chains.
 
-Arguments that recur: `ids` the examples of a batch, `spans` (len(ids) + 1) where their tokens lie in the batch's
-`scores` (tokens × labels), `offsets` where they lie in all tokens; `pairs` (K, K), `start`, `end` the transitions,
-minus infinity where forbidden; `edges` (tokens, K · K) scores of the transition into each token, or of length 0;
-`costs` (K, K) the loss of a token, `most_loss` the most that the tokens of an example add up to (1 for zero-one loss),
-and `units` (per example) what that is multiplied by. A true label of −1 means that only the best sequence is asked for.
+Common arguments: `ids` are the examples of a batch; `spans` (len(ids) + 1) are the offsets of their tokens in the
+batch's `scores` (tokens × labels), `offsets` those among all tokens; `pairs` (K, K), `start` and `end` are the
+transitions, minus infinity if forbidden; `edges` (tokens, K · K) are scores of the transition into each token, or of
+length 0; `costs` (K, K) is the loss of a token, `most_loss` the maximum of the sum over the tokens of an example (1 for
+zero-one loss), and `units` (per example) the factor of this sum. A true label of −1 means that only the best sequence
+is needed.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from maxmargin.core.codes import HASH_START, hash_step
 FORBIDDEN = -np.inf
 
 
-GROUP = 9  # predecessors whose best is found in one go
-MERGED = 5  # groups that are merged in one go
+GROUP = 9  # predecessors whose maximum is found in one step
+MERGED = 5  # groups that are merged in one step
 
 
 @inlined
 def padded_pairs(pairs):
-    """Rows of minus infinity below, so that predecessors come in whole groups."""
+    """Return the pairs with rows of minus infinity appended, so that predecessors form whole groups."""
     size = pairs.shape[0]
     padded = np.full((-(-size // GROUP) * GROUP, size), FORBIDDEN)
     padded[:size] = pairs
@@ -33,10 +34,10 @@ def padded_pairs(pairs):
 
 @inlined
 def add_best_predecessors(previous, padded, best, row):
-    """row[k] += max_j previous[j] + padded[j, k]; the argmax is sought along the backtrace only.
+    """Compute row[k] += max_j previous[j] + padded[j, k]; the argmax is only computed along the backtrace.
 
-    `previous` is as long as `padded` has rows. Each group of predecessors writes its maxima to a row of `best` of its
-    own: a maximum that is read, compared and written back becomes a masked store, which costs four times as much.
+    `previous` has as many entries as `padded` has rows. Each group of predecessors writes its maxima to a separate row
+    of `best`: a maximum that is read, compared and written back becomes a masked store, which takes four times as long.
     """
     size, groups = len(row), padded.shape[0] // GROUP
     for g in range(groups):
@@ -49,7 +50,7 @@ def add_best_predecessors(previous, padded, best, row):
             m0 = max(max(p0 + t0[k], p1 + t1[k]), max(p2 + t2[k], p3 + t3[k]))
             m1 = max(max(p4 + t4[k], p5 + t5[k]), max(p6 + t6[k], p7 + t7[k]))
             out[k] = max(max(m0, m1), p8 + t8[k])
-    for g in range(MERGED, groups, MERGED - 1):  # rows beyond the groups hold minus infinity
+    for g in range(MERGED, groups, MERGED - 1):  # rows after the groups contain minus infinity
         b0, b1, b2, b3, b4 = best[0], best[g], best[g + 1], best[g + 2], best[g + 3]
         for k in range(size):
             b0[k] = max(max(max(b0[k], b1[k]), max(b2[k], b3[k])), b4[k])
@@ -60,7 +61,7 @@ def add_best_predecessors(previous, padded, best, row):
 
 @inlined
 def transition(pairs, edges, token, j, k):
-    """Score of the step from label j to label k into a token."""
+    """Return the score of the transition from label j to label k into a token."""
     if len(edges) > 0:
         return pairs[j, k] + edges[token, j * pairs.shape[1] + k]
     return pairs[j, k]
@@ -68,7 +69,7 @@ def transition(pairs, edges, token, j, k):
 
 @inlined
 def path_score(path, first, length, scores, at, pairs, start, end, edges):
-    """Score of the labels path[first : first + length], whose tokens begin at `at` in the batch."""
+    """Return the score of the labels path[first : first + length], whose tokens begin at `at` in the batch."""
     total = 0.0
     if length > 0:
         total = start[path[first]] + end[path[first + length - 1]]
@@ -84,7 +85,7 @@ def finish(
     i, first, length, at, labels, scores, pairs, start, end, edges, costs, most_loss, unit, truth, codes, losses, rises,
     keys,
 ):  # fmt: skip
-    """Loss, rise and key of the code just written for example i."""
+    """Write loss, rise and key of the code just written for example i."""
     loss, key, known, same = 0.0, HASH_START, length > 0 and labels[first] >= 0, True
     for t in range(first, first + length):
         key = hash_step(key, codes[t])
@@ -103,7 +104,7 @@ def decode_chains(
     ids, spans, offsets, labels, scores, pairs, start, end, edges, costs, most_loss, units, scales, codes, losses,
     rises, keys,
 ):  # fmt: skip
-    """Loss-augmented Viterbi: the labels of greatest score + scale · loss."""
+    """Find the labels of greatest score + scale · loss, by loss-augmented Viterbi."""
     size, longest = pairs.shape[0], 0
     for r in range(len(ids)):
         longest = max(longest, spans[r + 1] - spans[r])
@@ -180,11 +181,11 @@ def decode_by_errors(
     ids, spans, offsets, labels, scores, pairs, start, end, edges, costs, most_loss, units, form, scales, codes, losses,
     rises, keys,
 ):  # fmt: skip
-    """The labels of greatest violation when the loss depends on the number of errors only, exactly.
+    """Find the labels of greatest violation, exactly, if the loss depends on the number of errors only.
 
-    table[t, e, k] is the best score of the first t + 1 labels with e errors that end in k; e stops counting at
-    `most` (1 for zero-one loss). Then every e gives one candidate: the best sequence with that many errors. The form
-    −1 asks for rise + scale · loss. Time O(T · most · K²), memory O(T · most · K).
+    table[t, e, k] is the best score of the first t + 1 labels with e errors that end in k; e is capped at `most` (1 for
+    zero-one loss). Every e then yields one candidate, the best sequence with e errors. The form −1 means rise +
+    scale · loss. Time O(T · most · K²), memory O(T · most · K).
     """
     size = pairs.shape[0]
     for r in range(len(ids)):
@@ -213,7 +214,7 @@ def decode_by_errors(
                                 if e == most and source < most:  # errors beyond the cap are not counted
                                     best = max(best, table[t - 1, most, j] + step)
                     table[t, e, k] = best + scores[at + t, k]
-        chosen, state, top = 0, 0, 0.0  # no errors: the truth
+        chosen, state, top = 0, 0, 0.0  # no errors means the truth
         for e in range(1, most + 1):
             loss = e * units[i]
             for k in range(size):
@@ -237,7 +238,7 @@ def chain_planes(
     ids, offsets, labels, codes, indptr, indices, data, n_columns, n_labels, start_end, edge_ptr, edge_index, edge_data,
     out_ptr, out_index, out_value,
 ):  # fmt: skip
-    """Ψ(x, y) − Ψ(x, code): unary rows, pairs, start, end, transition features; equal parts are left out."""
+    """Write Ψ(x, y) − Ψ(x, code): unary rows, pairs, start, end, transition features; equal parts are left out."""
     K, p = n_labels, 0
     pair_base = n_columns * K
     start_base = pair_base + K * K
@@ -278,7 +279,7 @@ def chain_planes(
 
 @kernel
 def best_paths(scores, pairs, start, end, edges, k_best):
-    """The k best label sequences of one example, best first: (paths, values); values are −inf where there are fewer."""
+    """Return the k best label sequences of one example, best first, and their values (−inf if there are fewer)."""
     length, size = scores.shape
     value = np.full((length, size, k_best), FORBIDDEN)
     back = np.zeros((length, size, k_best), np.int64)
@@ -305,7 +306,7 @@ def best_paths(scores, pairs, start, end, edges, k_best):
 
 @inlined
 def insert_sorted(values, sources, value, source):
-    """Put a value into a list kept in descending order, if it belongs there; equals stay behind."""
+    """Insert a value into a list in descending order, after equal values, if it is large enough."""
     m = len(values)
     if value > values[m - 1]:
         m -= 1

@@ -1,4 +1,4 @@
-"""Which labels may follow which: forbidden transitions are minus infinity, in training and in prediction."""
+"""Constraints on transitions: forbidden ones score minus infinity, in training and in prediction."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ BoolArray = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Constraints:
-    """Transitions, first and last labels that are forbidden; everything else is allowed.
+    """Forbidden transitions, first labels and last labels; everything else is allowed.
 
     Attributes
     ----------
-    transitions : pairs (label, next label).
-    start, end : labels that no sequence may begin or end with.
+    transitions : sequence of pairs, default=()
+        Forbidden pairs (label, next label).
+    start, end : sequence of labels, default=()
+        Labels that no sequence may begin or end with.
     """
 
     transitions: tuple[tuple[Any, Any], ...] = ()
@@ -29,13 +31,13 @@ class Constraints:
     end: tuple[Any, ...] = ()
 
     def tables(self, labels: Labels) -> tuple[BoolArray, BoolArray, BoolArray]:
-        """(K, K), (K,) and (K,) arrays of what is allowed."""
+        """Return (K, K), (K,) and (K,) arrays of bool: what is allowed."""
         size, codes = len(labels), labels.codes
         allowed, start, end = np.ones((size, size), bool), np.ones(size, bool), np.ones(size, bool)
         known = set(codes)
         named = {label for pair in self.transitions for label in pair} | set(self.start) | set(self.end)
         if named - known:
-            raise ValueError(f"constraints name labels that are no classes: {sorted(map(str, named - known))}")
+            raise ValueError(f"constraints refer to labels that are not classes: {sorted(map(str, named - known))}")
         for a, b in self.transitions:
             allowed[codes[a], codes[b]] = False
         start[[codes[a] for a in self.start]] = False
@@ -44,13 +46,13 @@ class Constraints:
 
 
 def _split(label: str) -> tuple[str, str]:
-    """('B', 'PER') of 'B-PER'; ('O', '') of 'O'."""
+    """Return ('B', 'PER') for 'B-PER' and ('O', '') for 'O'."""
     prefix, _, kind = str(label).partition("-")
     return prefix, kind
 
 
 def bio_constraints(labels: Iterable[str]) -> Constraints:
-    """BIO (IOB2): I-X only after B-X or I-X.
+    """Return the constraints of BIO (IOB2): I-X only after B-X or I-X.
 
     >>> bio_constraints(["O", "B-PER", "I-PER"])
     Constraints(transitions=(('O', 'I-PER'),), start=('I-PER',), end=())
@@ -67,7 +69,9 @@ def bio_constraints(labels: Iterable[str]) -> Constraints:
 
 
 def bioes_constraints(labels: Iterable[str]) -> Constraints:
-    """BIOES: B-X and I-X are followed by I-X or E-X; O, E and S by O, B or S; a sequence ends with O, E or S.
+    """Return the constraints of BIOES.
+
+    B-X and I-X are followed by I-X or E-X; O, E and S by O, B or S; a sequence ends with O, E or S.
 
     >>> bioes_constraints(["O", "S-X"]).transitions
     ()
@@ -89,7 +93,7 @@ def bioes_constraints(labels: Iterable[str]) -> Constraints:
 
 
 def repair_bio(labels: Sequence[str]) -> list[str]:
-    """The sequence with every I-X that continues nothing turned into B-X, and every such I into B.
+    """Return the sequence with every I-X that continues no entity replaced by B-X, and every such I by B.
 
     >>> repair_bio(["O", "I-PER", "I-PER", "I-LOC"])
     ['O', 'B-PER', 'I-PER', 'B-LOC']
@@ -107,7 +111,7 @@ def repair_bio(labels: Sequence[str]) -> list[str]:
 
 
 def resolve_constraints(constraints: Any, labels: Labels) -> Constraints:
-    """None, "bio", "bioes", a `Constraints`, or a list of forbidden pairs."""
+    """Return `Constraints` given None, "bio", "bioes", `Constraints`, or a list of forbidden pairs."""
     if constraints is None:
         return Constraints()
     if isinstance(constraints, Constraints):
@@ -121,7 +125,7 @@ def resolve_constraints(constraints: Any, labels: Labels) -> Constraints:
 
 
 def _pairs(constraints: Any) -> Iterator[tuple[Any, Any]]:
-    """The forbidden pairs, or a sentence that names the first that is none."""
+    """Return the forbidden pairs; raise ValueError if one is not a pair."""
     if not isinstance(constraints, Iterable):
         raise ValueError(f"constraints must be 'bio', 'bioes', Constraints or pairs, found {constraints!r}")
     for i, pair in enumerate(constraints):
@@ -132,7 +136,7 @@ def _pairs(constraints: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def feasible_lengths(allowed: BoolArray, start: BoolArray, end: BoolArray, longest: int) -> BoolArray:
-    """For each length 0 … longest, whether any allowed sequence of that length exists."""
+    """Return, for each length 0 … longest, whether an allowed sequence of this length exists."""
     out = np.ones(longest + 1, bool)
     reach = start.copy()
     for length in range(1, longest + 1):

@@ -24,7 +24,7 @@ _NO_EDGES = np.zeros((0, 0))
 
 
 class ChainExamples(Examples):
-    """Tokens of all sequences, one behind the other; the code of an output is its labels."""
+    """Concatenated tokens of all sequences; the code of an output is its labels."""
 
     def __init__(
         self, structure: Chain, rows: Rows, offsets: IntArray, edges: Rows | None, labels: CodeArray | None
@@ -50,7 +50,7 @@ class ChainExamples(Examples):
         self.float32_exact = rows.float32_exact and (edges is None or edges.float32_exact)
 
     def tables(self, w: FloatArray, ids: IntArray) -> tuple[Any, ...]:
-        """Scores: tokens × labels, transitions, start, end, transitions into tokens."""
+        """Return the scores: tokens × labels, transitions, start, end, transitions into tokens."""
         s, parts = self.structure, self.structure.split_weights(w)
         where = spans(ids, self.code_offsets)
         pairs = np.where(s.allowed_, parts["transitions"], -np.inf)
@@ -64,7 +64,7 @@ class ChainExamples(Examples):
     def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
         """Return the scores of the parts: tokens × labels, and the tables of transitions, start and end.
 
-        With transition features a fifth block follows, tokens × labels × labels: those of transitions into a token.
+        With transition features there is a fifth block, tokens × labels × labels, of transitions into a token.
         """
         tokens, *shared, edges = self.tables(w, ids)
         starts, size = self._spans(ids), self.n_labels
@@ -73,7 +73,7 @@ class ChainExamples(Examples):
         return blocks if self.edges is None else [*blocks, Scores(edges.ravel(), starts * size**2)]
 
     def _tables_of(self, scores: list[Scores]) -> tuple[Any, ...]:
-        """The inverse of `scores`: what kernels take."""
+        """Return the tables that kernels take, the inverse of `scores`."""
         size = self.n_labels
         tokens, pairs, start, end = (block.values for block in scores[:4])
         edges = _NO_EDGES if self.edges is None else scores[4].values.reshape(-1, size**2)
@@ -95,11 +95,11 @@ class ChainExamples(Examples):
         )  # fmt: skip
 
     def exact_for(self, bound: Bound) -> bool:
-        """Losses that only count errors allow the recursion over their number."""
+        """Return whether the loss only counts errors, as the recursion over their number requires."""
         return self.counts_errors
 
     def planned_decoding(self, bound: Bound, threads: int) -> tuple[float, str]:
-        """A table of T × K scores for each thread, T × T × K where errors are counted, and the scores of all tokens."""
+        """Return the memory of T × K scores per thread, T × T × K if errors are counted, and of all token scores."""
         longest = int(np.diff(self.code_offsets).max(initial=0))
         counted = self.zero_one or (bound.form != 0 and self.counts_errors)
         table = longest * self.n_labels * (int(min(self.most_loss, longest)) + 1 if counted else 1)
@@ -135,7 +135,7 @@ class ChainExamples(Examples):
         return [y.minus(y_hat, everyone, everyone, np.zeros(n)).trimmed() for y, y_hat, n in pairs]
 
     def _counts(self, ids: IntArray, labels: CodeArray) -> list[Planes]:
-        """c(y) of each of ids by blocks, where y are these labels."""
+        """Return c(y) of each example of ids, one matrix per block, for these labels y."""
         ends, size, y = self._spans(ids), self.n_labels, labels.astype(np.int64)
         lengths = np.diff(ends)
         place = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)

@@ -1,8 +1,8 @@
-"""Linear chain: a label for every token of a sequence, with first-order transitions (paper 1, section 5.3).
+"""Linear chains: a label per token, first-order transitions (Tsochantaridis et al. 2004, section 5.3).
 
     Ψ(x, y) = [ Σ_t x_t ⊗ e(y_t) | Σ_t e(y_{t−1}) ⊗ e(y_t) | e(y_1) | e(y_T) | Σ_t z_t ⊗ e(y_{t−1}) ⊗ e(y_t) ]
 
-that is token features, transitions, start, end, and transition features z where there are any.
+The blocks are token features, transitions, start, end, and transition features z if there are any.
 """
 
 from __future__ import annotations
@@ -38,17 +38,24 @@ class Chain(Compiled):
 
     Parameters
     ----------
-    cost : the loss: ``"hamming"`` (number of wrong labels), ``"hamming-share"`` (share of wrong labels), ``"zero-one"``
-        (1 unless all are right), a (K, K) cost matrix per token (row: true label), or a dict of costs per true label.
-    constraints : forbidden transitions: None, ``"bio"``, ``"bioes"``, a `Constraints`, or pairs (label, next label).
-    fit_intercept : a constant feature of value 1 for every token.
-    start_end : weights for the first and for the last label.
-    transition_features : each x is a pair (tokens, transitions), the second with T − 1 rows of features.
-    classes : all labels in order, where the training data may lack some.
+    cost : str, array of shape (K, K) or dict, default="hamming"
+        The loss: ``"hamming"`` (number of wrong labels), ``"hamming-share"`` (fraction of wrong labels), ``"zero-one"``
+        (1 unless all labels are correct), a cost matrix per token (rows: true labels), or a dict of costs by true label
+        (default 1).
+    constraints : "bio", "bioes", Constraints or sequence of pairs, optional
+        Forbidden transitions; a pair is (label, next label).
+    fit_intercept : bool, default=True
+        Whether to add a constant feature of value 1 for every token.
+    start_end : bool, default=True
+        Whether to use weights for the first and for the last label.
+    transition_features : bool, default=False
+        Whether each x is a pair (tokens, transitions), the second with T − 1 rows of features.
+    classes : sequence, optional
+        All labels in order, in case some do not occur in the training data; by default the labels of the data, sorted.
     """
 
     output_name: ClassVar[str] = "label sequence"
-    #: Costs that have a name.
+    #: Named costs.
     cost_names: ClassVar[tuple[str, ...]] = ("hamming", "hamming-share", "zero-one")
 
     def __init__(
@@ -77,7 +84,7 @@ class Chain(Compiled):
         check_costs(self.cost, self.cost_names, "cost")
 
     def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ChainExamples:
-        """`fit` and `encode` in one reading of the data."""
+        """Fit and encode in one pass over the data."""
         self._set_labels(Labels(_distinct(Y)) if self.classes is None else named_classes(self.classes))
         tokens, edges = self._split(X)
         matrix, offsets = self.tokens_.fit(tokens)
@@ -86,9 +93,9 @@ class Chain(Compiled):
         return self._examples(matrix, offsets, edge_matrix, Y)
 
     def _set_labels(self, labels: Labels) -> None:
-        """Everything that follows from the labels, and encoders that have learnt nothing yet."""
+        """Set all attributes that follow from the labels, and new encoders."""
         if len(labels) < 2:
-            raise ValueError(f"need at least two classes to tell apart, found one class: {labels.values}")
+            raise ValueError(f"expected at least two classes, found one class: {labels.values}")
         self.labels_, self.costs_ = labels, cost_matrix(self.cost, labels)
         tables = resolve_constraints(self.constraints, labels).tables(labels)
         self.allowed_, self.start_allowed_, self.end_allowed_ = tables
@@ -96,7 +103,7 @@ class Chain(Compiled):
         self.edges_ = SequenceEncoder("[1]", may_be_empty=True) if self.transition_features else None
 
     def _set_sizes(self) -> None:
-        """Everything that follows from the labels and what the encoders learnt."""
+        """Set all attributes that follow from the labels and the encoders."""
         size = len(self.labels_)
         self.n_columns_ = self.tokens_.width + self.fit_intercept
         n_edges = self.edges_.width if self.edges_ else 0
@@ -118,7 +125,7 @@ class Chain(Compiled):
 
     @staticmethod
     def _place_edges(matrix: Any, edge_offsets: IntArray, offsets: IntArray) -> Any:
-        """One row per token: that of the transition into it, empty for first tokens."""
+        """Return one row per token: the features of the transition into it, empty for first tokens."""
         found, expected = np.diff(edge_offsets), np.maximum(np.diff(offsets) - 1, 0)
         if (found != expected).any():
             i = int(np.flatnonzero(found != expected)[0])
@@ -170,8 +177,8 @@ class Chain(Compiled):
         if problem:
             raise ExampleError.at(
                 Place("Y", i),
-                f"{problem} by the constraints, so no weights could ever predict it; correct the labels "
-                f"(maxmargin.repair_bio does it for BIO) or drop the constraint",
+                f"{problem} by the constraints, so that it can never be predicted; correct the labels "
+                f"(for BIO, with maxmargin.repair_bio) or remove the constraint",
                 joint=", ",
             )
 
@@ -196,7 +203,7 @@ class Chain(Compiled):
         return total / max(len(true), 1) if isinstance(self.cost, str) and self.cost == "hamming-share" else total
 
     def enumerate(self, x: Any) -> Iterator[list[Any]]:
-        """All allowed label sequences, one after the other: up to K^T of them, for tests."""
+        """Yield all allowed label sequences, up to K^T of them, for tests."""
         length, size, names = int(self.encode([x]).code_offsets[-1]), len(self.labels_), self.labels_.values
         begun: list[list[int]] = [[]]
         while begun:
@@ -208,7 +215,7 @@ class Chain(Compiled):
                 yield [names[c] for c in codes]
 
     def topk(self, w: FloatArray, x: Any, k: int) -> list[tuple[list[Any], float]]:
-        """The k best label sequences with their scores, best first; fewer where there are fewer."""
+        """Return the k best label sequences with their scores, best first; fewer if there are fewer."""
         k = whole_number(k, "k")
         examples = self.encode([x])
         if examples.code_offsets[-1] == 0:
@@ -233,7 +240,11 @@ class Chain(Compiled):
         return np.array(names, object)
 
     def split_weights(self, w: FloatArray) -> dict[str, FloatArray]:
-        """The weights as tables: tokens (columns, K), transitions (K, K), start, end (K,), edges (columns, K, K)."""
+        """Return the weights as tables.
+
+        The shapes are (columns, K) for tokens, (K, K) for transitions, (K,) for start and end, and (columns, K, K) for
+        edges.
+        """
         size, at = len(self.labels_), self.n_columns_ * len(self.labels_)
         after = at + size * size
         rest = w[after:] if self.start_end else np.concatenate([np.zeros(2 * size), w[after:]])
@@ -264,7 +275,7 @@ class Chain(Compiled):
     def unpack_outputs(self, packed: Any) -> list[Any]:
         labels, lengths = self.labels_.decode(np.asarray(packed["codes"])), np.asarray(packed["lengths"])
         if (lengths < 0).any() or lengths.sum() != len(labels):
-            raise ValueError(f"outputs of {lengths.sum()} labels in all, found {len(labels)}")
+            raise ValueError(f"expected outputs of {lengths.sum()} labels in total, found {len(labels)}")
         return [labels[a:b] for a, b in pairwise([0, *np.cumsum(lengths).tolist()])]
 
     def _joint_features(self, examples: Any) -> FloatArray:
@@ -286,14 +297,14 @@ class Chain(Compiled):
 
 
 def label_sequence(y: Any, where: Where) -> list[Any]:
-    """The labels of one output; `where` it stands is named when it is no sequence."""
+    """Return the labels of an output as a list; raise an error with its place if it is not a sequence."""
     if not is_list(y):
         raise error_at(where, f"expected a sequence of labels, found {type(y).__name__} {y!r}")
     return y.tolist() if isinstance(y, np.ndarray) else list(y)
 
 
 def _distinct(Y: Sequence[Any]) -> Iterator[Any]:
-    """The labels of each output, each once."""
+    """Yield the distinct labels of each output."""
     for i, y in enumerate(Y):
         place = Place("Y", i)
         yield from distinct_labels(label_sequence(y, place), lambda t, place=place: inside(place, f"position {t}"))  # type: ignore[misc]

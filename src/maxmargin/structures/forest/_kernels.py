@@ -1,7 +1,7 @@
-"""Kernels for spanning forests over the pairs of some items.
+"""Kernels for spanning forests over the pairs of n items.
 
 The pairs i < j of n items are numbered in reading order: (0, 1), (0, 2), …, (0, n−1), (1, 2), … The code of a forest is
-the sorted numbers of its links, padded with −1 to n − 1 entries, so equal forests have equal codes.
+the sorted numbers of its links, padded with −1 to n − 1 entries, so that equal forests have equal codes.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from maxmargin._compile import inlined, kernel
 
 @inlined
 def pair_number(n, i, j):
-    """Where the pair i < j stands among all pairs of n items."""
+    """Return the position of the pair i < j among all pairs of n items."""
     return i * (2 * n - i - 1) // 2 + j - i - 1
 
 
 @kernel
 def spanning_forest(scores, n, least, links):
-    """Write the maximum spanning forest of n items over links worth more than `least`; returns the number of links.
+    """Write the maximum spanning forest of n items over links above `least`; return the number of links.
 
-    Of equals the lower pair number wins, so the forest is unique: the one that Kruskal's algorithm finds. It is found
-    by Prim's (1957) in O(n²) steps, without sorting n(n − 1)/2 pairs. When no link that is worth it leaves the trees so
-    far, a new tree begins.
+    Ties go to the lower pair number, so that the forest is unique: the one that Kruskal's algorithm finds. It is found
+    by Prim's algorithm (1957) in O(n²) steps, without sorting n(n − 1)/2 pairs. When no link above `least` leaves the
+    current tree, a new tree begins.
     """
     best = np.full(n, -np.inf)
     link = np.full(n, -1)
@@ -53,7 +53,7 @@ def spanning_forest(scores, n, least, links):
 
 @kernel
 def best_forests(ids, scores, starts, offsets, least, codes):
-    """The best forest of each of ids over links worth more than `least`."""
+    """Find the best forest of each example of ids over links above `least`."""
     for r in range(len(ids)):
         a, b = offsets[ids[r]], offsets[ids[r] + 1]
         spanning_forest(scores[starts[r] : starts[r + 1]], b - a + 1, least, codes[a:b])
@@ -69,7 +69,7 @@ def count_links(code):
 
 @kernel
 def links_of(ids, offsets, codes, ptr, links):
-    """The links of the coded forests of ids, without padding; ptr[r] is where those of ids[r] begin."""
+    """Write the links of the coded forests of ids without padding; those of ids[r] begin at ptr[r]."""
     used = 0
     for r in range(len(ids)):
         for p in range(offsets[ids[r]], offsets[ids[r] + 1]):
@@ -81,7 +81,7 @@ def links_of(ids, offsets, codes, ptr, links):
 
 @kernel
 def cluster_numbers(code, n, out):
-    """The tree of each item, numbered from 0 in the order of first items."""
+    """Write the tree of each item; trees are numbered from 0 in the order of their first items."""
     root = np.arange(n)
     first, begin = 0, 0  # pairs of `first` begin at number `begin`
     for k in range(count_links(code)):

@@ -1,8 +1,8 @@
-"""Clustering by a latent spanning forest (paper 5, section 5.2; Yu and Joachims 2009).
+"""Clustering by a latent spanning forest (Yu and Joachims 2009, section 5.2).
 
-    Ψ(x, y, h) = Σ_{(i, j) ∈ h} x_ij        y a partition of n items, h a forest with one tree for each cluster
+    Ψ(x, y, h) = Σ_{(i, j) ∈ h} x_ij        y a partition of n items, h a forest with one tree per cluster
 
-Items belong together when a chain of strong links joins them, weak as the link between any two of them may be.
+Items are in one cluster if a chain of strong links joins them, however weak the link between any two of them is.
 """
 
 from __future__ import annotations
@@ -27,33 +27,35 @@ from maxmargin.structures.forest import _kernels as kernels
 
 
 class Forest(LatentCompiled):
-    """A partition of n items, scored by the links of a spanning forest that nobody knows.
+    """A partition of n items, scored by the links of a latent spanning forest.
 
-    Each x holds a row of features for every pair of items: an array (n, n, d), of which only x[i, j] with i < j is
-    read (so features may know which item comes first), or these rows condensed to (n(n − 1)/2, d), in the order of
-    `numpy.triu_indices(n, 1)`, dense or sparse. Each y gives the cluster of each item, by any labels; predictions
-    number the clusters 0, 1, … in the order of their first items. Items are in reading order: where a forest for the
-    true clusters is needed before there are weights, each cluster is a chain in this order.
+    Each x holds a row of features for every pair of items: an array (n, n, d), of which only x[i, j] with i < j is read
+    (so that features may depend on which item comes first), or the condensed rows (n(n − 1)/2, d), in the order of
+    `numpy.triu_indices(n, 1)`, dense or sparse. Each y holds the cluster of each item, by any labels; predictions
+    number the clusters 0, 1, … in the order of their first items. Items are in reading order: the initial forest of the
+    true clusters is a chain through each cluster in this order.
 
     The loss of a partition with forest ĥ, for true clusters y of n(y) items in k(y) clusters, is
 
         Δ(y, ĥ) = n(y) − k(y) − Σ_{(i, j) ∈ ĥ} l(y, (i, j)),    l = 1 inside a true cluster, −r across,
 
-    at least 0, and 0 exactly when ĥ spans the true clusters (for r > 0). Prediction, loss-augmented prediction and
-    completion are maximum spanning forests (Kruskal's; ties go to the pair that comes first). No link that is worth 0
-    or less is predicted, so a constant feature is the threshold for linking.
+    which is at least 0, and 0 exactly if ĥ spans the true clusters (for r > 0). Prediction, loss-augmented prediction
+    and completion are maximum spanning forests (as by Kruskal's algorithm; ties go to the first pair). Links of score 0
+    or less are not predicted, so that a constant feature is the threshold for linking.
 
     Parameters
     ----------
-    r : the price of a link between clusters, where a missing link costs 1; smaller values join more.
-    fit_intercept : a constant feature of value 1 for every link.
+    r : float, default=1.0
+        The cost of a link between clusters, relative to a missing link; smaller values join more items.
+    fit_intercept : bool, default=True
+        Whether to add a constant feature of value 1 for every link.
     """
 
     output_name: ClassVar[str] = "partition"
-    #: A partition does not tell its forest, so that there is no score of a runner-up.
+    #: A partition does not determine its forest, so the score of a runner-up is not defined.
     instead_of_explain: ClassVar[str] = (
-        "links(x) of ForestClustering, or structure_.links(coef_, x) of LatentStructuralSVM, which tells what holds "
-        "the clusters together"
+        "links(x) of ForestClustering, or structure_.links(coef_, x) of LatentStructuralSVM, which returns the "
+        "links that join the clusters"
     )
 
     def __init__(self, *, r: float = 1.0, fit_intercept: bool = True) -> None:
@@ -66,7 +68,7 @@ class Forest(LatentCompiled):
         return self
 
     def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ForestExamples:
-        """`fit` and `encode` in one reading of the data."""
+        """Fit and encode in one pass over the data."""
         if not isinstance(self.r, int | float | np.number) or not 0 <= self.r < np.inf:
             raise ValueError(f"r must be a finite number ≥ 0, found {self.r!r}")
         examples = self._examples(X, Y, None)
@@ -92,10 +94,10 @@ class Forest(LatentCompiled):
     # ------------------------------------------------------------------ one example
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        """The least loss of all forests that span ŷ: (m − k(y)) + r (m − k(ŷ)), m the number of common refinements.
+        """Return the least loss of all forests that span ŷ: (m − k(y)) + r (m − k(ŷ)).
 
-        The first term counts the links that ŷ lacks, the second those it has too many: the errors of MUC's recall and
-        precision (Vilain et al. 1995).
+        m is the number of clusters of the common refinement. The first term counts the links that ŷ does not have, the
+        second the links that it has in excess: the errors of MUC's recall and precision (Vilain et al. 1995).
         """
         true, found = numbered_clusters(y, "y"), numbered_clusters(y_hat, "y_hat")
         if len(true) != len(found):
@@ -104,7 +106,7 @@ class Forest(LatentCompiled):
         return float((common - len(set(true.tolist()))) + self.r * (common - len(set(found.tolist()))))
 
     def enumerate(self, x: Any) -> Iterator[list[int]]:
-        """All partitions, one after the other: for tests."""
+        """Yield all partitions, for tests."""
         n = int(self.encode([x]).sizes[0])
         begun: list[list[int]] = [[]]
         while begun:
@@ -115,7 +117,7 @@ class Forest(LatentCompiled):
                 begun.extend([*clusters, k] for k in reversed(range(max(clusters, default=-1) + 2)))
 
     def links(self, w: FloatArray, x: Any) -> list[tuple[int, int, float]]:
-        """The links (i, j) of the predicted forest with their scores, best first: what holds the clusters together."""
+        """Return the links (i, j) that join the predicted clusters, with their scores, best first."""
         examples, w = self.encode([x]), np.asarray(w, float)
         answers, everyone = examples.empty_answers(), np.zeros(1, np.int64)
         examples.decode(w, everyone, np.zeros(1), answers)
@@ -144,7 +146,7 @@ class Forest(LatentCompiled):
     def unpack_outputs(self, packed: Any) -> list[Any]:
         clusters, lengths = np.asarray(packed["clusters"]), np.asarray(packed["lengths"])
         if clusters.dtype.kind not in "iu" or (lengths < 0).any() or lengths.sum() != len(clusters):
-            raise ValueError(f"outputs of {lengths.sum()} items in all, found {len(clusters)} cluster numbers")
+            raise ValueError(f"expected {lengths.sum()} cluster numbers in total, found {len(clusters)}")
         return [clusters[a:b].tolist() for a, b in pairwise([0, *np.cumsum(lengths).tolist()])]
 
     def _joint_features(self, examples: Any) -> FloatArray:
@@ -153,7 +155,7 @@ class Forest(LatentCompiled):
 
 
 def numbered_clusters(y: Any, where: Where) -> CodeArray:
-    """Clusters by any labels as numbers 0, 1, … in the order of their first items."""
+    """Return clusters by any labels as numbers 0, 1, … in the order of their first items."""
     if isinstance(y, str) or not hasattr(y, "__len__") or np.ndim(np.asarray(y, object)) < 1:
         raise error_at(where, f"expected the cluster of each item, found {type(y).__name__} {y!r}")
     labels = y.tolist() if isinstance(y, np.ndarray) else list(y)
@@ -167,7 +169,7 @@ def numbered_clusters(y: Any, where: Where) -> CodeArray:
         except TypeError:
             raise error_at(
                 inside(where, f"item {item}"),
-                f"a cluster must be a string, a number or the like, found {type(label).__name__} {label!r}",
+                f"a cluster must be hashable (a string, a number), found {type(label).__name__} {label!r}",
             ) from None
     return out
 
@@ -206,7 +208,7 @@ class ForestExamples(PartExamples):
         return [counted_once(ptr, links[: ptr[-1]])]
 
     def complete(self, w: FloatArray, ids: IntArray, answers: Answers) -> None:
-        """The best forest that spans the true clusters: no links across."""
+        """Find the best forest that spans the true clusters, without links across."""
         scores = self.scores(w, ids)
         values, starts = scores[0]
         forbid(ids, self.part_offsets[0], self.across, starts, values)
@@ -214,7 +216,7 @@ class ForestExamples(PartExamples):
         self.judge(scores, ids, answers)
 
     def initial_completion(self, rng: np.random.Generator, answers: Answers) -> None:
-        """Chains in reading order, as in the paper: the truth."""
+        """Write the truth: chains in reading order, as in Yu and Joachims (2009)."""
         super().initial_completion(rng, answers)
         answers.codes[:] = self.truths
 
@@ -231,13 +233,13 @@ class ForestExamples(PartExamples):
 
 
 def link_costs(clusters: CodeArray, r: float) -> FloatArray:
-    """What each link adds to the loss: −1 inside a true cluster, r across."""
+    """Compute the loss of each link: −1 inside a true cluster, r across."""
     first, second = np.triu_indices(len(clusters), 1)
     return np.where(clusters[first] == clusters[second], -1.0, r)
 
 
 def chain_code(clusters: CodeArray) -> IntArray:
-    """The forest that joins each item to the next of its cluster, as sorted pair numbers."""
+    """Return the forest that joins each item to the next item of its cluster, as sorted pair numbers."""
     order = np.argsort(clusters, kind="stable")
     same = clusters[order[:-1]] == clusters[order[1:]]
     return np.sort(pair_numbers(len(clusters), order[:-1][same], order[1:][same]))

@@ -1,8 +1,8 @@
 """Scans of sequences for a motif, and planes of motif sites.
 
-Arguments that recur: `ids` the examples of a batch; `offsets` where their symbols lie; `contexts` the background
-feature of each position; `blocks` the word of `width` symbols that begins at each position. A site code is
-``strands · position + strand``, or −1 where there is no motif.
+Common arguments: `ids` are the examples of a batch; `offsets` are the offsets of their symbols; `contexts` is the
+background feature of each position; `blocks` is the word of `width` symbols that begins at each position. The code of a
+site is ``strands · position + strand``, or −1 for no motif.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ ABSENT = -1
 
 @inlined
 def scan(first, windows, length, contexts, background, blocks, width, tables, prefix, scores):
-    """scores[s, h] = w·Ψ(x, site at h on strand s) − w·Ψ(x, no motif): the motif's weights in the window less the
-    background's, which is a difference of prefix sums."""
+    """Compute scores[s, h] = w·Ψ(x, site at h on strand s) − w·Ψ(x, no motif).
+
+    These are the motif's weights in the window minus those of the background, a difference of prefix sums.
+    """
     prefix[0] = 0.0
     for p in range(windows + length - 1):
         prefix[p + 1] = prefix[p] + background[contexts[first + p]]
@@ -34,8 +36,10 @@ def scan(first, windows, length, contexts, background, blocks, width, tables, pr
 
 @kernel
 def best_sites(ids, offsets, length, contexts, background, blocks, width, tables, truths, codes, scores, truth_scores):
-    """For the r-th of ids the best site, its score and that of the true site, both relative to no motif. Of equals the
-    first site wins."""
+    """Find the best site of each example of ids, its score and the score of the true site, relative to no motif.
+
+    Ties go to the first site.
+    """
     strands, longest = tables.shape[0], 0
     for r in range(len(ids)):
         longest = max(longest, offsets[ids[r] + 1] - offsets[ids[r]])
@@ -55,14 +59,14 @@ def best_sites(ids, offsets, length, contexts, background, blocks, width, tables
 
 @kernel
 def scan_one(first, windows, length, contexts, background, blocks, width, tables, scores):
-    """The scores of all sites of one sequence, strands by windows."""
+    """Compute the scores of all sites of one sequence, strands × windows."""
     prefix = np.empty(windows + length)
     scan(first, windows, length, contexts, background, blocks, width, tables, prefix, scores)
 
 
 @inlined
 def add_site(code, sign, first, length, n_symbols, strands, symbols, complements, contexts, sums, touched, count):
-    """Add sign · (Ψ(x, site) − Ψ(x, no motif)): the motif's counts less the background's in its window."""
+    """Add sign · (Ψ(x, site) − Ψ(x, no motif)): the counts of the motif minus those of the background in its window."""
     begin, n_contexts = first + code // strands, len(sums) - length * n_symbols
     for j in range(length):
         symbol, context = np.int64(symbols[begin + j]), np.int64(contexts[begin + j])
@@ -81,7 +85,10 @@ def site_planes(
     ids, offsets, length, n_symbols, dim, strands, symbols, complements, contexts, truths, codes, out_ptr, out_index,
     out_value,
 ):  # fmt: skip
-    """Rows Ψ(x, true site) − Ψ(x, coded site); the number of entries. The background outside both windows cancels."""
+    """Write rows Ψ(x, true site) − Ψ(x, coded site); return the number of entries.
+
+    The background outside both windows cancels.
+    """
     sums, touched, p = np.zeros(dim), np.empty(4 * length, np.int64), 0
     for r in range(len(ids)):
         i, count = ids[r], 0

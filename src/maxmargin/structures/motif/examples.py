@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from maxmargin.structures.motif.structure import Motif, MotifSite
 
 
-#: Weights of so many symbols are looked up at once; larger tables leave the fastest cache.
+#: Number of symbols whose weights are looked up at once; larger tables exceed the fastest cache.
 _MOST_BLOCKS = 1024
 
 
 class MotifExamples(Examples):
-    """Symbols of all sequences, one behind the other; the code of an output is that of its site."""
+    """Concatenated symbols of all sequences; the code of an output is the code of its site."""
 
     float32_exact, latent = True, True
 
@@ -41,7 +41,7 @@ class MotifExamples(Examples):
         self.contexts = context_indices(symbols, offsets, n_symbols, structure.order_)
         self.width = max(1, min(length, int(np.log(_MOST_BLOCKS) / np.log(n_symbols) + 1e-9)))
         self.n_blocks = -(-length // self.width)
-        room = np.zeros(self.n_blocks * self.width, np.uint8)  # the last block may reach over the end
+        room = np.zeros(self.n_blocks * self.width, np.uint8)  # the last block may extend past the end
         self.blocks = word_indices(np.concatenate([symbols, room]), n_symbols, self.width)
         self.n_examples, self.dim = len(truths), int(structure.size or 0)
         self.code_offsets = np.arange(self.n_examples + 1)
@@ -49,12 +49,12 @@ class MotifExamples(Examples):
         self.plane_entries = np.where(truths >= 0, 4 * length, 2 * length).astype(np.int64)
 
     def n_sites(self, example: int) -> int:
-        """How many sites an example has, on all strands."""
+        """Return the number of sites of an example on all strands."""
         length = int(self.offsets[example + 1] - self.offsets[example])
         return (length - self.structure.length_ + 1) * self.structure.n_strands_
 
     def _scan_arguments(self, w: FloatArray) -> tuple[Any, ...]:
-        """What kernels scan with: background weights (0 for no context) and the motif's weights, block by block."""
+        """Return the arguments of scans: background weights (0 without context) and the motif's weights by blocks."""
         parts = self.structure.split_weights(w)
         strands = [parts["motif"]]
         if self.structure.both_strands:
@@ -64,13 +64,13 @@ class MotifExamples(Examples):
         return self.structure.length_, self.contexts, background, self.blocks, self.width, tables
 
     def best_sites(self, w: FloatArray, ids: IntArray) -> tuple[CodeArray, FloatArray, FloatArray]:
-        """The best site of each of ids, its score and that of the true site, both relative to no motif."""
+        """Return the best site of each example of ids, its score and that of the true site, relative to no motif."""
         codes, scores, truth_scores = np.empty(len(ids), np.int32), np.empty(len(ids)), np.empty(len(ids))
         kernels.best_sites(ids, self.offsets, *self._scan_arguments(w), self.truths, codes, scores, truth_scores)
         return codes, scores, truth_scores
 
     def site_scores(self, w: FloatArray, example: int) -> FloatArray:
-        """The scores of all sites of one example, relative to no motif, in the order of their codes."""
+        """Return the scores of all sites of one example, relative to no motif, in the order of their codes."""
         strands = self.structure.n_strands_
         scores = np.empty((strands, self.n_sites(example) // strands))
         kernels.scan_one(self.offsets[example], scores.shape[1], *self._scan_arguments(w), scores)
@@ -95,7 +95,10 @@ class MotifExamples(Examples):
         self._decide(ids, sites, best, true, lambda rise, loss: rise + scales * loss, answers)
 
     def exact_for(self, bound: Bound) -> bool:
-        """There are two losses, and every violation rises in the score: the best site or no motif."""
+        """Return True: either the best site or no motif is the exact argmax.
+
+        The loss has two values, and every violation increases with the score.
+        """
         return True
 
     def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
@@ -123,7 +126,7 @@ class MotifExamples(Examples):
         self._answer(ids, np.where(here, sites, ABSENT), 0.0, np.where(here, scores - truth_scores, 0.0), answers)
 
     def initial_completion(self, rng: np.random.Generator, answers: Answers) -> None:
-        """A site for every positive sequence, uniformly at random unless it was given."""
+        """Choose a site for every positive sequence, uniformly at random unless one was given."""
         windows = np.diff(self.offsets) - self.structure.length_ + 1
         drawn = rng.integers(0, windows * self.structure.n_strands_)
         draw = (self.truths >= 0) & ~self.placed
@@ -165,7 +168,7 @@ class MotifExamples(Examples):
 
 
 def _block_tables(weights: FloatArray, n_blocks: int, width: int) -> FloatArray:
-    """tables[b, word] = Σ_j weights[b width + j, symbol j of the word]: a window is scored block by block."""
+    """Return tables[b, word] = Σ_j weights[b width + j, symbol j of the word], to score windows block by block."""
     padded = np.zeros((n_blocks * width, weights.shape[1]))
     padded[: len(weights)] = weights
     tables = np.zeros((n_blocks, 1))

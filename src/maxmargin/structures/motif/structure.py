@@ -1,11 +1,11 @@
-"""Motif finding: does a sequence hold a motif, and where (paper 5, section 5.1)?
+"""Motif finding: whether a sequence contains a motif, and where (Yu and Joachims 2009, section 5.1).
 
     Ψ(x, +, h) = Σ_{j=1..l} Φ_motif^(j)(x_{h+j}) + Σ_{i outside the window h+1..h+l} Φ_background(x_i)
     Ψ(x, −)    = Σ_i Φ_background(x_i)
 
-Φ_motif^(j) counts the symbol at position j of the motif, Φ_background the symbol together with the k before it (a
-Markov model of order k). The first k symbols of a sequence have no full context and count nothing. The position h is
-latent, the loss is 1 where the label is wrong.
+Φ_motif^(j) counts the symbol at position j of the motif, Φ_background the symbol together with the k symbols before it
+(a Markov model of order k). The first k symbols of a sequence have no full context and are not counted. The position h
+is latent, and the loss is 1 if the label is wrong.
 """
 
 from __future__ import annotations
@@ -29,18 +29,28 @@ from maxmargin.structures.motif.examples import MotifExamples
 if TYPE_CHECKING:
     pass
 
-#: The truth of sequences that are only to be predicted.
+#: The truth of sequences without labels.
 _UNLABELLED = -2
 _STRANDS = "+-"
 _MOST_WEIGHTS = 2**31 - 1
-#: Numbers from here on are too long for a message.
+#: Larger numbers are too long for a message.
 _LONGEST_SHOWN = 10**18
-#: What a weight takes in training: the counts of the background, the weights, and what solvers keep beside them.
+#: Bytes per weight in training: the counts of the background, the weights, and the vectors of a solver.
 _BYTES_PER_WEIGHT = 6.0 * 8
 
 
 class MotifSite(NamedTuple):
-    """A label and, where the motif is there, its first position (from 0) and its strand, ``"+"`` or ``"-"``."""
+    """A label and, if the motif is present, its first position (from 0) and its strand.
+
+    Attributes
+    ----------
+    label : Any
+        The label.
+    position : int, optional
+        First position of the motif.
+    strand : "+" or "-", optional
+        Strand of the motif.
+    """
 
     label: Any
     position: int | None = None
@@ -48,21 +58,26 @@ class MotifSite(NamedTuple):
 
 
 class Motif(LatentCompiled):
-    """Strings with one of two labels; those of the positive one hold a motif at a position that is not known.
+    """Strings with one of two labels; positive strings contain a motif at an unknown position.
 
-    Outputs are `MotifSite`. The truth of an example is its label, or a `MotifSite` to begin with a certain site;
-    labels alone begin with a random one.
+    Outputs are `MotifSite`. The truth of an example is its label, or a `MotifSite` as the initial site; with a label
+    alone, the initial site is random.
 
-    Weights are laid out position by position, A symbols each, then the background: entry l A + c is that of context c,
-    the symbol and the k before it read as a number in base A.
+    Weights are stored position by position, A symbols each, followed by the background: entry l A + c is that of
+    context c, the symbol and the k symbols before it read as a number in base A.
 
     Parameters
     ----------
-    length : of the motif, l.
-    background_order : k of the Markov background.
-    alphabet : the characters; lower case is read as upper case.
-    both_strands : the motif may also stand on the other strand, its window read as the reverse complement (DNA, RNA).
-    classes : the negative and the positive label; by default those of the data, the greater one positive.
+    length : int, default=11
+        Length l of the motif.
+    background_order : int, default=3
+        Order k of the Markov background.
+    alphabet : str, default="ACGT"
+        The characters; lower case is read as upper case.
+    both_strands : bool, default=False
+        Whether the motif may also be on the other strand, its window read as the reverse complement (DNA, RNA).
+    classes : sequence of two labels, optional
+        The negative and the positive label; by default those of the data, the greater one positive.
     """
 
     output_name: ClassVar[str] = "site"
@@ -86,7 +101,7 @@ class Motif(LatentCompiled):
         return self
 
     def fit_encode(self, X: Sequence[str], Y: Sequence[Any]) -> MotifExamples:
-        """`fit` and `encode` in one reading of the data."""
+        """Fit and encode in one pass over the data."""
         values = [_label(y) for y in Y] if self.classes is None else self.classes
         self._set_sizes(Labels(values, given=self.classes is not None))
         check_memory(_BYTES_PER_WEIGHT * int(self.size or 0), f"training {self.size} weights", "lower background_order")
@@ -96,12 +111,12 @@ class Motif(LatentCompiled):
         return examples
 
     def _set_sizes(self, labels: Labels) -> None:
-        """Everything that follows from the labels and the parameters."""
+        """Set all attributes that follow from the labels and the parameters."""
         self.length_ = whole_number(self.length, "length")
         self.order_ = whole_number(self.background_order, "background_order", 0)
         if len(labels) != 2:
             raise ValueError(
-                f"a motif is there or not: expected two classes, found {len(labels)}: {labels.values[:10]}"
+                f"a motif is present or absent: expected two classes, found {len(labels)}: {labels.values[:10]}"
             )
         self.labels_, self.alphabet_ = labels, Alphabet(self.alphabet)
         self.complements_ = self.alphabet_.complements() if self.both_strands else np.zeros(0, np.uint8)
@@ -112,9 +127,9 @@ class Motif(LatentCompiled):
         self.size = int(self.length_ * self.n_symbols_ + self.n_contexts_)
 
     def _check_at_most(self, name: str, value: int, most: int) -> None:
-        """A sentence for a number that makes more weights than there can be."""
+        """Raise ValueError if a parameter requires more weights than can be numbered."""
         if value > most:
-            found = str(value) if value < _LONGEST_SHOWN else "one far beyond"
+            found = str(value) if value < _LONGEST_SHOWN else "a far larger number"
             raise ValueError(
                 f"{name} over {self.n_symbols_} characters must be at most {most}, so that there are no more than "
                 f"{_MOST_WEIGHTS} weights, found {found}"
@@ -129,7 +144,7 @@ class Motif(LatentCompiled):
         if (lengths < self.length_).any():
             i = int(np.flatnonzero(lengths < self.length_)[0])
             raise ExampleError.at(
-                Place("X", i), f"a sequence of {lengths[i]} characters has no room for a motif of {self.length_}"
+                Place("X", i), f"a sequence of {lengths[i]} characters cannot hold a motif of length {self.length_}"
             )
         if Y is None:
             truths, placed = np.full(len(X), _UNLABELLED, np.int32), np.zeros(len(X), bool)
@@ -138,10 +153,10 @@ class Motif(LatentCompiled):
         return MotifExamples(self, symbols, offsets, truths, placed)
 
     def _truths(self, Y: Sequence[Any], lengths: IntArray) -> tuple[CodeArray, AnyArray]:
-        """Site codes of the truth, at the first position where none is given; and where one is."""
+        """Return the site codes of the truth (the first position if none is given), and which positions are given."""
         if len(Y) != len(lengths):
             raise ValueError(f"X has {len(lengths)} sequences but y has {len(Y)} labels")
-        truths = self.labels_.encode([_label(y) for y in Y], "y") - 1  # negative: −1, which is ABSENT; positive: 0
+        truths = self.labels_.encode([_label(y) for y in Y], "y") - 1  # negative: −1 = ABSENT; positive: 0
         placed = np.zeros(len(Y), bool)
         for i, y in enumerate(Y):
             if isinstance(y, MotifSite) and y.position is not None:
@@ -149,19 +164,19 @@ class Motif(LatentCompiled):
         return truths, placed
 
     def _site_code(self, site: MotifSite, truth: int, length: int, where: Place) -> int:
-        """The code of a site whose position is given."""
+        """Return the code of a site whose position is given."""
         assert site.position is not None
         if truth == ABSENT:
-            raise error_at(where, f"{site.label!r} is the negative label, so there can be no position")
+            raise error_at(where, f"{site.label!r} is the negative label, expected no position")
         if not 0 <= site.position <= length - self.length_:
             raise error_at(
                 where,
-                f"a motif of {self.length_} at position {site.position} does not fit into a sequence of "
+                f"a motif of length {self.length_} at position {site.position} does not fit into a sequence of "
                 f"{length} characters",
             )
         strand = site.strand or "+"
         if strand not in _STRANDS[: self.n_strands_]:
-            raise error_at(where, f"strand {strand!r} is not among {', '.join(_STRANDS[: self.n_strands_])}")
+            raise error_at(where, f"expected strand {' or '.join(_STRANDS[: self.n_strands_])}, found {strand!r}")
         return self.n_strands_ * int(site.position) + _STRANDS.index(strand)
 
     @property
@@ -171,7 +186,7 @@ class Motif(LatentCompiled):
     # ------------------------------------------------------------------ one example
 
     def site(self, code: int) -> MotifSite:
-        """The site of a code."""
+        """Return the site of a code."""
         negative, positive = self.labels_.values
         if code == ABSENT:
             return MotifSite(negative)
@@ -183,11 +198,11 @@ class Motif(LatentCompiled):
         return float(true != found)
 
     def enumerate(self, x: str) -> list[MotifSite]:
-        """No motif, and then all sites."""
+        """Return no motif, followed by all sites."""
         return [self.site(code) for code in range(ABSENT, self.encode([x]).n_sites(0))]
 
     def topk(self, w: FloatArray, x: str, k: int) -> list[tuple[MotifSite, float]]:
-        """The k best outputs with their scores, no motif among them."""
+        """Return the k best outputs with their scores, best first; no motif is one of the outputs."""
         examples, w = self.encode([x]), np.asarray(w, float)
         base = float(w @ self.joint_feature(x, self.labels_.values[0]))
         scores = np.concatenate([[0.0], examples.site_scores(w, 0)])
@@ -213,17 +228,17 @@ class Motif(LatentCompiled):
         return np.array(names, object)
 
     def split_weights(self, w: FloatArray) -> dict[str, FloatArray]:
-        """The weights as tables: motif (l, A) and background (A^k, A), a row for the k symbols before."""
+        """Return the weights as tables: motif (l, A), and background (A^k, A) with a row per context of k symbols."""
         at = self.length_ * self.n_symbols_
         return {"motif": w[:at].reshape(-1, self.n_symbols_), "background": w[at:].reshape(-1, self.n_symbols_)}
 
     def motif(self, w: FloatArray) -> FloatArray:
-        """The motif as a matrix (l, A) like log odds: what a symbol at a position adds to the score.
+        """Return the motif as a matrix (l, A) like log odds: what a symbol at a position adds to the score.
 
             M[j, a] = w_motif[j, a] − Σ_c p(c | a) w_background[c, a]
 
-        A window takes its symbols away from the background, so the background's weight of a symbol is subtracted: on
-        average over the k symbols c before it, as they stand in the training sequences.
+        The symbols of a window are not part of the background, so the background's weight of a symbol is subtracted,
+        averaged over the k symbols c before it in the training sequences.
         """
         parts = self.split_weights(np.asarray(w, float))
         seen = np.maximum(self.background_counts_.sum(axis=0), 1)
@@ -231,7 +246,7 @@ class Motif(LatentCompiled):
         return parts["motif"] - background
 
     def symbol_shares(self) -> FloatArray:
-        """How often each character stands in the training sequences, with one added to each count."""
+        """Return the frequency of each character in the training sequences, with one added to each count."""
         counts = self.background_counts_.sum(axis=0) + 1.0
         return counts / counts.sum()
 
@@ -255,15 +270,15 @@ class Motif(LatentCompiled):
     def unpack_outputs(self, packed: Any) -> list[MotifSite]:
         positions, reverse = np.asarray(packed["positions"]), np.asarray(packed["reverse"])
         if positions.dtype.kind not in "iu" or reverse.dtype != bool or positions.shape != reverse.shape:
-            raise ValueError("sites must be whole numbers, and truth values for their strands")
+            raise ValueError("sites must be whole numbers, and their strands booleans")
         if (positions < ABSENT).any() or (reverse.any() and not self.both_strands):
-            raise ValueError("sites must lie inside sequences, on the strands that there are")
+            raise ValueError("sites must be inside sequences, on a valid strand")
         codes = np.where(positions >= 0, self.n_strands_ * positions + reverse, ABSENT)
         return [self.site(code) for code in codes.tolist()]
 
 
 def _highest_order(n_symbols: int) -> int:
-    """The highest order of a background whose weights can be numbered."""
+    """Return the highest order of a background whose weights can be numbered."""
     order = 0
     while n_symbols ** (order + 2) <= _MOST_WEIGHTS:
         order += 1

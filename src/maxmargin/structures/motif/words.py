@@ -1,8 +1,9 @@
-"""Words that tell sequences with a motif from those without: where a search for the motif may begin.
+"""Words that discriminate sequences with a motif from those without, as starting points for a motif search.
 
-The concave-convex procedure finds a motif only from a point that lies near one. From random positions it mostly ends
-where no sequence has a motif; from a word that stands in many positive and few negative sequences it does not. It
-hardly ever moves a motif along the sequences, so the word must also have its right place in the motif.
+The concave-convex procedure finds a motif only from a point near one. From random positions it mostly ends at weights
+that find no motif in any sequence; from a word that is frequent in positive and rare in negative sequences it does not.
+The procedure hardly ever shifts a motif along the sequences, so the word must also be at its right position in the
+motif.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from maxmargin.structures.motif.examples import MotifExamples
 
 
 def start_from_word(examples: MotifExamples, weights: FloatArray, rank: int) -> FloatArray | None:
-    """Weights of a motif made of the most telling word but `rank`; None where there are no more words.
+    """Return weights of a motif made of the most discriminative word after `rank` others; None if there is none.
 
     A window in which m of the word's symbols differ scores 1 − m/2.
     """
@@ -33,14 +34,15 @@ def start_from_word(examples: MotifExamples, weights: FloatArray, rank: int) -> 
 
 
 class Words:
-    """The words in labelled sequences, as numbers: their symbols read in base A.
+    """The words of labelled sequences, as numbers: their symbols read in base A.
 
-    With both strands, a word stands for its reverse complement too, and is the lesser of the two numbers.
+    With both strands, a word and its reverse complement are the same word, and its number is the lesser of the two.
 
     Attributes
     ----------
-    length : of the words. They stand about once in the positive sequences by chance, log_A N for N symbols, so that
-        what stands there more often is seen; N counts sequences by weight.
+    length : int
+        Length of the words, log_A N for N symbols: a word then occurs about once in the positive sequences by chance,
+        so that more frequent words stand out. N counts sequences by weight.
     """
 
     def __init__(self, examples: MotifExamples, weights: FloatArray) -> None:
@@ -52,16 +54,17 @@ class Words:
         self.words = word_indices(examples.symbols, self.structure.n_symbols_, self.length)
 
     def symbols(self, word: int) -> IntArray:
-        """The symbols of a word."""
+        """Return the symbols of a word."""
         n_symbols: int = self.structure.n_symbols_
         return word // n_symbols ** np.arange(self.length)[::-1] % n_symbols
 
     def telling(self) -> IntArray:
-        """The words that stand in a greater share p₊ of positive sequences than p₋ of negative ones, by their z-score
+        """Return the words that are more frequent in positive than in negative sequences, by their z-score.
 
-            z = (p₊ − p₋) / √(p (1 − p) (1/n₊ + 1/n₋)),
+            z = (p₊ − p₋) / √(p (1 − p) (1/n₊ + 1/n₋))
 
-        where p is the share of all sequences and n the weight of the positive or negative ones.
+        p₊, p₋ and p are the fractions of positive, negative and all sequences that contain the word, and n₊ and n₋ the
+        weights of the positive and negative sequences.
         """
         complements = self._complements()
         found: FloatArray = np.zeros((2, len(complements)))
@@ -74,10 +77,11 @@ class Words:
         return np.argsort(-z, kind="stable")[: np.count_nonzero(z > 0)]
 
     def place(self, word: int) -> int:
-        """Where in the motif the word begins, so that the characters around it tell most.
+        """Return the position of the word in the motif at which the surrounding characters are most discriminative.
 
-        That is Σ_j Σ_a p_j(a) log (p_j(a) / q_j(a)) over the positions j of the motif; p_j(a) is the share of a at j
-        where the word stands in positive sequences, q_j(a) in negative ones, with one added to each count.
+        The criterion is Σ_j Σ_a p_j(a) log (p_j(a) / q_j(a)) over the positions j of the motif; p_j(a) is the fraction
+        of a at j around occurrences of the word in positive sequences, q_j(a) in negative ones, with one added to each
+        count.
         """
         room = self.structure.length_ - self.length
         counts = np.ones((2, self.length + 2 * room, self.structure.n_symbols_))
@@ -87,12 +91,12 @@ class Words:
             self.length, room, self.positive, self.weights, counts,
         )  # fmt: skip
         negative, positive = counts / counts.sum(axis=2, keepdims=True)
-        told = (positive * np.log(positive / negative)).sum(axis=1)
-        sums = np.convolve(told, np.ones(self.structure.length_), "valid")
+        information = (positive * np.log(positive / negative)).sum(axis=1)
+        sums = np.convolve(information, np.ones(self.structure.length_), "valid")
         return room - int(np.argmax(sums))
 
     def _complements(self) -> IntArray:
-        """The reverse complement of each word; the word itself where there is one strand only."""
+        """Return the reverse complement of each word; the word itself if there is only one strand."""
         words = np.arange(self.structure.n_symbols_**self.length)
         if not self.structure.both_strands:
             return words
@@ -105,7 +109,7 @@ class Words:
 
 @kernel
 def count_sequences(offsets, words, canonical, length, side, weights, found):
-    """found[s, word] += the weights of the sequences of side s that hold the word, each of them once."""
+    """Add the weights of sequences of side s that contain a word to found[s, word], each sequence once."""
     last = np.full(found.shape[1], -1, np.int64)
     for i in range(len(offsets) - 1):
         for p in range(offsets[i], offsets[i + 1] - length + 1):
@@ -117,8 +121,10 @@ def count_sequences(offsets, words, canonical, length, side, weights, found):
 
 @kernel
 def count_around(offsets, words, symbols, complements, word, reverse, length, room, side, weights, counts):
-    """counts[s, room + j, a] += the weights of the places of the word in sequences of side s with a at j behind its
-    beginning, for −room ≤ j < length + room; where the word is reversed, all is read on the other strand.
+    """Add the weights of occurrences of the word with symbol a at j after its start to counts[s, room + j, a].
+
+    s is the side of the sequence, and −room ≤ j < length + room; if the word is reversed, all is read on the other
+    strand.
     """
     for i in range(len(offsets) - 1):
         for p in range(offsets[i], offsets[i + 1] - length + 1):

@@ -1,1 +1,1 @@
-"""The k documents on top of a ranking."""
+"""The top k documents of a ranking."""

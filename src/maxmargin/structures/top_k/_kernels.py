@@ -1,7 +1,8 @@
-"""The k documents of each query: argmaxes, completions and planes.
+"""Argmaxes, completions and planes of the top k documents of each query.
 
-Arguments that recur: `ids` the queries of a batch; `offsets` where their documents lie, and `begin` where those of one
-lie in the batch's `scores`; `relevant` and `others` (2, k + 1) lists of documents, best first, above their scores.
+Common arguments: `ids` are the queries of a batch; `offsets` are the offsets of their documents, and `begin` is the
+offset of one query in the batch's `scores`; `relevant` and `others` (2, k + 1) are documents, best first, and their
+scores.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ from maxmargin._compile import inlined, kernel
 from maxmargin.bounds.rescaling import violation
 from maxmargin.core.codes import HASH_START, hash_step
 
-#: Relevance of documents; 0 is not relevant.
+#: Relevance of documents; 0 means not relevant.
 RELEVANT, UNLABELLED = 1, -1
-#: Forms of the argmax beside those of bounds: rise + scale · loss, and the best documents that agree with the labels.
+#: Forms of the argmax besides those of bounds: rise + scale · loss, and the best documents given the labels.
 SCALED, COMPLETE = -1, -2
 
 
 @inlined
 def keep_best(document, score, held, best, room):
-    """Put a document into the list of at most `room` best ones, behind its equals; the new length of the list."""
+    """Insert a document into a list of at most `room` best ones, after equal scores; return the new length."""
     if held == room:
         if room == 0 or score <= best[1, room - 1]:
             return held
@@ -35,7 +36,7 @@ def keep_best(document, score, held, best, room):
 
 @inlined
 def split_documents(first, n, k, begin, scores, relevance, relevant, others):
-    """The k best relevant documents and the k best others; how many relevant there are, and of each kind are held."""
+    """Find the k best relevant and the k best other documents; return the number relevant, and those held per kind."""
     n_relevant, held_relevant, held_others = 0, 0, 0
     for j in range(n):
         if relevance[first + j] == RELEVANT:
@@ -49,7 +50,7 @@ def split_documents(first, n, k, begin, scores, relevance, relevant, others):
 
 @inlined
 def merged_count(relevant, others, most, k, price):
-    """How many of the k best documents are relevant when those are worth `price` less; of equals the first wins."""
+    """Return how many of the k best documents are relevant if these cost `price`; ties go to the first."""
     taken = 0
     for step in range(k):
         if taken < most:
@@ -61,7 +62,7 @@ def merged_count(relevant, others, most, k, price):
 
 @inlined
 def best_count(relevant, others, least, most, k, most_loss, truth, form):
-    """The number of relevant documents of greatest violation; of equals the greatest."""
+    """Return the number of relevant documents of greatest violation; ties go to the greatest number."""
     total = 0.0
     for j in range(most):
         total += relevant[1, j]
@@ -78,7 +79,7 @@ def best_count(relevant, others, least, most, k, most_loss, truth, form):
 
 @inlined
 def mean_score(documents, at, k, begin, scores):
-    """w·Ψ of the documents in documents[at : at + k]."""
+    """Return w·Ψ of the documents in documents[at : at + k]."""
     total = 0.0
     for q in range(at, at + k):
         total += scores[begin + documents[q]]
@@ -87,7 +88,7 @@ def mean_score(documents, at, k, begin, scores):
 
 @inlined
 def write_code(codes, at, k, taken, relevant, others):
-    """The chosen documents in ascending order, and their key."""
+    """Write the chosen documents in ascending order, and their key."""
     for q in range(k):
         codes[at + q] = np.int32(relevant[0, q] if q < taken else others[0, q - taken])
     codes[at : at + k].sort()
@@ -99,9 +100,9 @@ def write_code(codes, at, k, taken, relevant, others):
 
 @kernel
 def choose_documents(ids, offsets, code_offsets, scores, relevance, truths, scales, form, codes, losses, rises, keys):
-    """The k documents of greatest violation of each query: by how many of them are relevant, the best of each kind.
+    """Find the k documents of greatest violation of each query, via the number of relevant ones among them.
 
-    `scores` are those of the documents of ids, one query behind the other.
+    `scores` holds the concatenated scores of the documents of ids.
     """
     room = 0
     for r in range(len(ids)):

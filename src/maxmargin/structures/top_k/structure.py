@@ -1,9 +1,9 @@
-"""Precision@k: the k documents to show for a query (paper 5, section 5.3).
+"""Precision@k: the k documents to show for a query (Yu and Joachims 2009, section 5.3).
 
     Ψ(x, h) = (1/k) Σ_{j in h} x_j
     Δ(y, h) = min(1, n(y)/k) − (1/k) Σ_{j in h} [y_j relevant],    n(y) the number of relevant documents
 
-The k documents h that stand on top are latent: labels say which documents are relevant, not which of them come first.
+The top k documents h are latent: labels define which documents are relevant, not which of them come first.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class TopDocuments(tuple[int, ...]):
-    """The documents on top, by index in ascending order."""
+    """The top documents: their indices in ascending order."""
 
     __slots__ = ()
 
@@ -39,16 +39,17 @@ class TopDocuments(tuple[int, ...]):
 class TopK(LatentCompiled):
     """The k best documents of each query.
 
-    Each x is the documents of a query, an array (n, d), a sparse matrix or a list of dicts; each y their n relevance
-    labels, of which those above 0 mean relevant. An output is the tuple `TopDocuments` of the k documents on top. The
-    truth takes the first relevant documents, and the first others where there are fewer than k.
+    Each x is the documents of a query, an array (n, d), a sparse matrix or a list of dicts; each y is their n relevance
+    labels, of which those above 0 mean relevant. An output is the tuple `TopDocuments` of the top k documents. The
+    initial truth is the first relevant documents, followed by the first others if there are fewer than k.
 
-    A query with no more than k documents shows them all: k is then their number, the loss is 0 and nothing can be
-    learnt from it.
+    A query with at most k documents shows all of them: k is then their number, the loss is 0, and the query does not
+    contribute to learning.
 
     Parameters
     ----------
-    k : how many documents are shown.
+    k : int, default=10
+        Number of documents shown.
     """
 
     output_name: ClassVar[str] = "top documents"
@@ -63,7 +64,7 @@ class TopK(LatentCompiled):
         return self
 
     def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> TopKExamples:
-        """`fit` and `encode` in one reading of the data."""
+        """Fit and encode in one pass over the data."""
         encoder = SequenceEncoder()
         rows, offsets = encoder.fit(X)
         self._set_sizes(encoder)
@@ -79,7 +80,7 @@ class TopK(LatentCompiled):
 
     @staticmethod
     def _relevance(Y: Sequence[Any], offsets: IntArray) -> AnyArray:
-        """Whether each document is relevant, for all queries."""
+        """Return whether each document is relevant, for all queries."""
         if len(Y) != len(offsets) - 1:
             raise ValueError(f"X has {len(offsets) - 1} queries but Y has {len(Y)}")
         parts = [_relevant(y, Place("Y", i)) for i, y in enumerate(Y)]
@@ -90,15 +91,14 @@ class TopK(LatentCompiled):
             if not part.any():
                 raise ExampleError.at(
                     Place("Y", i),
-                    "the query has no relevant document (no label above 0), so there is nothing to put on "
-                    "top; leave it out",
+                    "the query has no relevant document (no label above 0), so it cannot be learnt from: leave it out",
                 )
         return np.concatenate(parts).astype(np.int8) if parts else np.zeros(0, np.int8)
 
     # ------------------------------------------------------------------ one example
 
     def joint_feature(self, x: Any, y: Any) -> FloatArray:
-        """Ψ(x, h), for `TopDocuments` h, or those that relevance labels begin with."""
+        """Return Ψ(x, h), for `TopDocuments` h or the initial ones of relevance labels."""
         if not isinstance(y, TopDocuments):
             return super().joint_feature(x, y)
         examples = self.encode([x])
@@ -110,14 +110,14 @@ class TopK(LatentCompiled):
         return features
 
     def _documents(self, y: Any, n: int) -> list[int]:
-        """The indices in `TopDocuments`, checked."""
+        """Return the indices in `TopDocuments`, checked."""
         expected, found = min(self.k_, n), sorted(set(y))
         if len(found) != expected or len(y) != expected or (found and not 0 <= found[0] <= found[-1] < n):
-            raise ValueError(f"expected {expected} different documents between 0 and {n - 1}, found {tuple(y)!r}")
+            raise ValueError(f"expected {expected} distinct documents between 0 and {n - 1}, found {tuple(y)!r}")
         return found
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        """Δ of the `TopDocuments` y_hat for the relevance labels y; that of the labels themselves is 0."""
+        """Return Δ of the `TopDocuments` y_hat for the relevance labels y; 0 for the labels themselves."""
         relevant = _relevant(y, "y")
         if not isinstance(y_hat, TopDocuments):
             same = np.array_equal(relevant, _relevant(y_hat, "y_hat"))
@@ -129,7 +129,7 @@ class TopK(LatentCompiled):
         return min(1.0, int(relevant.sum()) / k) - int(relevant[documents].sum()) / k
 
     def enumerate(self, x: Any) -> Iterator[TopDocuments]:
-        """All choices of k documents, for tests."""
+        """Yield all choices of k documents, for tests."""
         n = len(self.encode([x]).relevance)
         return map(TopDocuments, combinations(range(n), min(self.k_, n)))
 
@@ -152,13 +152,13 @@ class TopK(LatentCompiled):
     def unpack_outputs(self, packed: Any) -> list[TopDocuments]:
         documents, lengths = np.asarray(packed["documents"]), np.asarray(packed["lengths"])
         if (lengths < 0).any() or lengths.sum() != len(documents):
-            raise ValueError(f"outputs of {lengths.sum()} documents in all, found {len(documents)}")
+            raise ValueError(f"expected outputs of {lengths.sum()} documents in total, found {len(documents)}")
         ends = [0, *np.cumsum(lengths).tolist()]
         return [TopDocuments(documents[a:b].tolist()) for a, b in pairwise(ends)]
 
 
 def _relevant(y: Any, where: Where) -> AnyArray:
-    """Which of the labels are above 0."""
+    """Return which of the labels are above 0."""
     try:
         labels = np.asarray(y, float)
     except (TypeError, ValueError):
@@ -173,7 +173,7 @@ def _relevant(y: Any, where: Where) -> AnyArray:
 class TopKExamples(PartExamples):
     """Documents of all queries; the code of an output is its documents in ascending order.
 
-    Each document on top counts 1/k. Losses count relevant documents, which kernels do exactly.
+    Each top document has the count 1/k. Losses count relevant documents, which kernels do exactly.
     """
 
     latent, whole_counts = True, False
@@ -188,7 +188,7 @@ class TopKExamples(PartExamples):
         self.operations = 0.5 * block.n_entries + 8.0 * len(relevance)
 
     def _first_completions(self) -> CodeArray:
-        """The codes of the truths: with all scores equal, the lowest indices win."""
+        """Return the codes of the truths: with all scores equal, the lowest indices win."""
         answers, everyone = self.empty_answers(), np.arange(self.n_examples)
         self._choose(np.zeros(len(self.relevance)), everyone, np.zeros(self.n_examples), kernels.COMPLETE, answers)
         return answers.codes
@@ -197,18 +197,18 @@ class TopKExamples(PartExamples):
         self._choose(scores[0].values, ids, scales, kernels.SCALED, answers)
 
     def exact_for(self, bound: Bound) -> bool:
-        """The loss counts relevant documents: the best documents with each number of them are enough."""
+        """Return True: the loss counts relevant documents, so the best documents for each count suffice."""
         return True
 
     def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
         self._choose(self.scores(w, ids)[0].values, ids, np.ones(len(ids)), bound.form, answers)
 
     def complete(self, w: FloatArray, ids: IntArray, answers: Answers) -> None:
-        """Relevant documents before others, better ones before worse."""
+        """Find relevant documents before others, better ones before worse."""
         self._choose(self.scores(w, ids)[0].values, ids, np.zeros(len(ids)), kernels.COMPLETE, answers)
 
     def initial_completion(self, rng: np.random.Generator, answers: Answers) -> None:
-        """The truth itself. The paper's start is better: `complete` at the weights of a classifier."""
+        """Write the truth; `complete` at the weights of a classifier, as in Yu and Joachims (2009), is better."""
         super().initial_completion(rng, answers)
         answers.codes[:] = self.truths
 

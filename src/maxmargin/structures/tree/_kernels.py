@@ -1,11 +1,11 @@
 """Kernels for spanning trees of directed graphs (Chu and Liu 1965; Edmonds 1967; dense as in Tarjan 1977).
 
-Nodes are 0, the root, and 1 … n. Of the table of scores, row m − 1 holds the arcs into node m, by their heads 0 … n.
-A graph shrinks as cycles become single nodes; a node keeps the row of one of its members. Arguments that recur:
+Nodes are 0, the root, and 1 … n. Row m − 1 of the table of scores holds the arcs into node m, by their heads 0 … n. A
+graph shrinks as cycles become single nodes; a node keeps the row of one of its members. Common arguments:
 
-    worth[v, u]           the best arc from node u into node v, less what the arcs it replaces are worth
-    crossing[v, u]        the same count of root arcs, which are compared first (only where a single root is asked for)
-    head[v, u], tail[v, u]   that arc in the graph as it was: from head to tail
+    worth[v, u]           the best arc from node u into node v, minus the score of the arcs it replaces
+    crossing[v, u]        the same number of root arcs, which are compared first (only if a single root is required)
+    head[v, u], tail[v, u]   that arc in the original graph: from head to tail
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from maxmargin._compile import inlined, kernel
 from maxmargin.core.codes import NO_OUTPUT
 from maxmargin.structures.forest._kernels import spanning_forest
 
-#: States of a node: not visited, on the path, connected with the root, part of another node.
+#: States of a node: not visited, on the path, connected to the root, part of another node.
 FRESH, ON_PATH, DONE, MERGED = 0, 1, 2, 3
 
 
 @inlined
 def beats(crossing, worth, other_crossing, other_worth):
-    """Whether an arc is better: fewer root arcs, then a greater score. Minus infinity is never better."""
+    """Return whether an arc is better: fewer root arcs, then a greater score. Minus infinity is never better."""
     if worth == -np.inf:
         return False
     if other_worth == -np.inf or crossing < other_crossing:
@@ -32,7 +32,7 @@ def beats(crossing, worth, other_crossing, other_worth):
 
 @inlined
 def best_head(v, state, worth, crossing, lean):
-    """The node from which the best arc into v comes; of equals the first. −1 where there is none."""
+    """Return the node from which the best arc into v comes, −1 if there is none; ties go to the first node."""
     best, score = -1, -np.inf
     if lean:
         for u in range(len(state)):
@@ -48,7 +48,7 @@ def best_head(v, state, worth, crossing, lean):
 
 @inlined
 def contract(cycle, chosen, chosen_crossing, state, worth, crossing, head, tail, lean):
-    """Make the nodes of a cycle one, in the row and column of the first: arcs into it replace one of its arcs."""
+    """Merge the nodes of a cycle into the row and column of the first; arcs into it replace one of its arcs."""
     n_nodes, into = len(state), cycle[0]
     for k in range(len(cycle)):
         c = cycle[k]
@@ -80,10 +80,10 @@ def contract(cycle, chosen, chosen_crossing, state, worth, crossing, head, tail,
 
 @kernel
 def best_arborescence(scores, lean, heads):
-    """Write the heads of the spanning tree with the greatest total, in O(n²) steps; returns False if there is none.
+    """Write the heads of the spanning tree with the greatest total in O(n²) steps; return False if there is none.
 
     Without `lean`, trees with fewer arcs from the root are better than all others. The tree depends on the scores
-    alone: of equals the first head found wins.
+    alone: ties go to the first head found.
     """
     n = len(scores)
     worth, crossing = np.empty((n + 1, n + 1)), np.zeros((0, 0) if lean else (n + 1, n + 1), np.int64)
@@ -95,7 +95,7 @@ def best_arborescence(scores, lean, heads):
         worth[m, m] = -np.inf
         if not lean:
             crossing[m, 0] = 1
-    # Nodes get new names n + 1 … when cycles become nodes; `outer` is the node that a node became part of.
+    # Nodes are renamed n + 1 … when cycles become nodes; `outer` is the node that a node became part of.
     name, outer = np.arange(n + 1), np.full(2 * n + 1, -1)
     arc_head, arc_tail = np.empty(2 * n + 1, np.int32), np.empty(2 * n + 1, np.int32)
     state = np.full(n + 1, FRESH, np.int8)
@@ -131,7 +131,7 @@ def best_arborescence(scores, lean, heads):
 
 @inlined
 def expand(outer, arc_head, arc_tail, made, heads):
-    """Undo contractions, the last first: the arc into a node replaces one arc of each of the cycles within."""
+    """Undo contractions, the last first: the arc into a node replaces one arc of each cycle within."""
     settled = np.zeros(made, np.bool_)
     for node in range(made - 1, 0, -1):
         if settled[node]:
@@ -145,10 +145,10 @@ def expand(outer, arc_head, arc_tail, made, heads):
 
 @kernel
 def best_rooted_trees(ids, scores, starts, offsets, single_root, codes):
-    """The best tree of each of ids, rooted at node 0; with `single_root`, one node hangs on the root.
+    """Find the best tree of each example of ids, rooted at node 0; with `single_root`, the root has one child.
 
-    A tree with one root arc that is best of all is best of those with one, so that others are looked for only where
-    it has more.
+    If the best of all trees has one root arc, it is also the best of those with one, so that a second search is needed
+    only if it has more.
     """
     for r in range(len(ids)):
         a, b = offsets[ids[r]], offsets[ids[r] + 1]
@@ -162,7 +162,7 @@ def best_rooted_trees(ids, scores, starts, offsets, single_root, codes):
 
 @kernel
 def best_free_trees(ids, scores, starts, offsets, codes):
-    """The best tree of each of ids, without a root: the numbers of its edges, in ascending order."""
+    """Find the best tree of each example of ids without a root: the numbers of its edges, in ascending order."""
     for r in range(len(ids)):
         a, b = offsets[ids[r]], offsets[ids[r] + 1]
         if spanning_forest(scores[starts[r] : starts[r + 1]], b - a + 1, -np.inf, codes[a:b]) < b - a:

@@ -1,4 +1,4 @@
-"""Features of the arcs of graphs, in the forms people have them, as rows in the order of the kernels."""
+"""Features of the arcs of graphs, as rows in the order of the kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXPECTED = "an array (nodes, nodes, d), a sparse matrix (nodes², d), or lists 
 
 
 class ArcEncoder(SequenceEncoder):
-    """Encodes rows of arcs."""
+    """Encoder of rows of arcs."""
 
     row = "arc"
 
@@ -29,10 +29,14 @@ class Arcs:
 
     Attributes
     ----------
-    rows : features of the arcs.
-    n_nodes : nodes, the root included.
-    directed : whether arcs have a direction.
-    forbidden : (nodes, nodes) which arcs are forbidden; None where none is.
+    rows : array, sparse matrix or list
+        Features of the arcs.
+    n_nodes : int
+        Number of nodes, the root included.
+    directed : bool
+        Whether arcs have a direction.
+    forbidden : array of bool of shape (nodes, nodes), optional
+        Forbidden arcs; None if all arcs are allowed.
     """
 
     rows: Any
@@ -41,7 +45,7 @@ class Arcs:
     forbidden: NDArray[np.bool_] | None
 
     def numbers(self) -> IntArray:
-        """Return where each arc stands in a table (nodes, nodes) that is read row by row."""
+        """Return the position of each arc in a table (nodes, nodes) that is read row by row."""
         n = self.n_nodes
         if self.directed:
             return np.arange(n * n).reshape(n, n).T[1:].ravel()
@@ -53,7 +57,7 @@ class Arcs:
         return table.reshape(-1)[self.numbers()]
 
     def mask(self) -> NDArray[np.bool_]:
-        """Return which arcs are forbidden, among them those from a node to itself."""
+        """Return which arcs are forbidden, including those from a node to itself."""
         n = self.n_nodes
         blocked = np.eye(n, dtype=bool) if self.forbidden is None else self.forbidden | np.eye(n, dtype=bool)
         mask: NDArray[np.bool_] = self.select(blocked)
@@ -83,9 +87,9 @@ def read_arcs(x: Any, directed: bool, i: int) -> Arcs:
 
 
 def _arcs(n: int, allowed: Any, directed: bool, i: int) -> Arcs:
-    """The arcs of a graph of n nodes, without features yet."""
+    """Return the arcs of a graph of n nodes, without features."""
     if n == 0:
-        raise error_at(Place("X", i), f"expected {'the root' if directed else 'a node'} at least, found no nodes")
+        raise error_at(Place("X", i), f"expected at least {'the root' if directed else 'one node'}, found no nodes")
     if allowed is None:
         return Arcs(None, n, directed, None)
     mask = np.asarray(allowed)
@@ -96,12 +100,12 @@ def _arcs(n: int, allowed: Any, directed: bool, i: int) -> Arcs:
         )
     arcs = Arcs(None, n, directed, ~mask)
     if not _spannable(mask, directed):
-        raise error_at(Place("X", i), "the allowed arcs join no tree: some node cannot be reached")
+        raise error_at(Place("X", i), "the allowed arcs contain no spanning tree: some node cannot be reached")
     return arcs
 
 
 def _spannable(allowed: NDArray[np.bool_], directed: bool) -> bool:
-    """Whether every node can be reached from node 0."""
+    """Return whether every node can be reached from node 0."""
     links = allowed if directed else np.triu(allowed, 1) | np.triu(allowed, 1).T
     reached, new = np.zeros(len(links), bool), np.arange(len(links)) == 0
     while new.any():
@@ -129,12 +133,12 @@ def _dense_arcs(x: AnyArray, allowed: Any, directed: bool, i: int) -> Arcs:
         raise error_at(Place("X", i), f"expected {_EXPECTED}, found an array of shape {x.shape}")
     arcs = _arcs(x.shape[0], allowed, directed, i)
     rows = x.reshape(-1, x.shape[2])[arcs.numbers()]
-    rows[arcs.mask()] = 0.0  # they are not read, and may be anything
+    rows[arcs.mask()] = 0.0  # these entries are not read and may be anything
     return _with_rows(arcs, rows)
 
 
 def _is_numbers(cell: Any) -> bool:
-    """Whether the features of an arc are a list of numbers."""
+    """Return whether the features of an arc are a list of numbers."""
     return is_list(cell) and len(cell) > 0 and not any(isinstance(value, str | bytes) for value in cell)
 
 

@@ -1,4 +1,4 @@
-"""Spanning trees: dependency parses, or the best tree that joins some nodes (Taskar et al. 2005, section 5.1).
+"""Spanning trees: dependency parses, or the best tree over all nodes of a graph (Taskar et al. 2005, section 5.1).
 
 Ψ(x, y) = Σ_{arcs of y} x[arc]        Δ(y, ŷ) = number of arcs that only ŷ has, or the costs of single arcs
 """
@@ -28,24 +28,23 @@ from maxmargin.structures.tree.arcs import ArcEncoder, Arcs, pairs_of, read_arcs
 class Tree(PartStructure):
     """A spanning tree of each graph, by features of its arcs.
 
-    Directed trees hang on the root, node 0. Each x holds a row of features for the arc from head h = 0 … n to node
-    m = 1 … n: an array (n + 1, n + 1, d) with x[h, m], a sparse matrix with row h (n + 1) + m, or lists x[h][m] of
-    dicts or lists of strings. Each y lists the head of each of the nodes 1 … n. Arcs into the root and x[m, m] are not
-    read.
+    Directed trees have the root 0. Each x holds a row of features for the arc from head h = 0 … n to node m = 1 … n: an
+    array (n + 1, n + 1, d) with x[h, m], a sparse matrix with row h (n + 1) + m, or lists x[h][m] of dicts or lists of
+    strings. Each y lists the head of each of the nodes 1 … n. Arcs into the root and x[m, m] are not read.
 
     Undirected trees join nodes 0 … n − 1. Each x holds a row for each pair i < j: an array (n, n, d) with x[i, j], a
     sparse matrix with row i n + j, or lists x[i][j]; only pairs with i < j are read. Each y lists n − 1 pairs (i, j).
 
-    Where some arcs are forbidden, x is a pair (features, allowed) with an array of bool of the shape of the arcs; in
-    lists, None stands for a forbidden arc. Their score is −∞. Where arcs have costs of their own, y is a `PartCosts`
-    with costs of the shape of the arcs.
+    If some arcs are forbidden, x is a pair (features, allowed) with an array of bool of the shape of the arcs; in
+    lists, None means a forbidden arc. The score of forbidden arcs is −∞. If single arcs have different costs, y is a
+    `PartCosts` with costs of the shape of the arcs.
 
     Parameters
     ----------
-    directed : bool, default True
-        Whether arcs have a direction and the tree a root.
-    single_root : bool, default False
-        Whether exactly one node hangs on the root (directed trees).
+    directed : bool, default=True
+        Whether arcs have a direction and the tree has a root.
+    single_root : bool, default=False
+        Whether the root has exactly one child (directed trees).
 
     Examples
     --------
@@ -95,7 +94,7 @@ class Tree(PartStructure):
         )
 
     def _truth(self, y: Any, arcs: Arcs, where: Where) -> CodeArray:
-        """The code of a true tree, which fits its graph."""
+        """Return the code of a true tree; raise an error if it does not fit its graph."""
         code = self.code_of(y, where)
         if len(code) != arcs.n_nodes - 1:
             what = "heads" if self.directed else "edges"
@@ -106,7 +105,7 @@ class Tree(PartStructure):
         return code
 
     def _parts_of(self, code: CodeArray) -> IntArray:
-        """The arcs of a tree, by their numbers."""
+        """Return the arcs of a tree, by their numbers."""
         return np.arange(len(code)) * (len(code) + 1) + code if self.directed else code.astype(np.int64)
 
     def _arc_name(self, code: CodeArray, at: int) -> str:
@@ -115,7 +114,7 @@ class Tree(PartStructure):
         return "{} – {}".format(*self.output_of(code)[at])
 
     def _costs(self, Y: Sequence[Any], truths: list[CodeArray], arcs: list[Arcs]) -> FloatArray | float:
-        """1 for each wrong arc; where any y has costs of its own, those of all arcs."""
+        """Return 1, the cost of each wrong arc; the costs of all arcs if any y has costs."""
         if not any(isinstance(y, PartCosts) for y in Y):
             return 1.0
         tables = [
@@ -125,7 +124,7 @@ class Tree(PartStructure):
         return np.concatenate(tables)
 
     def _cost_row(self, y: PartCosts, code: CodeArray, arcs: Arcs, where: Where) -> FloatArray:
-        """L of every arc of an example: false costs, minus missed costs on the truth."""
+        """Return l of every arc of an example: false costs, minus missed costs on the truth."""
         shape, true = (arcs.n_nodes, arcs.n_nodes), self._parts_of(code)
         false, missed = (
             arcs.select(cost_table(costs, shape, name, where))
@@ -152,7 +151,7 @@ class Tree(PartStructure):
             raise error_at(where, f"not a tree, the heads form a cycle: {heads.tolist()!r:.60}")
         roots = int((heads == 0).sum())
         if self.single_root and roots > 1:
-            raise error_at(where, f"{roots} nodes hang on the root, but single_root=True allows one")
+            raise error_at(where, f"{roots} children of the root, but single_root=True allows one")
         return heads.astype(np.int32)
 
     def output_of(self, code: CodeArray) -> list[Any]:
@@ -162,7 +161,7 @@ class Tree(PartStructure):
         return [pair for pair in map(tuple, pairs_of(len(code) + 1)[code].tolist())]
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        """Return the number of arcs that only ŷ has, or their costs and those of missed arcs where y has costs."""
+        """Return the number of arcs that only ŷ has, or the costs of false and missed arcs if y has costs."""
         true, found = self.code_of(y, "y"), self.code_of(y_hat, "y_hat")
         if len(true) != len(found):
             raise ValueError(f"y has {len(true)} arcs but y_hat has {len(found)}")
@@ -184,7 +183,7 @@ class Tree(PartStructure):
 
 
 def _edge_code(y: Any, where: Where) -> CodeArray:
-    """The numbers of the edges of an undirected tree, in ascending order."""
+    """Return the numbers of the edges of an undirected tree, in ascending order."""
     edges = np.asarray(y)
     if not is_list(y) or (edges.size and (edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu")):
         raise error_at(where, f"expected a list of edges (i, j), found {y!r:.60}")
@@ -198,7 +197,7 @@ def _edge_code(y: Any, where: Where) -> CodeArray:
 
 
 def _reaches_root(heads: IntArray | CodeArray) -> bool:
-    """Whether every node reaches the root, by doubling the steps."""
+    """Return whether every node reaches the root, by repeatedly doubling the number of steps."""
     above = np.concatenate([[0], heads])
     for _ in range(len(heads).bit_length()):
         above = above[above]
@@ -206,7 +205,7 @@ def _reaches_root(heads: IntArray | CodeArray) -> bool:
 
 
 def _joins_all(edges: IntArray, n: int) -> bool:
-    """Whether the edges join all of n nodes."""
+    """Return whether the edges join all of n nodes."""
     part = list(range(n))
     for i, j in edges.tolist():
         a, b = part[i], part[j]
