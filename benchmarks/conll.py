@@ -1,9 +1,9 @@
-"""CoNLL-2002 Spanish: all of train, the same feature strings as CRFsuite; then the tagger's own templates.
+"""CoNLL-2002 Spanish: the whole training part, the same feature strings for CRFsuite; then the tagger's own templates.
 
-There are two sets of strings: those of a plain tagger, as many as in the figures that this project began with (82,148
-columns there, 82,137 here), and a richer one. Each side chooses its one hyper-parameter (C here, c2 there) on testa,
-from as many values in the same steps around its default; everything else stays as it comes. testb is scored at the
-default and at the value chosen, nowhere else.
+There are two sets of strings: those of a plain tagger, about as many as in the first figures of this project (82,148
+columns there, 82,137 here), and a richer one. One hyper-parameter per package (C here, c2 there) is chosen on testa,
+from the same number of values in the same steps around the default; all others keep their defaults. testb is scored
+only at the default and at the chosen value.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def f1(Y: Any, Y_hat: Any) -> float:
 
 
 def ours(features: str) -> dict[str, Any]:
-    """Default settings but for C, one thread."""
+    """Return the results of `SequenceTagger` with default settings except for C, in one thread."""
     data = load_all(features)
     mm.SequenceTagger(tol=0.5, n_jobs=1).fit([[["a"], ["b"]]] * 20, [["x", "y"]] * 20).predict([[["a"]]])
     about: dict[str, Any] = {}
@@ -62,7 +62,7 @@ def ours(features: str) -> dict[str, Any]:
 
 
 def crfsuite(features: str) -> dict[str, Any]:
-    """L-BFGS with CRFsuite's defaults but for c2."""
+    """Return the results of CRFsuite's L-BFGS with default settings except for c2."""
     data = load_all(features)
     with tempfile.NamedTemporaryFile() as file:
 
@@ -74,7 +74,7 @@ def crfsuite(features: str) -> dict[str, Any]:
 
 
 def search(fit: Callable[[float], tuple[float, Tag]], values: tuple[float, ...], data: Any) -> dict[str, Any]:
-    """A fit for each value; time includes encoding. Tagging and memory are those with the default, the first value."""
+    """Fit with each value; times include encoding. Tagging and memory are those of the default, the first value."""
     (A, true_a), (B, true_b) = data["testa"], data["testb"]
     cpu, testa, found, result = {}, {}, {}, {}
     for value in values:
@@ -98,13 +98,13 @@ def tagging_seconds(tag: Tag, X: list[Any]) -> float:
 
 
 def counts(Y: Any, Y_hat: Any) -> tuple[int, int]:
-    """What F1 is made of: twice the right entities, and the predicted and true ones together."""
+    """Return numerator and denominator of F1: twice the right entities, and the predicted plus the true ones."""
     scores = entity_f1(Y, Y_hat)
     return 2 * scores.n_right, scores.n_predicted + scores.n_true
 
 
 def difference(a: list[Any], b: list[Any], draws: int = 10_000) -> list[float]:
-    """95 % interval of F1 of a minus F1 of b, by drawing sentences with replacement."""
+    """Return the 95 % bootstrap interval of the difference in F1, a minus b, over sentences."""
     pairs = np.hstack([np.array(a), np.array(b)]).astype(float)
     weights = np.random.default_rng(0).multinomial(len(pairs), np.full(len(pairs), 1 / len(pairs)), size=draws)
     right_a, all_a, right_b, all_b = (weights @ pairs).T
@@ -112,13 +112,13 @@ def difference(a: list[Any], b: list[Any], draws: int = 10_000) -> list[float]:
 
 
 def only_data(features: str) -> dict[str, Any]:
-    """The feature strings alone, which both sides hold."""
+    """Load only the feature strings, which both packages hold in memory."""
     load_all(features)
     return {}
 
 
 def templates() -> dict[str, Any]:
-    """The tagger's own feature templates, C chosen on testa."""
+    """Return the results with the tagger's own feature templates, with C chosen on testa."""
     parts = {part: mm.datasets.load_conll2002(part) for part in ("train", "testa", "testb")}
     make = mm.TokenTemplates()
     X = {part: [make(sentence) for sentence in sentences] for part, (sentences, _) in parts.items()}
@@ -143,15 +143,16 @@ def markdown(result: dict[str, Any]) -> str:
     own_choice = ", ".join(f"C = {C}: {value:.2f}" for C, value in own["testa"].items())
     return (
         "# CoNLL-2002 Spanish\n\nTrain on all 8,323 sentences with the same feature strings, one thread. CRFsuite: "
-        "L-BFGS; maxmargin: SequenceTagger. Both with their defaults, but for one hyper-parameter each that is chosen "
-        "by entity F1 on testa; testb is scored at the default and at the value chosen only. Tagging and memory are "
-        "those of the defaults; peak memory is that of the whole process. The first set of strings is as large as that "
-        "of the figures this project began with (CRFsuite 78.8, a prototype of our solver 79.1 at C = 0.3).\n\n"
+        "L-BFGS; maxmargin: SequenceTagger. Both use their defaults, except for one hyper-parameter each, which is "
+        "chosen by entity F1 on testa; testb is scored only at the default and at the chosen value. Tagging and memory "
+        "are measured with the defaults; peak memory is that of the whole process. The first set of strings is about "
+        "as large as in the first figures of this project (CRFsuite 78.8, a prototype of our solver 79.1 at C = "
+        "0.3).\n\n"
         + "\n\n".join(section(features, result[features]) for features in FEATURES)
         + f"\n\n## The tagger's own feature templates\n\nC chosen on testa ({own_choice}): testb F1 "
-        f"**{own['testb']:.2f}** at C = {own['C']}. These are the fits of a path, each of which starts where the last "
-        "one ended. Fits of their own with the same C, in [defaults.md](defaults.md), stop at other weights within the "
-        "same `tol`, so that their F1 may differ a little."
+        f"**{own['testb']:.2f}** at C = {own['C']}. These are the fits of a path, each of which starts from the "
+        "previous solution. The separate fits with the same C in [defaults.md](defaults.md) stop at other weights "
+        "within the same `tol`, so their F1 may differ slightly."
     )
 
 
@@ -177,8 +178,8 @@ def section(features: str, result: dict[str, Any]) -> str:
     return (
         f"## {features.capitalize()} features: {a['columns']} columns, {base['peak_mb']:.0f} MB of strings\n\n"
         + table(["", "maxmargin", "CRFsuite", "ratio"], rows)
-        + f"\n\nF1 on testa: {on_dev}. The difference on testb at the values chosen is within {low:+.2f} … {high:+.2f} "
-        f"(95 %, sentences drawn anew). {a['weights']} weights, certified gap {about['gap']:.2g} after "
+        + f"\n\nF1 on testa: {on_dev}. The 95 % bootstrap interval over sentences of the difference on testb, at the "
+        f"chosen values, is {low:+.2f} … {high:+.2f}. {a['weights']} weights, certified gap {about['gap']:.2g} after "
         f"{about['sweeps']:.0f} sweeps at C = {a['default']:g}."
     )
 

@@ -14,7 +14,7 @@ TOLS = (0.1, 0.03, 0.01, 0.003)
 
 
 def entities() -> dict[str, Any]:
-    """Three sets of features, of about 13, 23 and 30 to a token; tol with the second."""
+    """Return F1 with three sets of features, of about 13, 23 and 30 per token; with the second also by tol."""
     parts = {part: mm.datasets.load_conll2002(part) for part in ("train", "testa")}
     by_C: dict[str, Any] = {}
     makers: dict[str, Any] = {**FEATURES, "templates": mm.TokenTemplates()}
@@ -35,7 +35,7 @@ def tolerances(X: Any, Y: Any, tests: Any, truth: Any) -> dict[str, list[float]]
 
 
 def letters() -> dict[str, Any]:
-    """Folds 1–8 to train, fold 9 held out (fold 0 is the test fold and is not looked at)."""
+    """Return the share of right letters: folds 1–8 for training, fold 9 held out (fold 0, for tests, is not used)."""
     X, Y = mm.datasets.load_ocr_letters(set(range(1, 9)))
     held = mm.datasets.load_ocr_letters({9})
     by_C, by_tol = {}, {}
@@ -68,9 +68,9 @@ def markdown(result: dict[str, Any]) -> str:
     ]
     return (
         "# Defaults of SequenceTagger\n\nCoNLL-2002 Spanish (train, F1 on testa; three sets of features) and OCR "
-        "letters (folds 1–8, letters right in fold 9), loss = number of wrong tokens. Every fit starts from nothing. "
-        "Those with templates in [conll.md](conll.md) are a path with warm starts: the same C and `tol`, other weights "
-        "within it.\n\n"
+        "letters (folds 1–8, letters right in fold 9), loss = number of wrong tokens. Every fit starts from w = 0. "
+        "The fits with templates in [conll.md](conll.md) are a path with warm starts: the same C and `tol`, but other "
+        "weights within this tolerance.\n\n"
         + table(["C (tol = 0.01)", *(f"entity F1, {name}" for name in sets), "letters right %"], by_C)
         + "\n\n"
         + table(["tol (default C)", "entity F1, rich", "sweeps", "letters right %", "sweeps"], by_tol)

@@ -1,4 +1,4 @@
-"""Time and memory of a task in a process of its own, and what CRFsuite does with the same data."""
+"""Time and memory of a task in its own process, and training and tagging with CRFsuite."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from typing import Any
 
 
 def isolated(task: Callable[..., Any], *arguments: Any) -> dict[str, Any]:
-    """Run task in a new process: its result with CPU and wall seconds and peak memory (MB) of the whole process.
-
-    The task may return a dict, whose entries stand beside these.
-    """
+    """Run a task in a new process; return its dict with the peak memory of the whole process (MB) added."""
     context = multiprocessing.get_context("spawn")
     receive, send = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(send, task, arguments))
@@ -36,7 +33,7 @@ def _child(send: Any, task: Callable[..., Any], arguments: tuple[Any, ...]) -> N
 
 
 class Clock:
-    """CPU and wall seconds since it was made."""
+    """CPU and wall seconds since its creation."""
 
     def __init__(self) -> None:
         self.cpu_began, self.wall_began = time.process_time(), time.perf_counter()
@@ -51,7 +48,7 @@ class Clock:
 
 
 def train_crfsuite(X: list[Any], Y: list[Any], path: str, **parameters: Any) -> Clock:
-    """L-BFGS with CRFsuite's defaults; the clock runs over appending (its encoding) and training."""
+    """Train by L-BFGS with CRFsuite's defaults; the clock includes appending (its encoding) and training."""
     import pycrfsuite
 
     clock = Clock()

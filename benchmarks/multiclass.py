@@ -1,4 +1,4 @@
-"""Multiclass against LIBLINEAR's Crammer–Singer: CPU seconds to the same primal value."""
+"""Multiclass compared with LIBLINEAR's Crammer–Singer: CPU seconds to the same primal value."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from benchmarks.measure import Clock, isolated
 from benchmarks.report import table
 from maxmargin.datasets.real import data_folder
 
-#: Data set and C of LIBLINEAR's objective, which is ours; features scaled to [0, 1] but for the binary letters.
+#: Data set and C of LIBLINEAR's objective, which is the same as ours; features scaled to [0, 1], except binary letters.
 CASES = {"ocr": 0.1, "letter": 1.0, "usps": 1.0, "shuttle": 1.0}
 LEVELS = (1e-3, 1e-4)
 RUNS = 3
@@ -34,12 +34,12 @@ def data(name: str) -> tuple[Any, Any]:
 
 
 def as_rows(X: Any) -> Any:
-    """Sparse where most are zero, for both sides."""
+    """Return sparse rows if most entries are zero, for both packages."""
     return sp.csr_matrix(X) if np.count_nonzero(X) < 0.5 * X.size else X
 
 
 def primal(weights: np.ndarray, X: Any, y: np.ndarray, C: float) -> float:
-    """½‖W‖² + C Σ max_k [1 − [k = y] + (w_k − w_y)·x], by plain numpy."""
+    """Return ½‖W‖² + C Σ max_k [1 − [k = y] + (w_k − w_y)·x], computed in numpy."""
     _, codes = np.unique(y, return_inverse=True)
     scores = np.asarray(X @ weights.T)
     rows = np.arange(len(codes))
@@ -67,12 +67,12 @@ def ours(name: str, C: float, best: float | None) -> dict[str, Any]:
         return len(reached) == len(LEVELS)
 
     model = mm.MulticlassSVM(C=C, fit_intercept=False, tol=1e-7, n_jobs=1, callbacks=[watch]).fit(X, y)
-    assert primal(model.coef_, X, y, C) <= best * (1 + LEVELS[-1])  # by the other side's ruler
+    assert primal(model.coef_, X, y, C) <= best * (1 + LEVELS[-1])  # as LIBLINEAR's weights are evaluated
     return {"reached": reached}
 
 
 def liblinear(name: str, C: float, best: float) -> dict[str, Any]:
-    """The least CPU seconds over its stopping tolerances that reach each level."""
+    """Return the fewest CPU seconds to each level over LIBLINEAR's stopping tolerances."""
     X, y = data(name)
     X = as_rows(X)
     reached: dict[str, Any] = {}
@@ -113,8 +113,8 @@ def markdown(result: dict[str, Any]) -> str:
     head = ["data", "C", "above the optimum", "maxmargin CPU s", "LIBLINEAR CPU s", "ratio"]
     brackets = ", ".join(f"{n} [{c['optimum'][0]:.6g}, {c['optimum'][1]:.6g}]" for n, c in result["cases"].items())
     return (
-        "# Multiclass against LIBLINEAR's Crammer–Singer\n\nCPU seconds, one thread, to the same primal value (no "
-        f"intercept), the least of {RUNS} runs in turn; for LIBLINEAR the fastest stopping tolerance that reaches it. "
-        "Both get the same rows, sparse where most entries are zero. Optima, bracketed by our "
-        f"certificates: {brackets}.\n\n{table(head, rows)}"
+        "# Multiclass compared with LIBLINEAR's Crammer–Singer\n\nCPU seconds, one thread, to the same primal value "
+        f"(no intercept), the fastest of {RUNS} alternating runs; for LIBLINEAR with the fastest stopping tolerance "
+        "that reaches it. Both get the same rows, sparse if most entries are zero. Optima, bracketed by our certificates: "
+        f"{brackets}.\n\n{table(head, rows)}"
     )

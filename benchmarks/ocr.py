@@ -1,8 +1,8 @@
-"""OCR letters: CPU seconds and sweeps to certified gaps, and the primal values that SVM-hmm reached.
+"""OCR letters: CPU seconds and sweeps to certified gaps, and to the primal values that SVM-hmm reached.
 
 Train on folds 1–9 (6,251 words), test on fold 0. The gap table uses the share of wrong letters as loss and λ = 1/(nC);
-the second table the number of wrong letters at SVM-hmm's C = 100 and 1000, which is that / n here. No start and end
-weights, as in the figures compared with.
+the second table uses the number of wrong letters at SVM-hmm's C = 100 and 1000, which is C / n here. There are no
+start and end weights, as in the reference figures.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ GAPS = (0.01, 0.001, 0.0001)
 #: Sweeps of the reference prototype to 1 %, 0.1 %, 0.01 %; primal values and CPU seconds of SVM-hmm (CRFsuite: 32 s).
 REFERENCE_SWEEPS = {0.01: (13, 18, 23), 0.001: (20, 26, 42), None: (26, 40, 76)}
 SVM_HMM = {100: (397.66, 21.0), 1000: (2999.2, 25.0)}
-CRFSUITE_BESIDE_SVM_HMM = 32.0
+CRFSUITE_WITH_SVM_HMM = 32.0
 
 
 def words(train: bool) -> tuple[list[Any], list[Any]]:
@@ -56,7 +56,7 @@ def to_gaps(lam: float | None, n_jobs: int) -> dict[str, Any]:
 
 
 def to_primal(C: float, target: float) -> dict[str, Any]:
-    """CPU seconds (encoding included) until the objective, in SVM-hmm's scaling, is at most the target."""
+    """Return CPU seconds (including encoding) until the objective, in SVM-hmm's scaling, is at most the target."""
     X, Y = words(True)
     test = words(False)
     warm_up(X, Y)
@@ -106,13 +106,14 @@ def markdown(result: dict[str, Any]) -> str:
     peer, rows = result["crfsuite"], []
     for C, (target, seconds) in SVM_HMM.items():
         ours = result["primal"][str(C)]
-        theirs = seconds / CRFSUITE_BESIDE_SVM_HMM * peer["cpu"]
+        theirs = seconds / CRFSUITE_WITH_SVM_HMM * peer["cpu"]
         rows.append([C, target, ours["primal"], ours["cpu"], theirs, theirs / ours["cpu"], f"{ours['accuracy']:.4f}"])
     head = ["C", "SVM-hmm's primal", "ours", "our CPU s", "SVM-hmm's CPU s, scaled", "ratio", "test letters right"]
     return (
         "# OCR letters\n\nCPU s / wall s / sweeps to a certified relative gap (sweeps of the reference prototype); "
-        f"kernels loaded before, encoding included.\n\n{first}\n\nCPU seconds to the primal value that SVM-hmm stopped "
-        f"at. SVM-hmm was not run here: its time on another machine is scaled by CRFsuite's on both, {peer['cpu']:.1f} "
-        f"s in this run (test letters right {peer['accuracy']:.4f}) and {CRFSUITE_BESIDE_SVM_HMM:.0f} s there."
+        f"including encoding, without loading kernels.\n\n{first}\n\nCPU seconds to the primal value at which SVM-hmm "
+        "stopped. SVM-hmm was not run on this machine: its time on another machine is scaled by CRFsuite's time on "
+        f"both, {peer['cpu']:.1f} s in this run (test letters right {peer['accuracy']:.4f}) and "
+        f"{CRFSUITE_WITH_SVM_HMM:.0f} s there."
         f"\n\n{table(head, rows)}"
     )

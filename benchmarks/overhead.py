@@ -1,5 +1,7 @@
-"""What the solver adds to the time spent in a user's own methods: chains in numpy, Ψ as (indices, values), and in plain
-Python, Ψ as a dict."""
+"""The time that the solver adds to that of user-defined methods.
+
+The structures are chains in numpy, with Ψ as (indices, values), and in plain Python, with Ψ as a dict.
+"""
 
 from __future__ import annotations
 
@@ -134,7 +136,7 @@ def dense_tokens(n_examples: int, max_length: int, n_labels: int) -> tuple[mm.St
 
 
 def sparse_tokens(n_examples: int, max_length: int, n_labels: int) -> tuple[mm.Structure, Any, Any]:
-    """Active features are of the token's label with probability 0.7, else of any."""
+    """Return tokens whose active features belong to their label with probability 0.7, otherwise to a random label."""
     rng, of_label = np.random.default_rng(0), N_FEATURES // n_labels
     Y = [rng.integers(n_labels, size=rng.integers(max_length // 2, max_length + 1)) for _ in range(n_examples)]
     X = []
@@ -150,7 +152,7 @@ def plain_tokens(n_examples: int, max_length: int, n_labels: int) -> tuple[mm.St
 
 
 def letters(n_examples: int, max_length: int, n_labels: int) -> tuple[mm.Structure, Any, Any]:
-    """Words of OCR letters (fold 0), whose pixels are 0 or 1."""
+    """Return words of OCR letters (fold 0), whose pixels are 0 or 1."""
     X, Y = mm.datasets.load_ocr_letters({0})
     Y = [np.array([ord(c) - ord("a") for c in y]) for y in Y]
     return Pixels(128, n_labels, sparse=False), X[:n_examples], Y[:n_examples]
@@ -164,7 +166,7 @@ class Pixels(NumpyChain):
 
 
 def clock_seconds(structure: Clocked, w: Any, X: Any, Y: Any) -> float:
-    """What the clocks and a bare loop over the methods cost beside them, per argmax."""
+    """Return the seconds per argmax that the clocks and the loop over the methods take."""
     structure.seconds, began = 0.0, time.perf_counter()
     for _ in range(CLOCK_SWEEPS):
         for x, y in zip(X, Y, strict=True):
@@ -231,8 +233,7 @@ def markdown(result: dict[str, Any]) -> str:
         "sweeps",
     ]
     return (
-        "# Overhead on your own structure\n\nTime of a fit outside the user's methods, as a share of that inside "
-        f"(medians of {RUNS} runs; C = 0.3 where nothing else is said). Methods are clocked from outside; what the "
-        "clocks and a bare loop over the methods cost themselves is measured without a solver "
-        "and taken off.\n\n" + table(head, rows)
+        "# Overhead with a user-defined structure\n\nTime of a fit outside the user's methods, as a share of the time "
+        f"inside (medians of {RUNS} runs; C = 0.3 unless stated otherwise). The time of the clocks and of a plain loop "
+        "over the methods is measured without a solver and subtracted.\n\n" + table(head, rows)
     )

@@ -1,4 +1,4 @@
-"""A structure of the user's own, in numpy, on OCR letters: CPU seconds to the objective at which dlib stops."""
+"""A user-defined structure in numpy on OCR letters: CPU seconds to the objective at which dlib stops."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ N_LABELS, TRAIN_FOLD, C = 26, {0}, 100.0
 
 
 def load() -> tuple[list[Any], list[Any]]:
-    """One fold of ten, labels as numbers."""
+    """Return one fold of ten, with labels as numbers."""
     X, Y = mm.datasets.load_ocr_letters(TRAIN_FOLD)
     return X, [np.array([ord(letter) - ord("a") for letter in y]) for y in Y]
 
 
 class DlibProblem:
-    """The same four methods in the form in which dlib asks for them."""
+    """The same four methods in the form that dlib requires."""
 
     use_sparse_feature_vectors = True
 
@@ -42,7 +42,7 @@ class DlibProblem:
         return vector
 
     def _weights(self, solution: Any) -> Any:
-        """As an array, which takes 2 ms for 4,000 weights, so only where they are not those of the last call."""
+        """Return the weights as an array; cached, because 4,000 weights take 2 ms."""
         state = solution.__getstate__()
         if state != self.solution[0]:
             self.solution = state, np.array(solution)
@@ -59,7 +59,7 @@ class DlibProblem:
 
 
 def objective(structure: NumpyChain, w: Any, X: list[Any], Y: list[Any]) -> float:
-    """½‖w‖² + (C / n) Σ hinges, dlib's objective, by one evaluator for both."""
+    """Return ½‖w‖² + (C / n) Σ hinges, the objective of dlib; one evaluator for both packages."""
 
     def score(x: Any, y: Any) -> float:
         indices, values = structure.joint_feature(x, y)
@@ -106,13 +106,13 @@ def markdown(result: dict[str, Any]) -> str:
         for name, side in result.items()
         if isinstance(side, dict)
     ]
-    missing = "" if result["dlib"] else "\n\ndlib is not installed here: ours runs to a gap of 0.1 %."
+    missing = "" if result["dlib"] else "\n\ndlib is not installed: maxmargin runs to a gap of 0.1 %."
     return (
-        f"# A structure of your own, beside dlib\n\nOCR letters, {result['n']} words, C = {C:g} (in ours: C / n), the "
-        "loss counts wrong letters; the argmax is one and the same class in numpy, Ψ sparse. dlib runs to where it "
-        "stops by itself, ours until its objective is no higher than that. Turning Ψ and w into dlib's types is part "
-        "of its time.\n\n"
+        f"# A user-defined structure, compared with dlib\n\nOCR letters, {result['n']} words, C = {C:g} (for maxmargin "
+        "C / n), the loss counts wrong letters; both use the same class in numpy, with sparse Ψ. dlib runs until it "
+        "stops, maxmargin until its objective is not higher. The time of dlib includes the conversion of Ψ and w to "
+        "its types.\n\n"
         + table(["", "objective", "CPU s", "sweeps"], rows)
-        + f"\n\nProven lower bound of the optimum: {result['maxmargin']['lower_bound']:.2f}."
+        + f"\n\nProven lower bound on the optimum: {result['maxmargin']['lower_bound']:.2f}."
         + missing
     )

@@ -1,7 +1,8 @@
-"""Paper 1, tables 2 and 3: named entities in 300 Spanish sentences, five folds, all formulations.
+"""Tsochantaridis et al. 2004, tables 2 and 3: named entities in 300 Spanish sentences, five folds, all formulations.
 
-The paper used a second-degree polynomial kernel and its own choice of 300 sentences; here features are linear (a plain
-tagger's strings) and the sentences are the first 300, fold i mod 5, so error rates compare in kind only.
+The paper used a second-degree polynomial kernel and its own selection of 300 sentences; here features are linear (the
+strings of a plain tagger) and the sentences are the first 300, in fold i mod 5, so only the order of the error rates
+can be compared.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def with_crfsuite(X: Any, Y: Any, test_X: Any) -> Any:
 
 
 def fit(name: str, C: float, X: Any, Y: Any) -> tuple[Any, int, float]:
-    """The model, the constraints of its working sets, and the mean Hamming loss of those that support it."""
+    """Return the model, the number of constraints in its working sets, and the mean Hamming loss of its support."""
     loss, bound, slack = FORMULATIONS[name]
     constraints = []
     model = mm.SequenceTagger(C=C / len(X), loss=loss, bound=bound, slack=slack, solver=NSlack(epsilon=0.01), tol=1e-9)
@@ -115,4 +116,5 @@ def markdown(result: dict[str, Any]) -> str:
         for name, row in result["rows"].items()
     ]  # fmt: skip
     head = ["method", "train error %", "test error %", "constraints", "average loss", "paper's test error %"]
-    return f"# Paper 1, tables 2 and 3\n\n{__doc__.split(chr(10), 2)[2].strip()}\n\n{table(head, rows)}"
+    title = "Tsochantaridis et al. 2004, tables 2 and 3"
+    return f"# {title}\n\n{__doc__.split(chr(10), 2)[2].strip()}\n\n{table(head, rows)}"

@@ -14,7 +14,7 @@ PACKAGES = ("maxmargin", "numpy", "scipy", "scikit-learn", "numba", "python-crfs
 
 
 def write(name: str, result: dict[str, Any], text: str, seconds: float, command: str | None = None) -> str:
-    """Write NAME.json and NAME.md; the Markdown comes back."""
+    """Write NAME.json and NAME.md; return the Markdown."""
     about: dict[str, Any] = {
         "date": datetime.date.today().isoformat(),
         "command": command or f"python -m benchmarks {name}",
@@ -52,7 +52,7 @@ def processor() -> str:
 
 
 def table(head: list[str], rows: list[list[Any]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     lines += ["| " + " | ".join(shown(cell) for cell in row) + " |" for row in rows]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""How cost grows: n, T, K and d each doubled up to × 32, one at a time; exponents by least squares on log–log."""
+"""Growth of the cost with n, T, K and d, each multiplied by up to 32; exponents by least squares on a log–log scale."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ def problem(n: int, T: int, K: int, d: int) -> tuple[Any, Any]:
 
 
 def tagger(n_jobs: int) -> Any:
-    """One that stops after a fixed number of rounds."""
+    """Return a tagger that stops after a fixed number of rounds."""
     return mm.SequenceTagger(C=0.1, tol=1e-9, n_jobs=n_jobs, callbacks=[lambda step: step.iteration >= ROUNDS])
 
 
 def seconds(sizes: dict[str, int]) -> float:
-    """CPU seconds of a fit in one thread, encoding included: the least of several."""
+    """Return the fewest CPU seconds of several fits in one thread, including encoding."""
     X, Y = problem(**sizes)
     return min(elapsed(time.process_time, lambda: tagger(1).fit(X, Y)) for _ in range(REPEATS))
 
@@ -47,7 +47,7 @@ def elapsed(clock: Callable[[], float], task: Callable[[], Any]) -> float:
 
 
 def threads() -> dict[str, float]:
-    """Wall seconds of decoding alone, and of a whole fit, with one and with two threads in turn: the least of each."""
+    """Return the fewest wall seconds of decoding and of a whole fit, with one and two threads in alternating runs."""
     X, Y = problem(n=2000, T=20, K=26, d=40)
     model = tagger(1).fit(X, Y)
     examples, w = model.structure_.encode(X), model.coef_
@@ -103,10 +103,10 @@ def markdown(result: dict[str, Any]) -> str:
     ]
     t = result["threads"]
     return (
-        f"# How cost grows\n\nCPU seconds of {ROUNDS} rounds of a tagger, one size at a time multiplied from the base "
-        "(exponent fitted from × 4 on). n: sequences, T: length, K: labels, d: features (dense).\n\n"
+        f"# Growth of the cost\n\nCPU seconds of {ROUNDS} rounds of a tagger, with one size at a time multiplied "
+        "(exponents fitted from × 4 on). n: sequences, T: length, K: labels, d: features (dense).\n\n"
         + table(["size", "base", *(f"× {f}" for f in FACTORS), "exponent"], rows)
-        + "\n\n![log-log plot](scaling.png)\n\nTwo threads against one (wall): decoding "
+        + "\n\n![log-log plot](scaling.png)\n\nSpeed-up of two threads over one (wall time): decoding "
         f"{t['decode, 1'] / t['decode, 2']:.2f} ×, a whole fit {t['fit, 1'] / t['fit, 2']:.2f} ×. The "
-        f"load average at the start was {shown(result['load'])}: above 1, two threads do not get two cores."
+        f"load average at the start was {shown(result['load'])}; above 1, two threads do not get two cores."
     )

@@ -1,4 +1,4 @@
-"""Cold start: seconds of a new process to import and to a first small fit, with a warm and with a cold kernel cache."""
+"""Cold start: seconds that a new process takes to import and to fit, with a warm and with a cold kernel cache."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PEERS = "import numba, scipy.sparse, sklearn.base"
 
 
 def timed(code: str, repeats: int = 5, **environment: str) -> dict[str, float]:
-    """Wall and CPU seconds, the least of several new processes each."""
+    """Return the fewest wall and CPU seconds of several new processes."""
     command = [sys.executable, "-c", CLOCKS.format(code, PASSED)]
     times = []
     for _ in range(repeats):

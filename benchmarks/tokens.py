@@ -1,10 +1,10 @@
-"""The features of a plain tagger, as strings that every package takes."""
+"""The features of a plain tagger, as strings that every package accepts."""
 
 from __future__ import annotations
 
 
 def shape(word: str) -> str:
-    """Upper-case, lower-case and digits by class, repetitions once: "Madrid-99" gives "Xx-d"."""
+    """Return the classes of the characters without repetitions: "Madrid-99" gives "Xx-d"."""
     out: list[str] = []
     for c in word:
         symbol = "X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c
@@ -14,7 +14,7 @@ def shape(word: str) -> str:
 
 
 def plain_features(sentence: list[tuple[str, str]]) -> list[list[str]]:
-    """Word, affixes, shape and part of speech; word, shape and part of speech of a neighbour on each side."""
+    """Return word, affixes, shape and part of speech; word, shape and part of speech of one neighbour on each side."""
     rows = []
     for t, (word, pos) in enumerate(sentence):
         low = word.lower()
@@ -24,7 +24,7 @@ def plain_features(sentence: list[tuple[str, str]]) -> list[list[str]]:
 
 
 def rich_features(sentence: list[tuple[str, str]]) -> list[list[str]]:
-    """Word as it is and in lower case, six affixes, shape and part of speech; two neighbours on each side."""
+    """Return word with and without case, six affixes, shape and part of speech; two neighbours on each side."""
     rows = []
     for t, (word, pos) in enumerate(sentence):
         low = word.lower()
@@ -35,7 +35,7 @@ def rich_features(sentence: list[tuple[str, str]]) -> list[list[str]]:
 
 
 def neighbours(sentence: list[tuple[str, str]], t: int, offsets: tuple[int, ...]) -> list[str]:
-    """Word in lower case, part of speech and shape of the tokens at these offsets from t."""
+    """Return word in lower case, part of speech and shape of the tokens at these offsets from t."""
     row: list[str] = []
     for offset in offsets:
         if 0 <= t + offset < len(sentence):

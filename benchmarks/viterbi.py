@@ -1,4 +1,4 @@
-"""Decoder kernels: Viterbi sequences per second beside hmmlearn, and beside the same loop in C where there is gcc."""
+"""Decoder kernels: Viterbi sequences per second, compared with hmmlearn and, if there is gcc, the same loop in C."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ N = 4000
 C_SOURCE = r"""
 #include <math.h>
 #include <stdlib.h>
-/* The loop of our kernel: maxima first, four predecessors at a time; the argmax is sought along the backtrace only.
+/* The loop of our kernel: maxima first, four predecessors at a time; argmaxes are found along the backtrace only.
    scores: (sum of T) x K; pairs: K x K; path: labels out. */
 void viterbi(int n, const long *offsets, int K, const double *restrict scores, const double *restrict pairs,
              int *restrict path) {
@@ -73,7 +73,7 @@ void viterbi(int n, const long *offsets, int K, const double *restrict scores, c
 
 
 def seconds(task: Callable[[], Any], repeats: int = 7) -> float:
-    """The least CPU seconds of a call: the machine is shared."""
+    """Return the fewest CPU seconds of several calls, because the machine is shared."""
     task()
     times = []
     for _ in range(repeats):
@@ -84,7 +84,7 @@ def seconds(task: Callable[[], Any], repeats: int = 7) -> float:
 
 
 def compiled_c(folder: str) -> Any:
-    """The C loop through ctypes, or None without gcc."""
+    """Return the C loop as a ctypes function, or None without gcc."""
     if shutil.which("gcc") is None:
         return None
     source, library = Path(folder) / "viterbi.c", Path(folder) / "viterbi.so"
@@ -125,7 +125,7 @@ def measured(T: int, K: int, in_c: Any) -> dict[str, Any]:
 
 
 def hmmlearn_rate(scores: np.ndarray, pairs: np.ndarray) -> float:
-    """hmmlearn's compiled Viterbi on the same score tables, called once per sequence as it is made to be."""
+    """Return the rate of hmmlearn's compiled Viterbi on the same score tables, called once per sequence as intended."""
     from hmmlearn import _hmmc
 
     start, transition = np.full(pairs.shape[0], 1.0 / pairs.shape[0]), np.exp(pairs)

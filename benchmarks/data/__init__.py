@@ -1,4 +1,4 @@
-"""Data sets of the benchmarks that cannot be fetched: they are read from the directory in MAXMARGIN_DATA."""
+"""Data sets of the benchmarks that cannot be downloaded: they are read from the directory in MAXMARGIN_DATA."""
 
 from benchmarks.data.coref_gum import load_coref_gum
 from benchmarks.data.ohsumed import load_ohsumed, ohsumed_fold

@@ -18,7 +18,7 @@ _SPLITS = ("split60", "gum_split")
 
 
 class Coreference(NamedTuple):
-    """Documents as `Forest` wants them.
+    """Documents in the form of `Forest`.
 
     Attributes
     ----------
@@ -37,15 +37,15 @@ class Coreference(NamedTuple):
 
 
 def load_coref_gum(part: str = "train", split: str = "split60") -> Coreference:
-    """Mentions of GUM with features of their pairs (`benchmarks.data.mention_pairs`) and their clusters.
+    """Return the mentions of GUM with features of their pairs (`benchmarks.data.mention_pairs`) and their clusters.
 
-    Features are made from words, tags, trees and speakers. What is annotated for coreference itself is never read as a
-    feature: clusters, links, information status, and with them minimal spans and entity types.
+    Features are made from words, tags, trees and speakers. Annotations of coreference are never used as features:
+    clusters, links, information status, minimal spans and entity types.
 
     Parameters
     ----------
     part : ``"train"`` or ``"test"``, of ``"gum_split"`` also ``"dev"``; ``"all"`` for all three.
-    split : ``"split60"`` (30 + 30 documents, the shape of paper 5's experiment) or ``"gum_split"`` (the corpus's own).
+    split : ``"split60"`` (30 + 30 documents, as in Yu and Joachims 2009) or ``"gum_split"`` (that of the corpus).
     """
     folder = data_folder("coref_gum")
     wanted = _documents(folder, part, split)
@@ -80,7 +80,7 @@ def _by_document(path: Path) -> dict[str, list[dict[str, str]]]:
 
 
 def _document(name: str, tokens: list[dict[str, str]], mentions: list[dict[str, str]]) -> Document:
-    """Only columns that hold no answer."""
+    """Return the document with the columns that are not annotations of coreference."""
     form, lemma, upos, feats, deprel, speaker = ([row[c] for row in tokens] for c in _TEXT_COLUMNS)
     sent, head = ([int(row[c]) for row in tokens] for c in ("sent", "head"))
     starts, ends, heads = ([int(row[c]) for row in mentions] for c in ("start", "end", "head"))

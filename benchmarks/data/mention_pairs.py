@@ -1,18 +1,18 @@
-"""Features of pairs of noun phrases for coreference, after Ng and Cardie (2002), made without looking at any answer.
+"""Features of pairs of noun phrases for coreference, after Ng and Cardie (2002), made without coreference annotation.
 
-Every feature is 0 or 1. A template gives each pair (i, j), where i comes first, at most one of its values; the names of
+Every feature is 0 or 1. A template assigns at most one of its values to each pair (i, j) with i before j; the names of
 the features are ``template: value``. The templates:
 
 ======================  ================================================================================================
 kinds                   kind of i and of j: I, we, you, he, she, it, they, this, other pronoun, name, definite,
                         demonstrative, possessive, indefinite, bare, time, number, clause
-match                   how alike the words of two noun phrases are (none, a word in common, the head of one in the
+match                   similarity of the words of two noun phrases (none, a word in common, the head of one in the
                         other, same head, same head and no new word in j, same text), with their groups (name,
                         definite, other)
 name match              of two names: disjoint, overlapping, one within the other, equal; last names equal or not
-acronym                 one is made of the initials of the other
-modifiers               same head, and both have words that the other lacks
-agreement               number and gender: agree, differ, or not known, with the group of j
+acronym                 one consists of the initials of the other
+modifiers               same head, and both have words that the other does not have
+agreement               number and gender: agree, differ, or unknown, with the group of j
 gender                  gender of i, with the kind of pronoun j
 sentences               sentences between, in bins, with the groups of both
 mentions                mentions between, in bins, with the group of j
@@ -26,7 +26,7 @@ salience                role of i and sentences between, for a pronoun j
 preposition             before i, with the kind of pronoun j
 frequency               how often the head of i occurs in the document, for a pronoun j
 speaker                 two of I, we, you: by the same speaker, another, or unknown
-speaker's name          the speaker of "I", or another than the speaker of "you", has the name i or j
+speaker's name          the speaker of "I", or somebody other than the speaker of "you", has the name i or j
 ======================  ================================================================================================
 """
 
@@ -78,7 +78,7 @@ class Template:
 
 
 def mention_pair_features(document: Document) -> sp.csr_array:
-    """Features of all pairs of mentions i < j: n(n − 1)/2 rows in the order of `numpy.triu_indices(n, 1)`."""
+    """Return the features of all pairs i < j: n(n − 1)/2 rows in the order of `numpy.triu_indices(n, 1)`."""
     templates = list(_templates(PairView(Mentions(document))))
     begins = np.cumsum([0, *(len(template.names) for template in templates)])
     columns = np.stack([template.values for template in templates], axis=1)
@@ -89,13 +89,13 @@ def mention_pair_features(document: Document) -> sp.csr_array:
 
 
 def mention_pair_names() -> list[str]:
-    """The name of each feature of `mention_pair_features`."""
+    """Return the name of each feature of `mention_pair_features`."""
     nothing = Document("", *([] for _ in range(11)))
     return [name for template in _templates(PairView(Mentions(nothing))) for name in template.names]
 
 
 class PairView:
-    """Attributes of the first (`i`) and second (`j`) mention of each pair, and what takes all pairs of a document."""
+    """Attributes of the first (`i`) and second (`j`) mention of each pair, and functions of all pairs of a document."""
 
     def __init__(self, mentions: Mentions) -> None:
         self.mentions = m = mentions
@@ -115,26 +115,26 @@ class PairView:
         return getattr(self.mentions, name)[self.second]
 
     def common(self, name: str) -> tuple[IntArray, IntArray, IntArray]:
-        """Words (or names) that both have, and how many i and j have."""
+        """Return the number of words (or names) in common, of i, and of j."""
         incidence = getattr(self.mentions, name)
         shared = np.asarray((incidence @ incidence.T).todense())
         sizes = shared.diagonal()
         return shared[self.first, self.second], sizes[self.first], sizes[self.second]
 
     def table(self, pairs: AnyArray) -> AnyArray:
-        """Booleans of the pairs as an n × n table, False elsewhere."""
+        """Return booleans of the pairs as an n × n table, False elsewhere."""
         out = np.zeros((len(self.mentions), len(self.mentions)), bool)
         out[self.first, self.second] = pairs
         return out
 
     def in_between(self, pairs: AnyArray) -> IntArray:
-        """For each pair (i, j), how many i' between them have a True (i', j)."""
+        """Return, for each pair (i, j), the number of i' between them for which (i', j) is True."""
         upwards = np.cumsum(self.table(pairs), axis=0)
         return (upwards[-1:] - upwards)[self.first, self.second] if len(upwards) else np.zeros(0, np.int64)
 
 
 def _templates(v: PairView) -> Iterator[Template]:
-    """All templates, in the order of their columns."""
+    """Yield all templates in the order of their columns."""
     yield Template("kinds", (KINDS, KINDS), _joined(v.i("kind"), v.j("kind"), len(KINDS)))
     yield from _word_templates(v)
     yield from _agreement_templates(v)
@@ -209,10 +209,10 @@ def _speaker_templates(v: PairView) -> Iterator[Template]:
     spoken = [_SPEECH.index("I"), _SPEECH.index("you")]
     values = np.full(len(v.first), _ABSENT)
     for one, other in ((v.first, v.second), (v.second, v.first)):
-        told = named[one, v.mentions.speaker_number[other]]
+        is_named = named[one, v.mentions.speaker_number[other]]
         someone = named[one].any(axis=1) if named.size else np.zeros(len(one), bool)
         for k, kind in enumerate(spoken):
-            fits = told if k == 0 else someone & ~told
+            fits = is_named if k == 0 else someone & ~is_named
             values = np.where((v.mentions.kind[other] == kind) & fits, k, values)
     yield Template("speaker's name", (("I", "you"),), values)
 
@@ -236,7 +236,7 @@ def _gender_agreement(v: PairView) -> IntArray:
 
 
 def _head_in_words(v: PairView) -> AnyArray:
-    """Whether the head of one is a word of the other: the company, a company spokesman."""
+    """Return whether the head of one is a word of the other: the company, a company spokesman."""
     inside = np.asarray((v.mentions.heads @ v.mentions.words.T).todense()) > 0
     return v.nouns & (inside[v.first, v.second] | inside[v.second, v.first])
 
@@ -264,7 +264,7 @@ def _relation(v: PairView) -> IntArray:
 
 
 def _is_speaker(m: Mentions) -> AnyArray:
-    """mentions × speakers: whether the name is the speaker's, as a whole or by its last word."""
+    """Return a table mentions × speakers: whether the mention, or its last word, is the name of the speaker."""
     speakers = [name.lower() for name in m.speakers]
     names = zip(m.name_text, m.last_name, strict=True)
     table = [
@@ -278,10 +278,10 @@ def _said_and_equal(one: AnyArray, other: AnyArray) -> AnyArray:
 
 
 def _joined(one: Any, other: Any, size: int) -> IntArray:
-    """A position in the product of two tuples of values, the second of this size."""
+    """Return the position in the product of two tuples of values, the second of this size."""
     return one * size + other
 
 
 def _binned(counts: IntArray, ends: tuple[int, ...]) -> IntArray:
-    """The bin of each count; bins end with these numbers, the last one never."""
+    """Return the bin of each count; bins end with these numbers, and the last bin is open."""
     return np.searchsorted(np.array(ends), counts, "left")

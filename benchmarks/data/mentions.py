@@ -1,4 +1,4 @@
-"""Noun phrases of a document, and what can be read off each of them: kind, number, gender, role, words."""
+"""Noun phrases of a document, and attributes of each of them: kind, number, gender, role, words."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ KINDS = (
     "I", "we", "you", "he", "she", "it", "they", "this", "pronoun", "name", "definite", "demonstrative", "possessive",
     "indefinite", "bare", "time", "number", "clause",
 )  # fmt: skip
-#: Kinds put together, for conjunctions: those who speak, other pronouns, names, definite noun phrases, the rest.
+#: Groups of kinds, for conjunctions: I, we and you; other pronouns; names; definite noun phrases; the rest.
 GROUPS = ("speech", "pronoun", "name", "definite", "other")
 _GROUP_OF = [0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 3, 3, 3, 4, 4, 4, 4, 4]
 NUMBERS = ("unknown", "singular", "plural")
-#: A person is male or female, it is not known which.
+#: A person is male or female, but it is unknown which.
 GENDERS = ("unknown", "male", "female", "person", "thing")
 ROLES = ("subject", "passive subject", "object", "oblique", "modifier", "possessor", "conjunct", "root", "other")
 PREPOSITIONS = ("none", "of", "in", "at", "to", "from", "by", "with", "for", "other")
@@ -120,8 +120,8 @@ class Mentions:
         head word is the lemma of the head, or of the last part of a name.
     words, names, heads : incidence of content words around the head, of those that are proper names, and of the head
         word (mentions × all words).
-    name_text, last_name : the words of a name in one, as speakers are written, and the last of them.
-    speakers, speaker_number : all of the document, and which of them each mention is said by.
+    name_text, last_name : the concatenated words of a name, as speakers are written, and the last of them.
+    speakers, speaker_number : all speakers of the document, and the number of the speaker of each mention.
     initials, capitals : the initials of a name of two words or more, the letters of a word in capitals; or empty.
     """
 
@@ -164,7 +164,7 @@ class Mentions:
         self.capitals = np.array([t if len(t) > 1 and t.isupper() else "" for t in letters], object)
 
     def _core(self, k: int) -> list[int]:
-        """The head and what belongs to it within the span: parts of names, compounds, adjectives, numbers."""
+        """Return the head and its dependents within the span: parts of names, compounds, adjectives, numbers."""
         d, head = self.document, self.document.heads[k]
         near = {head}
         for _ in range(2):
@@ -244,7 +244,7 @@ def _numbered(strings: Iterable[str]) -> IntArray:
 
 
 def _incidences(*parts: list[list[str]]) -> list[sp.csr_array]:
-    """For each part, mentions × words: 1 where the mention has the word. All have the same columns."""
+    """Return a table mentions × words for each part: 1 if the mention has the word. All have the same columns."""
     words = sorted({word for part in parts for own in part for word in own})
     column = {word: k for k, word in enumerate(words)}
     tables = []

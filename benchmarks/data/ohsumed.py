@@ -1,4 +1,4 @@
-"""LETOR 3.0 OHSUMED: medical documents with three degrees of relevance to queries (paper 5, section 5.3)."""
+"""LETOR 3.0 OHSUMED: medical documents with three degrees of relevance (Yu and Joachims 2009, section 5.3)."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ _SUBSETS, _FEATURES = (1, 2, 3, 4, 5), 45
 
 
 def load_ohsumed(*subsets: int) -> tuple[FloatArray, IntArray, IntArray]:
-    """Documents of some of the five query subsets, or of all: X (n, 45), normalised per query to [0, 1]; relevance
-    (n,) of 0, 1 or 2; groups (n,), the query of each document."""
+    """Return the documents of some of the five query subsets, or of all.
+
+    X (n, 45) is normalised per query to [0, 1]; relevance (n,) is 0, 1 or 2; groups (n,) is the query of each document.
+    """
     for subset in subsets:
         if subset not in _SUBSETS:
             raise ValueError(f"the subsets of OHSUMED are 1 to 5, found {subset!r}")
@@ -27,7 +29,7 @@ def load_ohsumed(*subsets: int) -> tuple[FloatArray, IntArray, IntArray]:
 
 
 def ohsumed_fold(fold: int) -> dict[str, tuple[int, ...]]:
-    """The subsets of fold 1 to 5 by use: ``{"train": (1, 2, 3), "validation": (4,), "test": (5,)}`` for the first."""
+    """Return the subsets of a fold by use: ``{"train": (1, 2, 3), "validation": (4,), "test": (5,)}`` for fold 1."""
     if fold not in _SUBSETS:
         raise ValueError(f"the folds of OHSUMED are 1 to 5, found {fold!r}")
     a, b, c, validation, test = (_SUBSETS[(fold - 1 + j) % 5] for j in range(5))

@@ -1,4 +1,4 @@
-"""Yeast replication origins, for motif finding (paper 5, section 5.1, on public annotation)."""
+"""Yeast replication origins for motif finding (Yu and Joachims 2009, section 5.1), from public annotation."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class YeastARS:
 
     Attributes
     ----------
-    names : of the sequences.
-    sequences : strings of A, C, G and T, forward strand; the motif may stand on either.
-    labels : +1 where the sequence is an annotated origin, −1 for windows of intergenic regions (not tested).
+    names : names of the sequences.
+    sequences : strings of A, C, G and T, forward strand; the motif may be on either strand.
+    labels : +1 for annotated origins, −1 for windows of intergenic regions (not tested).
     folds : 0 to 9, stratified by label.
     consensus : the annotated consensus sites of each sequence: one or more for about half of the positives.
-    putative, telomeric : which origins are described as putative, and which lie at telomeres, where sequences repeat.
+    putative, telomeric : which origins are described as putative, and which are at telomeres, where sequences repeat.
     background : intergenic sequences away from origins. The negatives are windows of some of them: leave those out
-        where a classifier trains on the background and is tested on negatives (`background_without`).
+        if a classifier is trained on the background and tested on negatives (`background_without`).
     """
 
     names: list[str]
@@ -49,12 +49,12 @@ class YeastARS:
     background: list[str]
 
     def background_without(self, sequences: Sequence[str]) -> list[str]:
-        """The background without what holds one of these sequences."""
+        """Return the background without the sequences that contain one of these."""
         return [x for x in self.background if not any(part in x for part in sequences)]
 
 
 def load_yeast_ars() -> YeastARS:
-    """Origins of S. cerevisiae (SGD), length-matched negatives, and the intergenic background."""
+    """Return origins of S. cerevisiae (SGD), length-matched negatives, and the intergenic background."""
     folder = data_folder("motif_yeast_ars")
     rows = _rows(folder / "ars.tsv.gz")
     return YeastARS(
@@ -70,7 +70,7 @@ def load_yeast_ars() -> YeastARS:
 
 
 def _rows(path: Path) -> list[dict[str, str]]:
-    """Lines of a tab-separated file, by the names in its first line."""
+    """Return the lines of a tab-separated file as dicts by the names in its first line."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         names, *lines = (line.rstrip("\n").split("\t") for line in file)
     names[0] = names[0].removeprefix("#")
@@ -78,7 +78,7 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 
 def _sites(text: str) -> list[ConsensusSite]:
-    """``from-to:strand,...``, counted from 1, both ends included; ``-`` for none."""
+    """Return the sites in ``from-to:strand,...``, counted from 1, both ends included; ``-`` for none."""
     sites = []
     for part in [] if text == "-" else text.split(","):
         span, _, strand = part.partition(":")

@@ -10,7 +10,7 @@ from benchmarks.report import write
 
 
 def publish(name: str, run: Callable[[], dict[str, Any]], markdown: Callable[[dict[str, Any]], str]) -> None:
-    """Run an experiment and write what it found, as JSON and as Markdown, to the folder of results."""
+    """Run an experiment and write its result, as JSON and as Markdown, to the folder of results."""
     began = time.time()
     result = run()
     command = f"python -m benchmarks.papers.{name}"

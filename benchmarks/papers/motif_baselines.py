@@ -1,4 +1,4 @@
-"""What motif finding is compared with: one word, a weight matrix by expectation-maximisation, counts of all words."""
+"""Baselines of motif finding: the best word, a weight matrix by expectation-maximisation, counts of all words."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def strands(x: str) -> tuple[str, str]:
 
 
 def best_word(X: Sequence[str], y: np.ndarray, length: int) -> tuple[str, float]:
-    """The word whose presence on either strand is the best classifier, and its training error."""
+    """Return the word whose presence on either strand is the best classifier, and its training error."""
     counter = CountVectorizer(analyzer="char", ngram_range=(length, length), lowercase=False, binary=True)
     present = counter.fit_transform([" ".join(strands(x)) for x in X])
     gain = (y[:, None] == 1).T.astype(float) @ present - (y[:, None] != 1).T.astype(float) @ present
@@ -37,7 +37,7 @@ def has_word(X: Sequence[str], word: str) -> np.ndarray:
 
 
 def word_counts_svm() -> Any:
-    """A linear classifier of the counts of all words of 6 on both strands: it sees content, and no motif."""
+    """Return a linear classifier of the counts of all words of 6 on both strands, which ignores positions."""
     return make_pipeline(
         FunctionTransformer(lambda X: [" ".join(strands(x)) for x in X]),
         CountVectorizer(analyzer="char", ngram_range=(6, 6), lowercase=False),
@@ -48,7 +48,7 @@ def word_counts_svm() -> Any:
 
 
 def best_threshold(scores: np.ndarray, y: np.ndarray) -> float:
-    """The threshold above which to say 1, with the fewest errors."""
+    """Return the threshold on the scores with the fewest errors; scores above it are positive."""
     cuts = np.concatenate([[-np.inf], np.sort(scores)])
     errors = [np.mean((scores > cut) != (y == 1)) for cut in cuts]
     return float(cuts[int(np.argmin(errors))])
@@ -78,7 +78,7 @@ class Windows:
         return sum(np.log(row)[self.symbols[:, j]] for j, row in enumerate(matrix)) - self.background
 
     def best(self, matrix: np.ndarray) -> np.ndarray:
-        """The log odds of the best window of each sequence."""
+        """Return the log odds of the best window of each sequence."""
         out = np.full(self.sequence.max() + 1, -np.inf)
         np.maximum.at(out, self.sequence, self.log_odds(matrix))
         return out
@@ -89,13 +89,13 @@ def encode(x: str) -> np.ndarray:
 
 
 def contexts(codes: np.ndarray) -> np.ndarray:
-    """The symbol and the ORDER before it as a number; those before the beginning count as A."""
+    """Return each symbol and the ORDER symbols before it as a number, padded with A at the beginning."""
     padded = np.concatenate([np.zeros(ORDER, np.int64), codes])
     return sum(4 ** (ORDER - j) * padded[j : j + len(codes)] for j in range(ORDER + 1))
 
 
 def markov_background(X: Sequence[str]) -> np.ndarray:
-    """log p(symbol | the ORDER symbols before), of both strands."""
+    """Return log p(symbol | the ORDER symbols before), estimated on both strands."""
     counts = np.ones(4 ** (ORDER + 1))
     for x in X:
         for strand in strands(x):
@@ -105,7 +105,7 @@ def markov_background(X: Sequence[str]) -> np.ndarray:
 
 
 def over_represented(X: Sequence[str], background: np.ndarray, length: int) -> list[str]:
-    """Words by (n − e) / √e, most first: n times they stand on either strand of X, e times by the background alone."""
+    """Return words by decreasing (n − e) / √e: n occurrences on both strands of X, e expected from the background."""
     codes = [encode(strand) for x in X for strand in strands(x)]
     places = 4 ** np.arange(length)[::-1]
     words = np.concatenate([np.lib.stride_tricks.sliding_window_view(c, length) @ places for c in codes])
@@ -122,9 +122,10 @@ def over_represented(X: Sequence[str], background: np.ndarray, length: int) -> l
 
 
 def expectation_maximisation(windows: Windows, start: np.ndarray, steps: int = 30) -> tuple[np.ndarray, float]:
-    """A weight matrix (l, 4) for one site in each sequence (Bailey and Elkan 1995), and its mean log-likelihood.
+    """Return a weight matrix (l, 4) for one site per sequence, and its mean log-likelihood (Bailey and Elkan 1995).
 
-    E: the probability of a window is in proportion to its odds; M: the matrix has the shares of the symbols, one added.
+    E: the probability of a window is proportional to its odds; M: the matrix has the shares of the symbols, with 1
+    added to each count.
     """
     matrix, likelihood = start, -np.inf
     counts = np.bincount(windows.sequence)

@@ -1,14 +1,14 @@
-"""Paper 5, table 2: noun-phrase coreference by latent spanning forests, here on GUM instead of MUC-6.
+"""Yu and Joachims 2009, table 2: noun-phrase coreference by latent spanning forests, on GUM instead of MUC-6.
 
-30 documents for training and 30 for testing (split60 of GUM), mentions given, features of pairs as in
-`benchmarks.data.mention_pairs`. C is chosen by 3-fold cross-validation on the training documents (the paper: 10
-folds) from 0.001, 0.01, 0.1, 1, by the mean MITRE loss over documents. Losses are means over documents, in per cent;
-MUC, B³ and CEAF are F1 over all documents. All four values of C had been looked at on the test documents before,
-and all were kept; 1 is the largest, because larger ones take minutes for each fit.
+There are 30 documents for training and 30 for testing (split60 of GUM), with given mentions and the features of pairs
+of `benchmarks.data.mention_pairs`. C is chosen by 3-fold cross-validation on the training documents (10 folds in the
+paper) from 0.001, 0.01, 0.1, 1, by the mean MITRE loss over documents. Losses are means over documents, in per cent;
+MUC, B³ and CEAF are F1 over all documents. The results of all four values of C on the test documents had been seen
+before, and all four were kept; 1 is the largest, because larger values take minutes per fit.
 
-The paper compares with SVM-cluster, correlation clustering by approximate inference, which is not built here. The
-baseline is what is left without latent variables: the same forests trained by the convex bound, with the true clusters
-as chains in reading order for good. All mentions alone, and all in one cluster, stand beside.
+The paper compares with SVM-cluster, correlation clustering by approximate inference, which is not implemented here.
+The baseline has no latent variables: the same forests trained with the convex bound, with the true clusters as fixed
+chains in reading order. Results with every mention alone, and with all mentions in one cluster, are given as well.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PENALTIES = (1.0, 0.01)
 FOLDS, TOL = 3, 0.01
 #: MITRE and pair loss of the paper's rows, on MUC-6.
 PAPER = {
-    "SVM-cluster (not built here)": (41.3, 2.89),
+    "SVM-cluster (not implemented here)": (41.3, 2.89),
     "latent forest, r = 1": (44.1, 2.66),
     "latent forest, r = 0.01": (35.6, 4.11),
 }
@@ -54,7 +54,7 @@ def scores(Y: Any, predicted: Any) -> dict[str, float]:
 
 
 def trained(model: Any, train: Any, test: Any) -> dict[str, Any]:
-    """C by cross-validation, then the scores of the model for all training documents."""
+    """Choose C by cross-validation; return the test scores of the model for all training documents."""
     began = time.process_time()
     folds = KFold(FOLDS, shuffle=True, random_state=0)
     scorer = make_scorer(mitre_loss, greater_is_better=False)
@@ -100,10 +100,10 @@ def markdown(result: dict[str, Any]) -> str:
             "CEAF, items", "CEAF, clusters", "C", "outer steps"]  # fmt: skip
     seconds = sum(row.get("seconds", 0.0) for row in result["rows"].values())
     return (
-        f"# Paper 5, table 2: noun-phrase coreference\n\n{__doc__.split(chr(10), 2)[2].strip()}\n\n"
-        f"{table(head, rows)}\n\nThe paper's losses are of other documents, with noun phrases that were found and not "
-        f"given, and fewer of them, so that only differences between rows compare.\n\nCPU seconds of all fits: "
-        f"{seconds:.0f}."
+        f"# Yu and Joachims 2009, table 2: noun-phrase coreference\n\n{__doc__.split(chr(10), 2)[2].strip()}\n\n"
+        f"{table(head, rows)}\n\nThe paper's losses are those of other documents, with noun phrases that were detected "
+        f"rather than given, and fewer of them, so only differences between rows can be compared.\n\nCPU seconds of "
+        f"all fits: {seconds:.0f}."
     )
 
 

@@ -1,16 +1,18 @@
-"""Paper 5, table 3: precision among the first 1, 3, 5 and 10 documents of OHSUMED.
+"""Yu and Joachims 2009, table 3: precision among the first 1, 3, 5 and 10 documents of OHSUMED.
 
-The same data and folds as the paper's: three subsets to train on, one to choose on, one to test on. A model is trained
-for each k; it begins with a classifier of relevant documents, in which every query has the same weight (the initial
-weight vector). The trade-offs of all methods are chosen on the validation subset, by the mean of its four precisions:
-its 21 queries say little about a single one. The ranking SVM is linear, on differences of documents of one query whose
-relevance differs, every query with the same weight, squared hinge; it is told three degrees of relevance, or two, as
-our model is. Precisions are means over five folds; the last column is the mean of the four.
+Data and folds are the same as in the paper: three subsets for training, one for validation, one for testing. A model
+is trained for each k; it starts from a classifier of relevant documents, in which every query has the same weight (the
+initial weight vector). The trade-offs of all methods are chosen on the validation subset by the mean of its four
+precisions, because its 21 queries say little about a single precision. The ranking SVM is linear, on differences of
+documents of one query with different relevance, with the same weight for every query and the squared hinge; it uses
+three degrees of relevance, or two, as our model does. Precisions are means over five folds; the last column is the
+mean of the four precisions.
 
-This is the second run. The first had the same choices and no rows for two degrees and for the start from the ranking
-SVM, which were added because the ranking SVM had come out ahead; its test precisions were .606 .552 .524 .455 (initial
-weights), .633 .599 .573 .504 (ranking SVM), .643 .567 .558 .493 (latent). Between the two the library's solvers
-changed, and with them, within the tolerance, the classifiers. Before, fold 1 was looked at with other C (32 models).
+This is the second run. The first had the same choices, but no rows for two degrees and for the start from the ranking
+SVM, which were added because the ranking SVM was better; its test precisions were .606 .552 .524 .455 (initial
+weights), .633 .599 .573 .504 (ranking SVM), .643 .567 .558 .493 (latent). Between the two runs the solvers of the
+library changed, and with them, within the tolerance, the classifiers. Before the first run, fold 1 was tested with
+other C (32 models).
 """
 
 from __future__ import annotations
@@ -42,13 +44,13 @@ Subset = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def by_query(weights: np.ndarray, subset: Subset, k: int) -> list[float]:
-    """The precision among the first k of each query."""
+    """Return the precision among the first k documents of each query."""
     X, y, groups = subset
     return [precision_at_k(y[rows], X[rows] @ weights, groups[rows], k) for rows in rows_by_query(groups)[1]]
 
 
 def figures(weights: list[np.ndarray], train: Subset, test: Subset) -> dict[str, list[Any]]:
-    """Precisions on the training and the test part, with weights for each k; those of test queries one by one."""
+    """Return precisions on the training and the test part, with weights for each k, and those of each test query."""
     pairs = list(zip(weights, TOPS, strict=True))
     queries = [by_query(w, test, k) for w, k in pairs]
     return {
@@ -59,7 +61,7 @@ def figures(weights: list[np.ndarray], train: Subset, test: Subset) -> dict[str,
 
 
 def best(candidates: Iterable[tuple[float, np.ndarray]], validation: Subset) -> tuple[float, np.ndarray]:
-    """The trade-off and the weights that are best on the validation subset; of equals the first."""
+    """Return the trade-off and the weights that are best on the validation subset; the first if there are ties."""
     return max(candidates, key=lambda pair: np.mean([by_query(pair[1], validation, k) for k in TOPS]))
 
 
@@ -76,7 +78,7 @@ def initial_weights(train: Subset) -> Iterable[tuple[float, np.ndarray]]:
 
 
 def ranking_svm(train: Subset, degrees: int) -> Iterable[tuple[float, np.ndarray]]:
-    """Weights that put each document above those of its query that are less relevant."""
+    """Yield weights that rank each document above the less relevant documents of its query."""
     X, y, groups = train
     y = np.minimum(y, degrees - 1)
     differences, weights = [], []
@@ -85,14 +87,14 @@ def ranking_svm(train: Subset, degrees: int) -> Iterable[tuple[float, np.ndarray
         differences.append(X[rows[better]] - X[rows[worse]])
         weights.append(np.full(len(better), 1 / max(len(better), 1)))
     rows, weight = np.concatenate(differences), np.concatenate(weights)
-    signs = np.where(np.arange(len(rows)) % 2, 1, -1)  # a classifier needs two classes: every second pair is turned
+    signs = np.where(np.arange(len(rows)) % 2, 1, -1)  # a classifier needs two classes: every second pair is reversed
     for C in RANKING_C:
         model = LinearSVC(C=C, dual=False, fit_intercept=False)
         yield C, model.fit(signs[:, None] * rows, signs, sample_weight=weight).coef_[0]
 
 
 def latent(train: Subset, validation: Subset, test: Subset, start: np.ndarray) -> dict[str, Any]:
-    """A model for each k, begun at these weights."""
+    """Train a model for each k, starting from these weights."""
     trade_offs, weights, steps = [], [], []
     for k in TOPS:
         models = {C: ranker(k, train, start=start, C=C) for C in C_VALUES}
@@ -135,7 +137,7 @@ def markdown(result: dict[str, Any]) -> str:
     ]
     return "\n\n".join(
         [
-            f"# Paper 5, table 3\n\n{__doc__.split(chr(10), 2)[2].strip()}",
+            f"# Yu and Joachims 2009, table 3: precision@k\n\n{__doc__.split(chr(10), 2)[2].strip()}",
             table(["method", *(f"P@{k}" for k in TOPS), "mean"], rows),
             differences(result["rows"]),
             trade_offs(result["rows"]),
@@ -144,7 +146,7 @@ def markdown(result: dict[str, Any]) -> str:
 
 
 def differences(rows: dict[str, Any]) -> str:
-    """How much better the latent model is, query by query, with the standard error of the mean."""
+    """Return the mean improvement of the latent model over test queries, with its standard error."""
 
     def queries(name: str) -> np.ndarray:
         return np.concatenate([np.mean(fold["queries"], axis=0) for fold in rows[name]])
@@ -153,7 +155,7 @@ def differences(rows: dict[str, Any]) -> str:
     for name in ("initial weights", "ranking SVM", "ranking SVM, two degrees"):
         gain = queries("latent") - queries(name)
         parts.append(f"{gain.mean():+.3f} ± {gain.std(ddof=1) / np.sqrt(len(gain)):.3f} over {name}")
-    return f"On average over the {len(gain)} test queries and the four k, the latent model is {', '.join(parts)}."
+    return f"Mean improvement of the latent model over the {len(gain)} test queries and the four k: {', '.join(parts)}."
 
 
 def trade_offs(rows: dict[str, Any]) -> str:
