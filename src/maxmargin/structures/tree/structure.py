@@ -17,12 +17,12 @@ from maxmargin.core.codes import spans
 from maxmargin.core.errors import Place, Where, error_at, inside
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
+from maxmargin.encoding.arcs import ArcEncoder, Arcs, pairs_of, read_arcs
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.costs import PartCosts, cost_table, costs_of
 from maxmargin.parts.examples import PartExamples, counted_once
 from maxmargin.parts.structure import PartStructure
 from maxmargin.structures.tree import _kernels as kernels
-from maxmargin.structures.tree.arcs import ArcEncoder, Arcs, pairs_of, read_arcs
 
 
 class Tree(PartStructure):
