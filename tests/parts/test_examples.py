@@ -223,3 +223,10 @@ def test_sums_of_whole_numbers_are_float32_only_where_that_is_exact():
             None, [Block(scale * rows, np.array([0, 2]))], np.array([0, 1]), np.zeros(1, np.int32), [1.0], (1,)
         )
         assert examples.value_type is kind
+
+
+def test_the_memory_of_scores_is_planned():
+    examples, _ = choices(np.random.default_rng(0), [400, 300], 3, 1, 2)
+    planned, what = examples.planned_decoding(Bound(), 2)
+    assert planned == 3 * 8 * 2 * 700
+    assert what == "scores of up to 400 parts of one example, in 2 threads,"

@@ -129,6 +129,12 @@ class PartExamples(Examples):
         for some in self._batches(ids):
             self.decode_scores(self.scores(w, ids[some]), ids[some], scales[some], answers)
 
+    def planned_decoding(self, bound: Bound, threads: int) -> tuple[float, str]:
+        """Return the memory of scores, with and without costs, of one batch in each thread."""
+        largest = max((int(n.max(initial=0)) for n in self.n_parts), default=0)
+        parts = min(PARTS_TOGETHER + largest, sum(int(n.sum()) for n in self.n_parts))
+        return 3.0 * 8 * threads * parts, f"scores of up to {largest} parts of one example, in {threads} threads,"
+
     def _batches(self, ids: IntArray) -> list[slice]:
         """Return runs of ids whose scores are small enough to stay in the cache."""
         ends = np.cumsum(sum(n_parts[ids] for n_parts in self.n_parts))
