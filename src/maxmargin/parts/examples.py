@@ -13,7 +13,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from maxmargin.core.scores import Scores
 from maxmargin.core.structure import StructureError
 from maxmargin.parts import _kernels as kernels
 from maxmargin.parts.blocks import Block
+
+if TYPE_CHECKING:
+    from maxmargin.bounds import Bound
 
 #: Integers up to this size are exact in float32.
 FLOAT32_WHOLE = 2.0**24
