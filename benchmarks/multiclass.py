@@ -115,6 +115,6 @@ def markdown(result: dict[str, Any]) -> str:
     return (
         "# Multiclass compared with LIBLINEAR's Crammer–Singer\n\nCPU seconds, one thread, to the same primal value "
         f"(no intercept), the fastest of {RUNS} alternating runs; for LIBLINEAR with the fastest stopping tolerance "
-        "that reaches it. Both get the same rows, sparse if most entries are zero. Optima, bracketed by our certificates: "
-        f"{brackets}.\n\n{table(head, rows)}"
+        "that reaches it. Both get the same rows, sparse if most entries are zero. Optima, bracketed by our "
+        f"certificates: {brackets}.\n\n{table(head, rows)}"
     )

@@ -1,4 +1,4 @@
-"""Ramp bounds against the formulas of paper 4, by enumeration of all outputs of small random problems."""
+"""Ramp bounds compared with the formulas of Do et al. 2008, by enumeration of all outputs of small random problems."""
 
 from __future__ import annotations
 

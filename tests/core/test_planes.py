@@ -80,7 +80,7 @@ def check_planes(problem, sets, costs, y, X):
     for i, slot, a in zip(examples, slots, planes, strict=True):
         found = np.append(a, sets.value[slot])
         assert any(np.allclose(found, known[i, k] - known[i, "base"], atol=1e-9) for k in range(4))
-        assert np.abs(found).max() > 0  # the reference itself is no plane
+        assert np.abs(found).max() > 0  # the reference itself is not a plane
         j = slot - sets.first[i]
         at = sets.gram_first[i] + j * sets.room[i] + j
         assert sets.gram[at] == pytest.approx(a @ a)

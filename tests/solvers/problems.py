@@ -203,7 +203,7 @@ class Case:
         return Problem(examples, Bound(self.rescaling, self.slack), Objective(self.C, self.weights, self.slack))
 
     def planes(self) -> Outputs:
-        """Rows and values after the bound, as paper 1's table of formulations has them."""
+        """Return rows and values after the bound, as in the formulations of Tsochantaridis et al. 2004."""
         bounded = []
         for rows, losses in _outputs(self.structure):
             values = np.sqrt(losses) if self.slack == "quadratic" else losses

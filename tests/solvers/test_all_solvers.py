@@ -23,7 +23,7 @@ from maxmargin.solvers.subgradient import Subgradient
 
 @dataclass(frozen=True)
 class Entry:
-    """A solver and the gap it must reach within so many steps; none for one that does not minimise the objective."""
+    """A solver and the gap it must reach within some number of steps; None if it does not minimise the objective."""
 
     solver: Solver
     tol: float | None
@@ -163,7 +163,7 @@ def test_a_callback_and_the_limits_stop_a_run(name):
 
 @every_solver
 def test_weights_to_start_from(name):
-    """The bounds hold from any start; one near the optimum is no worse after as many steps."""
+    """The bounds hold from any start; one near the optimum is not worse after the same number of steps."""
     entry, case = ENTRIES[name], CASES[0]
     problem = case.problem()
     good = ProximalWorkingSets().init(problem)

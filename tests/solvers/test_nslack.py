@@ -1,4 +1,4 @@
-"""Algorithm 1 of paper 1: all its formulations, its stopping rule, and the hard margin."""
+"""Algorithm 1 of Tsochantaridis et al. 2004: all its formulations, its stopping rule, and the hard margin."""
 
 from __future__ import annotations
 

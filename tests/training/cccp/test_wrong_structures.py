@@ -1,4 +1,4 @@
-"""Latent structures that do what they must not: each gets a sentence, or a warning, and training ends."""
+"""Latent structures that break the contract: each causes a clear error or a warning, and training ends."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Costly(Bag):
 def test_a_completion_must_keep_y(structure, message):
     X, Y = bags(0)
     Y = [[y] for y in Y] if isinstance(structure, ListBag) else Y
-    weights = np.r_[0.0, 0.0, np.ones(len(Y) - 2)]  # places are told as the user counts
+    weights = np.r_[0.0, 0.0, np.ones(len(Y) - 2)]  # errors name positions in the user's data
     with pytest.raises(StructureError, match=message):
         mm.LatentStructuralSVM(structure, C=5.0).fit(X, Y, sample_weight=weights)
 
