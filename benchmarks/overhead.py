@@ -182,13 +182,13 @@ def measured(
     inner, X, Y = make(n_examples, max_length, n_labels)
     structure = Clocked(inner)
     mm.StructuralSVM(structure, tol=0.5).fit(X[:30], Y[:30])
-    inside, beside, clocks = [], [], []
+    inside, outside, clocks = [], [], []
     for _ in range(RUNS):
         gc.collect()
         structure.seconds, structure.calls, began = 0.0, 0, time.perf_counter()
         model = mm.StructuralSVM(structure, C=C, tol=tol).fit(X, Y)
         inside.append(structure.seconds / structure.calls)
-        beside.append((time.perf_counter() - began) / structure.calls - inside[-1])
+        outside.append((time.perf_counter() - began) / structure.calls - inside[-1])
         clocks.append(clock_seconds(structure, model.coef_, X, Y))
     clock = float(np.median(clocks))
     return {
@@ -197,9 +197,9 @@ def measured(
         "T": f"{min(map(len, Y))} to {max(map(len, Y))}",
         "labels": n_labels,
         "us_per_example": 1e6 * float(np.median(inside)),
-        "us_of_solver": 1e6 * (float(np.median(beside)) - clock),
+        "us_of_solver": 1e6 * (float(np.median(outside)) - clock),
         "us_of_clocks": 1e6 * clock,
-        "overhead": float(np.median([(b - clock) / a for a, b in zip(inside, beside, strict=True)])),
+        "overhead": float(np.median([(b - clock) / a for a, b in zip(inside, outside, strict=True)])),
         "sweeps": model.certificate_.oracle_calls / len(X),
         "tol": tol,
     }

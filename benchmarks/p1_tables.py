@@ -1,8 +1,8 @@
 """Tsochantaridis et al. 2004, tables 2 and 3: named entities in 300 Spanish sentences, five folds, all formulations.
 
 The paper used a second-degree polynomial kernel and its own selection of 300 sentences; here features are linear (the
-strings of a plain tagger) and the sentences are the first 300, in fold i mod 5, so only the order of the error rates
-can be compared.
+strings of a plain tagger) and the sentences are the first 300, in fold i mod 5, so error rates can be compared only
+qualitatively.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Write docs/names.md: every public name with its kind and the first line of its docstring.
 
-Run it as ``python docs/make_names.py`` after a change of a public name or of its docstring; a test compares the page
-with what `page` returns.
+Run ``python docs/make_names.py`` after changing a public name or its docstring; a test compares the page with the
+result of `page`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def page() -> str:
 
 
 def _modules() -> Iterator[ModuleType]:
-    """The public modules, by name."""
+    """Yield the public modules in the order of their names."""
     for name in sorted(maxmargin.__all__):
         found = getattr(maxmargin, name)
         if inspect.ismodule(found):
@@ -49,7 +49,7 @@ def _section(module: ModuleType) -> Iterator[str]:
 
 
 def _kind(found: Any) -> str:
-    """What a reader would call it."""
+    """Return the kind of a public name."""
     if not isinstance(found, type):
         return "module" if inspect.ismodule(found) else "function"
     if found in public_estimators():
@@ -61,7 +61,7 @@ def _kind(found: Any) -> str:
 
 
 def _summary(found: Any) -> str:
-    """The first line of the docstring, as a cell of a table."""
+    """Return the first line of the docstring, as a cell of a table."""
     return (inspect.getdoc(found) or "").partition("\n")[0].replace("|", "\\|")
 
 

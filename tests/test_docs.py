@@ -1,7 +1,7 @@
-"""Documentation is true: its Python blocks and the package's doctests run, its links lead somewhere.
+"""The documentation is correct: its Python blocks and the doctests of the package run, and its links have targets.
 
 A block that begins with three backticks and ``python`` is run, all blocks of a page in one namespace. ``python no-run``
-is only for reading; ``python requires:module`` runs where that module can be imported.
+is not run; ``python requires:module`` is run if that module can be imported.
 """
 
 import doctest
@@ -23,13 +23,13 @@ MODULES = sorted(module.name for module in pkgutil.walk_packages(maxmargin.__pat
 
 
 def runs(words):
-    """Whether a block with these words behind ``python`` is to be run here."""
+    """Return whether a block with these words after ``python`` is to be run."""
     needed = [word.removeprefix("requires:") for word in words if word.startswith("requires:")]
     return "no-run" not in words and all(importlib.util.find_spec(name) for name in needed)
 
 
 def anchors(page):
-    """The anchors that headings of a page make, as GitHub writes them."""
+    """Return the anchors of the headings of a page, as GitHub writes them."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -51,7 +51,7 @@ def test_links(page):
         target = (page.parent / path).resolve() if path else page
         assert target.exists(), f"{page.name} links to {path}, which is not there"
         if anchor:
-            assert anchor in anchors(target), f"{page.name} links to {path}#{anchor}, which is no heading"
+            assert anchor in anchors(target), f"{page.name} links to {path}#{anchor}, which is not a heading"
 
 
 def test_index_lists_every_page_and_example():
@@ -61,7 +61,7 @@ def test_index_lists_every_page_and_example():
 
 
 def test_blocks_are_found():
-    """A change of the pattern or of the pages must not leave the tests above empty."""
+    """The pattern finds blocks, so that the tests above are not empty."""
     found = {page.name: len(BLOCK.findall(page.read_text(encoding="utf-8"))) for page in PAGES}
     for name in ("README.md", "add_your_own.md", "formulations.md", "solvers.md", "taggers.md", "your_structure.md"):
         assert found[name] >= 2, found

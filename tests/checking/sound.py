@@ -50,7 +50,7 @@ class Complete(Sound):
 
 
 def replaced(base=Sound, **methods):
-    """An instance of a sound structure with some methods put in the place of its own."""
+    """Return an instance of a sound structure with some methods replaced."""
     return type("Broken", (base,), methods)()
 
 

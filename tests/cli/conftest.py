@@ -53,7 +53,7 @@ def sequences(n, seed):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch):
-    """Call the program in a directory of its own; the result has exit_code, stdout and stderr."""
+    """Call the program in its own directory; the result has exit_code, stdout and stderr."""
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments, input=None):

@@ -1,4 +1,4 @@
-"""Joint features that are one object, filled anew at every call."""
+"""Joint features that are one object, filled again at every call."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Generated data: lengths as asked for, and a sentence where they cannot be."""
+"""Generated data: lengths as requested, and an error message if they are invalid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine of this process: threads of our own, and none of BLAS beside them."""
+"""The engine of this process: its own threads, and none of BLAS besides."""
 
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits

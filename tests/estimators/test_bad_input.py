@@ -1,4 +1,4 @@
-"""Bad input gets a sentence before any work starts."""
+"""Bad input raises a clear error before any work starts."""
 
 import numpy as np
 import pytest
@@ -251,7 +251,7 @@ def test_structure_must_be_one():
 
 
 def test_names_of_examples_are_those_of_the_user():
-    """Examples of weight 0 are left out, and equal rows made one, but places are told as the user counts."""
+    """Examples of weight 0 are left out and equal rows merged, but errors name positions in the user's data."""
     weights = np.array([1.0, 0.0, 0.0, 1.0, 0.0, 1.0])
     bad_x, bad_y = [*X[:5], X[5][:, :5]], [*Y[:5], 3]
     for model in (mm.SequenceTagger(), mm.StructuralSVM(mm.Chain())):

@@ -1,4 +1,4 @@
-"""Labels that can be none, and `classes` that name none in order, get a sentence before any work starts."""
+"""Invalid labels and invalid `classes` raise a clear error before any work starts."""
 
 import numpy as np
 import pytest

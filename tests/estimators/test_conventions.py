@@ -186,7 +186,7 @@ def test_structured_checks_suit_any_trade_off():
 @pytest.mark.parametrize("method", ["fit", "resume", "set_params"])
 def test_type_checkers_know_what_comes_back(kind, method):
     function = getattr(kind, method)
-    if function.__module__.startswith("maxmargin"):  # scikit-learn's own are told to type checkers only
+    if function.__module__.startswith("maxmargin"):  # scikit-learn declares its own to type checkers only
         assert get_type_hints(function)["return"] is Self
 
 

@@ -54,7 +54,7 @@ def test_support_names_examples_and_outputs(data):
 @pytest.mark.parametrize("slack", ["linear", "quadratic"])
 @pytest.mark.parametrize(("C", "tol"), [(0.3, 1e-1), (3.0, 1e-2), (1000.0, 1e-6)])
 def test_dual_values_of_the_support_are_those_of_a_certificate(slack, C, tol):
-    """½‖coef_ − Σ α a‖² ≤ P(coef_) − D(α), and D(α) is no worse than that of any multiple of α within its budget."""
+    """½‖coef_ − Σ α a‖² ≤ P(coef_) − D(α), and D(α) is not worse than that of any multiple of α within its budget."""
     for seed in range(5):
         X, y = mm.datasets.make_multiclass(8 + seed, n_features=3, random_state=seed)
         model = mm.MulticlassSVM(C=C, slack=slack, tol=tol, fit_intercept=False).fit(X, y)
@@ -189,7 +189,7 @@ WATCHABLE = {
 
 @pytest.mark.parametrize(("model", "data", "groups"), WATCHABLE.values(), ids=WATCHABLE)
 def test_scikit_learns_callbacks(model, data, groups):
-    """They are told of the data as `score` takes them, in a fit and in every fit of a path."""
+    """Callbacks receive the data in the form of `score`, in a fit and in every fit of a path."""
     pytest.importorskip("sklearn.callback", reason="scikit-learn before 1.9 has no callback API")
     watch = Watch(lambda fitted, X, y: fitted.score(X, y, **groups))
     fitted = clone(model).set_callbacks(watch).fit(*data, **groups)

@@ -1,4 +1,4 @@
-"""Hard margins (C = inf): met where they can be, refused with a sentence where they cannot."""
+"""Hard margins (C = inf): satisfied if possible, otherwise a clear error."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def test_hard_margin():
 
 
 def test_hard_margin_is_refused_only_where_there_is_none():
-    """Features of very different scale take large weights: that is no reason to call data not separable."""
+    """Features of very different scale need large weights, which does not make the data inseparable."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30, 2))
     y = (X @ rng.normal(size=(2, 3))).argmax(axis=1)

@@ -1,4 +1,4 @@
-"""MotifFinder: a planted motif is found, conventions of classifiers hold, bad input gets a sentence."""
+"""MotifFinder: a planted motif is found, conventions of classifiers hold, bad input raises a clear error."""
 
 from __future__ import annotations
 

@@ -219,7 +219,7 @@ class Told(Sign):
 
 
 def test_threads_share_few_examples():
-    """Each argmax in Python is a task of its own, so that eight examples use two threads."""
+    """Each argmax in Python is a separate task, so that eight examples use two threads."""
     told, here = Told(), threading.get_ident()
     together = mm.StructuralSVM(told, n_jobs=2, max_iter=3, tol=0.5).fit(X[:8], Y[:8])
     assert len(told.asked - {here}) == 2

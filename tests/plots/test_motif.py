@@ -17,7 +17,7 @@ def close():
 
 @pytest.fixture(scope="module")
 def finder():
-    """GATTC at a known place, to be told from sequences without."""
+    """GATTC at a known position, to be distinguished from sequences without it."""
     rng = np.random.default_rng(0)
     X = ["".join(rng.choice(list("ACGT"), 30)) for _ in range(40)]
     places = rng.integers(0, 26, 20).tolist()

@@ -1,4 +1,4 @@
-"""Hyper-parameters of solvers that can be of no use get a sentence before data are looked at."""
+"""Invalid hyper-parameters of solvers raise a clear error before the data are read."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Loaders of the data of paper 5, where they are there."""
+"""Loaders of the data of Yu and Joachims 2009, if the data are present."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Bytes and lines: gzip by its magic bytes, UTF-8 or a sentence, standard streams, whole files."""
+"""Bytes and lines: gzip by its magic bytes, UTF-8 or a clear error, standard streams, complete files."""
 
 import gzip
 import io

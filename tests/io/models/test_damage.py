@@ -1,4 +1,4 @@
-"""A file that is no model, or no longer one, is a sentence that names it; and nothing in a file is ever run."""
+"""Files that are not valid models raise an error that names the file; nothing in a file is ever executed."""
 
 import io
 import json
@@ -233,7 +233,7 @@ def places(node, parents=()):
 
 @pytest.mark.parametrize("name", ["tagger", "multiclass", "own"])
 def test_any_other_json_is_a_sentence_or_a_model(files, tmp_path_factory, name):
-    """Put anything in any place of the document: either a sentence or an estimator comes back."""
+    """Any value at any position of the document leads to a clear error or to an estimator."""
     contents = members(files[name])
     document = json.loads(contents["model.json"])
     everywhere = [place for place in places(document) if "history_" not in place or place[-1] == "history_"]

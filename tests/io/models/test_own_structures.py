@@ -15,7 +15,7 @@ import maxmargin as mm
 class Rows(mm.Structure):
     """Multiclass in plain Python; what the constructor makes is kept."""
 
-    exact = False  # the prior is no part of w·Ψ
+    exact = False  # the prior is not part of w·Ψ
 
     def __init__(self, n_features=6, n_labels=3, prior=None):
         self.n_features, self.n_labels, self.prior = n_features, n_labels, prior

@@ -1,4 +1,4 @@
-"""Latent structures that do what they must not: each gets a sentence, or a warning, and training ends."""
+"""Latent structures that break the contract: each causes a clear error or a warning, and training ends."""
 
 from __future__ import annotations
 
