@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from maxmargin.core.certificate import Certificate
+from maxmargin.core.objective import Objective
 from maxmargin.estimators._html import certificate_html
 
 
@@ -54,3 +56,9 @@ def test_notebooks_say_so_too():
     Fitted.certificate_ = Certificate(1.0, 2.0, 30, 0.5)
     assert "contradicted: the lower bound is above the objective" in certificate_html(Fitted())
     assert "about" not in certificate_html(Fitted())
+
+
+def test_lower_bounds_do_not_underflow():
+    """t² is 0 in floats where t² ‖u‖² is not: the bound would be twice too large."""
+    objective = Objective(1.0, np.ones(1))
+    assert objective.dual(1.0, np.array([1e100]), np.ones(1)) == pytest.approx(5e-201, rel=1e-12)

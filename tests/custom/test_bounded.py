@@ -91,3 +91,23 @@ def test_check_structure_takes_bounds_and_finds_those_that_are_beaten():
     report = mm.check_structure(Boastful(), X[:5], Y[:5])
     assert not report.ok
     assert "upper bound" in str(report)
+
+
+def test_a_bound_below_its_own_output_is_refused():
+    class Low(Rounded):
+        def _found(self, scores):
+            return mm.Bounded(int(scores.argmax()), scores.max() - 1.0)
+
+    with pytest.raises(
+        mm.StructureError, match="returned an upper bound that is below the value of its own output by 1"
+    ):
+        mm.StructuralSVM(Low()).fit(X, Y)
+
+
+def test_an_infinite_bound_proves_nothing():
+    class Honest(Rounded):
+        def _found(self, scores):
+            return mm.Bounded(int(scores.argmax()), np.inf)
+
+    model = mm.StructuralSVM(Honest(), C=2.0, tol=0.05).fit(X, Y)
+    assert model.certificate_.primal_bound == np.inf and not model.certificate_.exact

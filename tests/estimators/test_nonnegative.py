@@ -109,3 +109,13 @@ def test_a_structure_may_ask_for_bounds_itself():
     model = mm.StructuralSVM(Signed(), nonnegative=[1]).fit(graphs, trees)
     assert model.coef_[0] >= 0.5 and model.coef_[1] >= 0.0
     assert model.certificate_.gap <= 1e-3
+
+
+def test_a_feature_whose_name_begins_like_another_is_left_alone():
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(20, 5, 5, 2))
+    graphs = [[[{"a": x[h, m, 0], "a → b": x[h, m, 1]} for m in range(5)] for h in range(5)] for x in table]
+    trees = [mm.Tree().fit([x], [[0] * 4]).argmax(np.array([-1.0, -1.0]), x) for x in table]
+    model = mm.StructuralSVM(mm.Tree(), nonnegative=["a"]).fit(graphs, trees)
+    weights = dict(zip(model.feature_names_out, model.coef_, strict=True))
+    assert weights["a"] == 0.0 and weights["a → b"] < 0.0

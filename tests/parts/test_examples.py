@@ -41,14 +41,14 @@ class Choice(PartExamples):
         return [counted_once(k * np.arange(len(ids) + 1), codes.reshape(-1, k)[ids].ravel())]
 
 
-def choices(rng, sizes, width, n_outputs, k, kind=Choice, sparse=False, **block):
+def choices(rng, sizes, width, n_outputs, k, kind=Choice, sparse=False, costs=(1.0,), **block):
     rows = rng.normal(size=(sum(sizes), width)) * (rng.random((sum(sizes), width)) < 0.6)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     truths = [np.sort(rng.choice(n, k, replace=False)) * n_outputs + rng.integers(0, n_outputs, k) for n in sizes]
     matrix = sp.csr_array(rows) if sparse else rows
     return kind(
         None, [Block(matrix, offsets, n_outputs, **block)], k * np.arange(len(sizes) + 1),
-        np.concatenate(truths).astype(np.int32), [1.0], (k,),
+        [truth.astype(np.int32) for truth in truths], costs, (k,),
     ), rows  # fmt: skip
 
 
@@ -76,6 +76,11 @@ def test_scores_and_sums_of_blocks(n_outputs, constant, sparse):
         np.testing.assert_allclose(planes[i], expected.ravel(), atol=1e-12)
 
 
+def codes(*symbols):
+    """Codes of one symbol each."""
+    return [np.array([symbol], np.int32) for symbol in symbols]
+
+
 class Tables(PartExamples):
     """One part of a table that all examples share."""
 
@@ -88,7 +93,7 @@ class Tables(PartExamples):
 
 def test_tables_are_shared_and_forbidden_parts_have_no_score():
     forbidden = np.array([False, False, True, False])
-    examples = Tables(None, [Block.table(4, forbidden)], np.arange(3), np.array([0, 1], np.int32), [None])
+    examples = Tables(None, [Block.table(4, forbidden)], np.arange(3), codes(0, 1), [None])
     w = np.array([1.0, 2.0, 9.0, 3.0])
     scores = examples.scores(w, np.array([1, 0]))[0]
     assert scores.values.tolist() == [1.0, 2.0, -np.inf, 3.0] and not scores.starts.any()
@@ -98,7 +103,7 @@ def test_tables_are_shared_and_forbidden_parts_have_no_score():
     np.testing.assert_array_equal(answers.rises, [2.0, 1.0])
     np.testing.assert_array_equal(examples.planes(np.arange(2), answers).dot(w), [-2.0, -1.0])
     features = Block(np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 1.0]]), None)
-    shared = Tables(None, [features], np.arange(2), np.array([2], np.int32), [None])
+    shared = Tables(None, [features], np.arange(2), codes(2), [None])
     assert shared.scores(np.array([3.0, 5.0]), np.zeros(1, np.int64))[0].values.tolist() == [3.0, 10.0, 8.0]
 
 
@@ -219,9 +224,7 @@ def test_no_output_is_an_error_that_names_the_example():
 def test_sums_of_whole_numbers_are_float32_only_where_that_is_exact():
     rows = np.array([[1.0], [2.0]])
     for scale, kind in ((1.0, np.float32), (0.5, np.float64), (2.0**22, np.float64)):
-        examples = Choice(
-            None, [Block(scale * rows, np.array([0, 2]))], np.array([0, 1]), np.zeros(1, np.int32), [1.0], (1,)
-        )
+        examples = Choice(None, [Block(scale * rows, np.array([0, 2]))], np.array([0, 1]), codes(0), [1.0], (1,))
         assert examples.value_type is kind
 
 
@@ -230,3 +233,40 @@ def test_the_memory_of_scores_is_planned():
     planned, what = examples.planned_decoding(Bound(), 2)
     assert planned == 3 * 8 * 2 * 700
     assert what == "scores of up to 400 parts of one example, in 2 threads,"
+
+
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ((), "expected costs for each of 1 blocks, found 0"),
+        ((1.0, 1.0), "expected costs for each of 1 blocks, found 2"),
+        ((np.ones(5),), "the costs of block 0 must be 6 finite floats, one for each part"),
+        ((np.full(6, np.nan),), "the costs of block 0 must be 6 finite floats"),
+        (([1.0] * 6,), "the costs of block 0 must be an array, a number ≥ 0 or None"),
+        ((-1.0,), "the costs of block 0 must be an array, a number ≥ 0 or None, found -1.0"),
+        ((np.ones(6),), r"X\[0\]: a part of the true output has a positive cost in block 0"),
+    ],
+)
+def test_costs_of_the_wrong_size_or_sign_are_refused(costs, message):
+    with pytest.raises(StructureError, match=message):
+        choices(np.random.default_rng(0), [4, 2], 3, 1, 2, costs=costs)
+
+
+def test_truths_of_the_wrong_length_are_refused():
+    block = Block(np.ones((6, 1)), np.array([0, 4, 6]))
+    offsets = np.array([0, 2, 4])
+    with pytest.raises(ValueError, match=r"Y\[1\]: an output with 3 symbols in its code, expected 2"):
+        Choice(None, [block], offsets, [np.arange(2, dtype=np.int32), np.arange(3, dtype=np.int32)], [1.0], (2,))
+    with pytest.raises(ValueError, match="expected the codes of 2 true outputs, found 1"):
+        Choice(None, [block], offsets, [np.arange(2, dtype=np.int32)], [1.0], (2,))
+
+
+def test_blocks_of_the_wrong_size_are_refused():
+    with pytest.raises(ValueError, match="a block has 6 rows, but its offsets end at 5"):
+        Block(np.ones((6, 1)), np.array([0, 4, 5]))
+    with pytest.raises(ValueError, match=r"forbidden has shape \(5,\), expected \(12,\)"):
+        Block(np.ones((6, 1)), np.array([0, 6]), 2, forbidden=np.zeros(5, bool))
+    with pytest.raises(StructureError, match="block 0 is shared by all examples, so it cannot have costs"):
+        Tables(None, [Block.table(4)], np.arange(3), codes(0, 1), [1.0])
+    with pytest.raises(StructureError, match="block 0 has rows for 1 examples, not 2"):
+        Choice(None, [Block(np.ones((6, 1)), np.array([0, 6]))], np.array([0, 1, 2]), codes(0, 1), [1.0], (1,))

@@ -24,7 +24,12 @@ class TestRootedTree(StructureConformance):
         (mm.Tree(), [sp.csr_array(np.ones((5, 2)))], [[0]], "X[0]: 5 rows of features are not those of nodes² arcs"),
         (mm.Tree(), [[["a"]] * 2], [[0]], "X[0]: expected an array"),
         (mm.Tree(), [SQUARE, np.ones((3, 3, 4))], [[0, 0]] * 2, "X[1]: 4 features per arc, expected 2"),
-        (mm.Tree(), [np.where(np.eye(3)[:, :, None], 1, np.nan)], [[0, 0]], "X[0], arc 0: features must be finite"),
+        (
+            mm.Tree(),
+            [np.where(np.eye(3)[:, :, None], 1, np.nan)],
+            [[0, 0]],
+            "X[0], arc (0, 1): features must be finite",
+        ),
         (mm.Tree(), [SQUARE], [[0, 0], [0, 0]], "X has 1 examples but Y has 2"),
         (mm.Tree(), [SQUARE], [[0, 0, 0]], "Y[0]: 3 heads, expected 2 as X has 3 nodes"),
         (mm.Tree(), [SQUARE], [[0, 3]], "Y[0], node 2: expected a head from 0 to 2, found 3"),
@@ -46,6 +51,16 @@ class TestRootedTree(StructureConformance):
         (mm.Tree(), [(SQUARE, SQUARE, SQUARE)], [[0, 0]], "expected features, or a pair (features, allowed)"),
         (mm.Tree(), [SQUARE], [mm.PartCosts([0, 0], np.ones(3))], "Y[0]: false costs have shape (3,), expected (3, 3)"),
         (mm.Tree(), [SQUARE], [mm.PartCosts([0, 0], 1.0, -1.0)], "Y[0]: missed costs must be finite numbers ≥ 0"),
+        (mm.Tree(), [np.ones((3, 3, 0))], [[0, 0]], "X[0]: expected an array (nodes, nodes, d), a sparse"),
+        (mm.Tree(), [np.ma.array(SQUARE, mask=SQUARE > 2)], [[0, 0]], "X[0]: masked arrays are not supported"),
+        (mm.Tree(), [SQUARE.astype("M8[D]")], [[0, 0]], "X[0]: features must be real numbers, found datetime64[D]"),
+        (
+            mm.Tree(),
+            [[[[1.0], [1.0, 2.0]], [[1.0], [1.0]]]],
+            [[0]],
+            "X[0], arc (0, 1): expected 1 numbers, found [1.0, 2.0]",
+        ),
+        (mm.Tree(), [SQUARE], [mm.PartCosts(mm.PartCosts([0, 0]))], "PartCosts of PartCosts"),
         (mm.Tree(), [SQUARE], [mm.PartCosts([0, 0], "all")], "Y[0]: false costs must be numbers, found 'all'"),
     )
 
@@ -63,6 +78,7 @@ class TestUndirectedTree(StructureConformance):
         (mm.Tree(directed=False), [SQUARE], [[(0, 1)]], "Y[0]: 1 edges, expected 2 as X has 3 nodes"),
         (mm.Tree(directed=False), [SQUARE], [[(0, 1), (1, 0)]], "Y[0]: not a tree, the 2 edges do not join 3 nodes"),
         (mm.Tree(directed=False), [SQUARE], [[(0, 1), (1, 5)]], "joins nodes 0 to 2, found node 5"),
+        (mm.Tree(directed=False), [SQUARE], [[(-1, 0), (0, 1)]], "joins nodes 0 to 2, found node -1"),
         (mm.Tree(directed=False), [SQUARE], [[0, 1]], "Y[0]: expected a list of edges (i, j), found [0, 1]"),
         (mm.Tree(directed=False), [np.zeros((0, 0, 1))], [[]], "X[0]: expected at least one node, found no nodes"),
         (
@@ -211,3 +227,6 @@ def test_nested_lists_of_numbers_are_arrays():
     x = np.arange(18.0).reshape(3, 3, 2)
     tree = mm.Tree().fit([x], [[0, 0]])
     np.testing.assert_array_equal(tree.joint_feature(x.tolist(), [0, 1]), tree.joint_feature(x, [0, 1]))
+    cells = x.tolist()
+    cells[0][1] = None
+    assert tree.argmax(np.ones(2), cells)[0] == 2, "None forbids an arc"

@@ -24,6 +24,8 @@ from maxmargin.core.lower_bounds import best_step, conjugate, excess
 
 #: Smallest and largest C c_i of an example.
 BUDGETS = 1e-100, 1e100
+#: Numbers above this have a square that is a normal float.
+_SMALLEST_SQUARED = 1e-150
 
 
 @dataclass(frozen=True)
@@ -148,8 +150,8 @@ class Objective:
         if np.isinf(t):
             return np.inf
         if self.lower is None:
-            return t * gain - 0.5 * t * t * (float(u @ u) + self._ridge(masses))
-        return t * gain - 0.5 * t * t * self._ridge(masses) - conjugate(t * u, self.lower)
+            return t * gain - half_square(t, float(u @ u) + self._ridge(masses))
+        return t * gain - half_square(t, self._ridge(masses)) - conjugate(t * u, self.lower)
 
     def best_multiple(self, gain: float, u: FloatArray, masses: FloatArray, longest: float = 1.0) -> float:
         """Return the t of `dual`."""
@@ -165,3 +167,8 @@ class Objective:
     def _ridge(self, masses: FloatArray) -> float:
         """Return twice the term of D(α) for squared dual mass."""
         return float((self.ridges * masses**2).sum()) if self.quadratic else 0.0
+
+
+def half_square(t: float, square: float) -> float:
+    """Return ½ t² square, also if t² alone would underflow."""
+    return 0.5 * t * t * square if t > _SMALLEST_SQUARED else 0.5 * t * (t * square)

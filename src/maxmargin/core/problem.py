@@ -272,7 +272,10 @@ class Problem:
         found = self.objective.primal(w, self.hinges)
         if self.exact:
             return found, found
-        return found, self.objective.primal(w, self.upper_hinges) if self.proves_bounds else np.inf
+        if not self.proves_bounds:
+            return found, np.inf
+        with np.errstate(over="ignore"):
+            return found, self.objective.primal(w, self.upper_hinges)
 
     @property
     def proves_bounds(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import threading
 from collections.abc import Sequence
 from copy import deepcopy
@@ -145,6 +146,21 @@ class CustomExamples(Examples):
 
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self._answer(w, ids, "loss_augmented_argmax", scales.tolist(), answers)
+        if self.bounded:
+            self._check_bounds(ids, scales, answers)
+
+    @staticmethod
+    def _check_bounds(ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        """Raise StructureError if an upper bound is below the value of the output that it was returned with."""
+        value, upper = answers.rises[ids] + scales * answers.losses[ids], answers.upper[ids]
+        below = np.flatnonzero(upper < value - 1e-7 * (1.0 + np.abs(value)))
+        if len(below):
+            r = int(below[0])
+            raise StructureError.at(
+                Place("X", ids[r]),
+                f"loss_augmented_argmax returned an upper bound that is below the value of its own output by "
+                f"{value[r] - upper[r]:g}",
+            )
 
     def exact_for(self, bound: Bound) -> bool:
         return hasattr(self.structure, "bound_argmax")
@@ -187,7 +203,7 @@ class CustomExamples(Examples):
                 x, y = X[i], Y[i]
                 output = ask(w, x, y, argument)
                 if type(output) is Bounded:
-                    output, batch.uppers[i] = output.output, finite_number(output.upper, "upper", -np.inf)
+                    output, batch.uppers[i] = output.output, _upper(output.upper)
                 outputs.append(copy_output(output))  # at once: the next call may overwrite the same object
                 psis.append(joint_feature(x, output))
                 losses.append(loss(y, output))
@@ -326,6 +342,13 @@ class CustomExamples(Examples):
     def forget(self, examples: IntArray, keys: IntArray) -> None:
         held, live = self._held, self._names(examples, keys)
         self._held = {name: held[name] for name in live if name in held}
+
+
+def _upper(value: Any) -> float:
+    """Return an upper bound as a float; infinity proves nothing."""
+    if not isinstance(value, numbers.Real) or value != value:
+        raise ValueError(f"upper must be a number, found {value!r}")
+    return float(value)
 
 
 def _some(values: Any, ids: IntArray) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,23 @@ _EXPECTED = "an array (nodes, nodes, d), a sparse matrix (nodes², d), or lists 
 
 
 class ArcEncoder(SequenceEncoder):
-    """Encoder of rows of arcs."""
+    """Encoder of the feature rows of arcs.
+
+    Attributes
+    ----------
+    directed : bool
+        Whether the rows are arcs into nodes 1 … n or pairs i < j, for messages.
+    """
 
     row = "arc"
+    directed = True
+
+    def _row_name(self, row: int, offsets: IntArray) -> Place:
+        i = int(np.searchsorted(offsets, row, "right")) - 1
+        at, count = row - int(offsets[i]), int(offsets[i + 1] - offsets[i])
+        n = (isqrt(4 * count + 1) + 1) // 2 if self.directed else (isqrt(8 * count + 1) + 1) // 2
+        head, node = (at % n, at // n + 1) if self.directed else pairs_of(n)[at].tolist()
+        return self._name(i, f", arc ({head}, {node})")
 
 
 @dataclass(frozen=True)
@@ -131,6 +146,12 @@ def _sparse_arcs(x: Any, allowed: Any, directed: bool, i: int) -> Arcs:
 def _dense_arcs(x: AnyArray, allowed: Any, directed: bool, i: int) -> Arcs:
     if x.ndim != 3 or x.shape[0] != x.shape[1]:
         raise error_at(Place("X", i), f"expected {_EXPECTED}, found an array of shape {x.shape}")
+    if x.shape[2] == 0:
+        raise error_at(Place("X", i), f"expected {_EXPECTED}, found an array of shape {x.shape} without features")
+    if isinstance(x, np.ma.MaskedArray):
+        raise error_at(Place("X", i), "masked arrays are not supported; give a pair (features, allowed)")
+    if x.dtype.kind in "cmM":
+        raise error_at(Place("X", i), f"features must be real numbers, found {x.dtype}")
     arcs = _arcs(x.shape[0], allowed, directed, i)
     rows = x.reshape(-1, x.shape[2])[arcs.numbers()]
     rows[arcs.mask()] = 0.0  # these entries are not read and may be anything
@@ -142,15 +163,33 @@ def _is_numbers(cell: Any) -> bool:
     return is_list(cell) and len(cell) > 0 and not any(isinstance(value, str | bytes) for value in cell)
 
 
+def _numeric(x: Any, i: int) -> AnyArray:
+    """Return lists of numbers as an array (nodes, nodes, d), with zeros for None."""
+    width = next(len(cell) for row in x for cell in row if _is_numbers(cell))
+    table = np.zeros((len(x), len(x), width))
+    for h, row in enumerate(x):
+        for m, cell in enumerate(row):
+            if cell is None:
+                continue
+            try:
+                table[h, m] = np.asarray(cell, float).reshape(width)
+            except (TypeError, ValueError):
+                raise error_at(
+                    Place("X", i, f", arc ({h}, {m})"), f"expected {width} numbers, found {cell!r:.60}"
+                ) from None
+    return table
+
+
 def _listed_arcs(x: Any, allowed: Any, directed: bool, i: int) -> Arcs:
     if not is_list(x) or any(not is_list(row) or len(row) != len(x) for row in x):
         raise error_at(Place("X", i), f"expected {_EXPECTED}, found {type(x).__name__} {x!r:.60}")
     n = len(x)
-    if any(_is_numbers(cell) for row in x for cell in row):
-        return _dense_arcs(np.asarray(x, float), allowed, directed, i)
     given = np.array([[cell is not None for cell in row] for row in x], bool).reshape(n, n)
     if not given[~np.eye(n, dtype=bool)].all():
+        given |= np.eye(n, dtype=bool)
         allowed = given if allowed is None else given & np.asarray(allowed)
+    if any(_is_numbers(cell) for row in x for cell in row):
+        return _dense_arcs(_numeric(x, i), allowed, directed, i)
     arcs = _arcs(n, allowed, directed, i)
     cells = [x[at // n][at % n] for at in arcs.numbers().tolist()]
     return _with_rows(arcs, [[] if blocked else cell for cell, blocked in zip(cells, arcs.mask(), strict=True)])

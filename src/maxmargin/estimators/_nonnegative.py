@@ -62,7 +62,8 @@ def _named(wanted: list[str], names: AnyArray) -> IntArray:
     found: list[int] = []
     listed = [str(name) for name in names]
     for name in wanted:
-        matches = [j for j, other in enumerate(listed) if other == name or other.startswith(name + _ARROW)]
+        matches = [j for j, other in enumerate(listed) if other == name]
+        matches = matches or [j for j, other in enumerate(listed) if other.startswith(name + _ARROW)]
         if not matches:
             raise ValueError(f"nonnegative: unknown weight or feature {name!r}; names are like {', '.join(listed[:3])}")
         found += matches

@@ -52,6 +52,12 @@ class Block:
     ) -> None:
         self.offsets, self.n_outputs, self.constant, self.forbidden = offsets, n_outputs, constant, forbidden
         self.n_rows, self.width = (int(size) for size in matrix.shape)
+        if offsets is not None and offsets[-1] != self.n_rows:
+            raise ValueError(f"a block has {self.n_rows} rows, but its offsets end at {offsets[-1]}")
+        if forbidden is not None and forbidden.shape != (self.n_rows * n_outputs,):
+            raise ValueError(
+                f"forbidden has shape {forbidden.shape}, expected ({self.n_rows * n_outputs},): one per part"
+            )
         self.dense: FloatArray | None = None
         if sp.issparse(matrix):
             matrix = matrix.tocsr()

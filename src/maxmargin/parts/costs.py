@@ -34,6 +34,8 @@ class PartCosts(NamedTuple):
 
 def costs_of(y: Any) -> PartCosts:
     """Return y as `PartCosts`."""
+    if isinstance(y, PartCosts) and isinstance(y.output, PartCosts):
+        raise ValueError("PartCosts of PartCosts: expected an output with one set of costs")
     return y if isinstance(y, PartCosts) else PartCosts(y)
 
 

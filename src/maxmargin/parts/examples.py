@@ -19,7 +19,7 @@ import numpy as np
 
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import NO_OUTPUT, Answers, spans
-from maxmargin.core.errors import Place
+from maxmargin.core.errors import Place, error_at
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
@@ -51,11 +51,12 @@ class PartExamples(Examples):
         Features of the parts. The weights of a block follow those of the previous block.
     code_offsets : array of int
         As in `Examples`.
-    truths : array of int, optional
-        The concatenated codes of the true outputs; None if they are not known.
+    truths : list of array of int, optional
+        The code of each true output; None if they are not known.
     costs : sequence
-        The costs l of each block: an array over the parts of all examples, or a number for all parts that the truth
-        does not have (parts of the truth cost 0; counts must then be 0 or 1), or None.
+        The costs l of each block: an array over the parts of all examples (at most 0 for parts of the truth: minus the
+        cost of missing them), or a number for all parts that the truth does not have (parts of the truth cost 0;
+        counts must then be 0 or 1), or None. Blocks that all examples share have no costs.
     settings : tuple of float
         Numbers that change the argmax, for the fingerprint.
     """
@@ -70,7 +71,7 @@ class PartExamples(Examples):
         structure: Any,
         blocks: Sequence[Block],
         code_offsets: IntArray,
-        truths: CodeArray | None,
+        truths: Sequence[CodeArray] | None,
         costs: Sequence[FloatArray | float | None] = (),
         settings: tuple[float, ...] = (),
     ) -> None:
@@ -78,8 +79,9 @@ class PartExamples(Examples):
         self.code_offsets, self.n_examples = code_offsets, len(code_offsets) - 1
         self.dim = sum(block.dim for block in blocks)
         self.known = truths is not None
-        self.truths = np.full(int(code_offsets[-1]), -1, np.int32) if truths is None else truths
+        self.truths = np.full(int(code_offsets[-1]), -1, np.int32) if truths is None else self._joined_codes(truths)
         self.costs = tuple(costs) if self.known else (None,) * len(self.blocks)
+        self._check_blocks()
         self.n_parts = [block.n_parts(self.n_examples) for block in self.blocks]
         self.largest = [int(n_parts.max(initial=0)) for n_parts in self.n_parts]
         self.part_offsets = [block.part_offsets(self.n_examples) for block in self.blocks]
@@ -88,7 +90,50 @@ class PartExamples(Examples):
         self._scratch, self.most_parts = np.zeros(0), self._most_parts()
         if self.known:
             self.true_parts = self._checked_parts(np.arange(self.n_examples), self.truths)
+            self._check_true_costs()
             self._set_sizes()
+
+    def _joined_codes(self, truths: Sequence[CodeArray]) -> CodeArray:
+        """Return the codes concatenated; raise ExampleError if one does not have the length of its example."""
+        if len(truths) != self.n_examples:
+            raise StructureError(f"expected the codes of {self.n_examples} true outputs, found {len(truths)}")
+        for i, (code, expected) in enumerate(zip(truths, np.diff(self.code_offsets), strict=True)):
+            if len(code) != expected:
+                raise error_at(Place("Y", i), f"an output with {len(code)} symbols in its code, expected {expected}")
+        return np.concatenate([*truths, np.zeros(0, np.int32)]).astype(np.int32, copy=False)
+
+    def _check_blocks(self) -> None:
+        """Raise StructureError if blocks or costs do not have the sizes that kernels rely on."""
+        if len(self.costs) != len(self.blocks):
+            raise StructureError(f"expected costs for each of {len(self.blocks)} blocks, found {len(self.costs)}")
+        for b, (block, costs) in enumerate(zip(self.blocks, self.costs, strict=True)):
+            n_parts = int(block.n_parts(self.n_examples).sum())
+            if block.offsets is not None and len(block.offsets) != self.n_examples + 1:
+                raise StructureError(f"block {b} has rows for {len(block.offsets) - 1} examples, not {self.n_examples}")
+            if costs is None:
+                continue
+            if block.offsets is None:
+                raise StructureError(f"block {b} is shared by all examples, so it cannot have costs; expected None")
+            if isinstance(costs, np.ndarray):
+                if costs.shape != (n_parts,) or costs.dtype != np.float64 or not np.isfinite(costs).all():
+                    raise StructureError(f"the costs of block {b} must be {n_parts} finite floats, one for each part")
+            elif not isinstance(costs, float | int) or not 0 <= costs < np.inf:
+                raise StructureError(
+                    f"the costs of block {b} must be an array, a number ≥ 0 or None, found {costs!r:.60}"
+                )
+
+    def _check_true_costs(self) -> None:
+        """Raise StructureError if a part of the truth has a positive cost: its loss would not be 0 less than others."""
+        for b, (true, costs) in enumerate(zip(self.true_parts, self.costs, strict=True)):
+            if isinstance(costs, np.ndarray):
+                example = np.repeat(np.arange(self.n_examples), np.diff(true.indptr))
+                wrong = np.flatnonzero(costs[self.part_offsets[b][example] + true.indices] > 0.0)
+                if len(wrong):
+                    raise StructureError.at(
+                        Place("X", example[wrong[0]]),
+                        f"a part of the true output has a positive cost in block {b}; expected minus the cost of "
+                        f"missing it, or 0",
+                    )
 
     def _set_sizes(self) -> None:
         """Set bounds of the entries of planes: those of the true parts and of the most parts of another output."""
@@ -261,7 +306,8 @@ class PartExamples(Examples):
         part = object.__new__(type(self))
         vars(part).update(vars(self) | {"_digest": None})
         offsets = np.concatenate([[0], np.cumsum(self.code_offsets[ids + 1] - self.code_offsets[ids])])
-        truths = self.truths[spans(ids, self.code_offsets)] if self.known else None
+        spans_of_codes = [slice(*self.code_offsets[i : i + 2]) for i in ids.tolist()]
+        truths = [self.truths[span] for span in spans_of_codes] if self.known else None
         costs = [self._some_costs(b, ids) for b in range(len(self.costs))]
         blocks = [block.take(ids) for block in self.blocks]
         PartExamples.__init__(part, self.structure, blocks, offsets, truths, costs, self.settings)

@@ -83,7 +83,21 @@ class PartStructure(Compiled):
             setattr(self, name, kind())
         examples = self._paired(X, Y, True)
         self.size = examples.dim
+        self._check_tables()
         return examples
+
+    def _check_tables(self) -> None:
+        """Raise TypeError if `tables` does not describe the weights, or attributes of examples are set here."""
+        described = sum(int(np.prod(table.shape)) for table in self.tables().values())
+        name = type(self).__name__
+        if described != self.size:
+            raise TypeError(
+                f"{name}.tables() describes {described} weights, but its blocks have {self.size}; override tables() to "
+                f"return a WeightTable for each block (constant features and outputs included)"
+            )
+        for attribute in ("nested", "bounded", "lower", "whole_counts", "latent"):
+            if hasattr(self, attribute):
+                raise TypeError(f"{name}.{attribute} has no effect; set it on the class of its examples")
 
     def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> PartExamples:
         return self._paired(X, Y, False)

@@ -27,6 +27,7 @@ import numpy as np
 from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, FloatArray
 from maxmargin.core.lower_bounds import best_step, conjugate
+from maxmargin.core.objective import half_square
 
 #: Damping of the Newton step, relative to the diagonal, for planes that depend on each other.
 _DAMPING = 1e-13
@@ -163,7 +164,7 @@ class AggregateModel:
         if gain <= 0.0 or used <= 0.0:
             return 0.0
         t = min(gain / square if square > 0.0 else np.inf, 1.0 / used)
-        return t * gain - 0.5 * t * t * square
+        return t * gain - half_square(t, square)
 
     def arrays(self) -> dict[str, AnyArray]:
         """Return all that is needed to continue, as plain arrays."""

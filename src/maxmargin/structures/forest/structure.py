@@ -189,10 +189,10 @@ class ForestExamples(PartExamples):
         offsets = np.concatenate([[0], np.cumsum(np.maximum(self.sizes - 1, 0))]).astype(np.int64)
         truths, costs = None, None
         if clusters is not None:
-            truths = np.full(int(offsets[-1]), -1, np.int32)
-            for i, own in enumerate(clusters):
+            truths = [np.full(max(len(own) - 1, 0), -1, np.int32) for own in clusters]
+            for truth, own in zip(truths, clusters, strict=True):
                 chain = chain_code(own)
-                truths[offsets[i] : offsets[i] + len(chain)] = chain
+                truth[: len(chain)] = chain
             costs = np.concatenate([link_costs(own, r) for own in clusters] or [np.zeros(0)])
         block = Block(pairs.matrix, pairs.offsets, constant=intercept)
         super().__init__(structure, [block], offsets, truths, [costs], (r, intercept))

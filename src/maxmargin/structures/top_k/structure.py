@@ -187,11 +187,11 @@ class TopKExamples(PartExamples):
         super().__init__(structure, [block], self.code_offsets, self._first_completions(), [None])
         self.operations = 0.5 * block.n_entries + 8.0 * len(relevance)
 
-    def _first_completions(self) -> CodeArray:
+    def _first_completions(self) -> list[CodeArray]:
         """Return the codes of the truths: with all scores equal, the lowest indices win."""
         answers, everyone = self.empty_answers(), np.arange(self.n_examples)
         self._choose(np.zeros(len(self.relevance)), everyone, np.zeros(self.n_examples), kernels.COMPLETE, answers)
-        return answers.codes
+        return np.split(answers.codes, self.code_offsets[1:-1])[: self.n_examples]
 
     def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self._choose(scores[0].values, ids, scales, kernels.SCALED, answers)

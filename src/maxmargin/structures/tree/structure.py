@@ -74,6 +74,7 @@ class Tree(PartStructure):
     def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> TreeExamples:
         arcs = [read_arcs(x, bool(self.directed), i) for i, x in enumerate(X)]
         rows = [arc.rows for arc in arcs]
+        self.arcs_.directed = bool(self.directed)
         matrix, offsets = self.arcs_.fit(rows) if learn else self.arcs_.encode(rows)
         lengths = np.array([arc.n_nodes - 1 for arc in arcs], np.int64)
         forbidden = None
@@ -88,7 +89,7 @@ class Tree(PartStructure):
             self,
             [Block(matrix, offsets, forbidden=forbidden)],
             np.concatenate([[0], np.cumsum(lengths)]),
-            None if truths is None else np.concatenate([*truths, np.zeros(0, np.int32)]),
+            truths,
             [costs],
             (bool(self.directed), bool(self.single_root)),
         )
@@ -189,7 +190,8 @@ def _edge_code(y: Any, where: Where) -> CodeArray:
         raise error_at(where, f"expected a list of edges (i, j), found {y!r:.60}")
     n = len(edges) + 1
     if edges.size and (edges.min() < 0 or edges.max() >= n):
-        raise error_at(where, f"a tree of {n - 1} edges joins nodes 0 to {n - 1}, found node {edges.max()}")
+        outside = int(edges[(edges < 0) | (edges >= n)][0])
+        raise error_at(where, f"a tree of {n - 1} edges joins nodes 0 to {n - 1}, found node {outside}")
     if not _joins_all(edges.reshape(-1, 2), n):
         raise error_at(where, f"not a tree, the {n - 1} edges do not join {n} nodes: {edges.tolist()!r:.60}")
     low, high = edges.reshape(-1, 2).min(axis=1), edges.reshape(-1, 2).max(axis=1)
