@@ -196,7 +196,7 @@ def test_parts_that_are_not_there_are_refused():
     examples, _ = choices(np.random.default_rng(0), [4, 2], 3, 1, 2)
     answers = examples.empty_answers()
     answers.codes[:] = [0, 1, 0, 2]
-    with pytest.raises(StructureError, match=r"X\[1\]: an output has a part of block 0 beyond the 2 parts"):
+    with pytest.raises(StructureError, match=r"X\[1\]: an output has a part of block 0 out of range, expected 0 to 1"):
         examples.planes(np.arange(2), answers)
     answers.codes[:] = [0, -1, 0, 1]
     with pytest.raises(StructureError, match=r"X\[0\]: an output has a part of block 0 out of range, expected 0 to 3"):
