@@ -87,7 +87,7 @@ def test_tagger_inputs(inputs, outputs, sentence):
         ({"loss": -(np.ones((4, 4)) - np.eye(4))}, "not negative, found -1.0 for 1 if 0 is true"),
         ({"loss": np.ones((4, 4))}, "diagonal"),
         ({"constraints": "biou"}, "constraints must be"),
-        ({"constraints": [(0, 99)]}, "no classes"),
+        ({"constraints": [(0, 99)]}, "not classes"),
         ({"constraints": [(a, b) for a in range(4) for b in range(4)]}, "is forbidden"),
         ({"classes": [0, 1]}, r"Y\[\d\], position \d+: unknown label"),
         ({"transition_features": True}, r"X\[0\]: with transition_features, expected a pair"),

@@ -177,9 +177,9 @@ def test_one_input_is_told_from_a_list_of_them(model, data):
     model.fit(X, Y)
     assert len(model.topk(X[0], 2)) == 2
     for n in (len(X), 1):
-        with pytest.raises(ValueError, match=f"^topk takes one input x, found a list of {n} of them$"):
+        with pytest.raises(ValueError, match=f"^topk takes one input x, found a list of {n} inputs$"):
             model.topk(X[:n], 2)
-        with pytest.raises(ValueError, match=f"^explain takes one input x, found a list of {n} of them$"):
+        with pytest.raises(ValueError, match=f"^explain takes one input x, found a list of {n} inputs$"):
             model.explain(X[:n])
 
 

@@ -210,7 +210,7 @@ def test_bad_input(data, model):
         mm.ForestClustering().fit([X[0], X[1][:, :, :2], *X[2:]], Y)
     with pytest.raises(ValueError, match=r"^X\[0\]: 2 features per pair, expected 3"):
         model.predict([X[0][:, :, :2]])
-    with pytest.raises(ValueError, match=r"^X\[1\]: features for the pairs of \d+ items, but Y\[1\] gives the"):
+    with pytest.raises(ValueError, match=r"^X\[1\]: features for the pairs of \d+ items, but Y\[1\] has the"):
         model.score(X[:2], [Y[0], Y[1][:-1]])
     for wrong in (X[1] + 1j, sp.csr_array(X[1][np.triu_indices(len(X[1]), 1)] + 1j)):
         with pytest.raises(ValueError, match=r"^X\[1\]: features must be real numbers, found complex128"):

@@ -111,7 +111,7 @@ def test_where_no_file_can_be(tmp_path):
         write(tmp_path / "folder", b"new")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
     if os.path.exists(os.devnull) and os.name == "posix":
-        with pytest.raises(ValueError, match="no regular file"):
+        with pytest.raises(ValueError, match="not a regular file"):
             write(os.devnull, b"new")
 
 

@@ -54,7 +54,7 @@ class TokenTemplates:
     >>> templates = TokenTemplates(window=1, affixes=2, pairs=False)
     >>> templates(["In", "Oslo"])[1]
     ('word=Oslo', 'lower=oslo', 'prefix=o', 'suffix=o', 'prefix=os', 'suffix=lo', 'shape=Xxxx', 'short=Xx', \
-    '-1:lower=in', '-1:short=Xx', '+1:outside')
+'-1:lower=in', '-1:short=Xx', '+1:outside')
     """
 
     window: int = 2

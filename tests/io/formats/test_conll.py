@@ -106,8 +106,8 @@ def test_what_is_written_is_read(sentences, separator):
 
 UNREADABLE = [
     ([["#", "tag"]], " ", "sentence 0, token 0: expected a token whose line is neither a comment"),
-    ([["a"], ["b", "-DOCSTART-"]], " ", "sentence 1, token 1: expected a token whose line is .* no document line"),
-    ([["-DOCSTART-"]], "\t", "sentence 0, token 0: .* no document line"),
+    ([["a"], ["b", "-DOCSTART-"]], " ", "sentence 1, token 1: expected a token whose line is .* nor a document line"),
+    ([["-DOCSTART-"]], "\t", "sentence 0, token 0: .* nor a document line"),
     ([["a"], ["New York"]], " ", r"sentence 1, token 0: expected .* no blanks and no tabs, found \['New York', 'O'\]"),
     ([["a", "a\tb"]], " ", "sentence 0, token 1: expected columns that are not empty and hold no blanks and no tabs"),
     ([["a", "b\tc"]], "\t", "sentence 0, token 1: expected columns that are not empty and hold no tabs"),

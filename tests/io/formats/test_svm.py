@@ -103,7 +103,7 @@ SEQUENCES = [
     ("1 1:1\n", ":1: expected TAG qid:NUMBER FEATURE:VALUE ..., found '1:1' after the tag"),
     ("1 qid:1 1:1\n1\n", ":2: expected TAG qid:NUMBER .* found the end of the line"),
     ("1 qid: 1:1\n", ":1: expected TAG qid:NUMBER"),
-    ("1 qid:1 1:1\n1 qid:2 1:1\n\n1 qid:1 1:1\n", r":4: .* stand together, found qid:1 again \(first on line 1\)"),
+    ("1 qid:1 1:1\n1 qid:2 1:1\n\n1 qid:1 1:1\n", r":4: .* to be adjacent, found qid:1 again \(first on line 1\)"),
     ("1 qid:1 1:1\n# c\n1 qid:1 x\n", ":3: expected FEATURE:VALUE, both finite numbers, found 'x'"),
     ("1 qid:1 0:1\n", ":1: expected features numbered from 1"),
     ("1 qid:1 1:inf\n", ":1: expected FEATURE:VALUE, both finite"),

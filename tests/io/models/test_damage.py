@@ -162,7 +162,7 @@ def test_foreign(tmp_path, content, message):
 
 def test_a_checkpoint(tmp_path):
     mm.SequenceTagger(checkpoint=tmp_path / "run.mm").fit(*CHAINS)
-    refused(tmp_path / "run.mm", r"an npz file of numpy \(checkpoints are such files; resume reads them\)")
+    refused(tmp_path / "run.mm", r"a NumPy npz file \(checkpoints are such files; resume reads them\)")
 
 
 def test_a_newer_file(path):
