@@ -13,7 +13,7 @@ from benchmarks.measure import Clock
 from benchmarks.report import table
 
 #: Instances per test and structure.
-CASES = 1000
+CASES = 200
 _ROOT = Path(__file__).resolve().parents[1]
 
 

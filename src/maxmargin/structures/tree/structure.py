@@ -1,4 +1,4 @@
-"""Spanning trees: dependency parses, or the best tree over all nodes of a graph (Taskar et al. 2005, section 5.1).
+"""Spanning trees: dependency parses, or the best tree over all nodes of a graph (Taskar et al. 2005, section 5).
 
 Ψ(x, y) = Σ_{arcs of y} x[arc]        Δ(y, ŷ) = number of arcs that only ŷ has, or the costs of single arcs
 """
