@@ -203,7 +203,7 @@ def test_the_objective_falls_and_is_the_formulas(name, bound, solver):
             total = weights.sum()
             assert history[-1]["convex"] == pytest.approx(weights @ by_hand.convex(w) / total, abs=1e-9)
             assert history[-1]["bound"] == pytest.approx(weights @ by_hand.ramp(w) / total, abs=1e-9)
-        assert run.stop_reason in ("tol", "converged")
+        assert run.stop_reason in ("tol", "converged", "estimated")
         assert history[-1]["inner_gap"] == state.certificate(problem).gap
 
 
@@ -273,6 +273,7 @@ def test_the_first_point_is_the_convex_solution():
 # ---------------------------------------------------------------------- estimators
 
 
+@pytest.mark.filterwarnings("ignore:the objective found is:maxmargin.InexactArgmaxWarning")
 @pytest.mark.parametrize("bound", RAMPS)
 @pytest.mark.parametrize("name", ["multiclass", "own", "own with every argmax"])
 def test_weights_are_repetitions(name, bound, monkeypatch):
@@ -288,6 +289,7 @@ def test_weights_are_repetitions(name, bound, monkeypatch):
     assert weighted == pytest.approx(repeated, rel=1e-4 if exact(name, bound) else 0.02)
 
 
+@pytest.mark.filterwarnings("ignore:the objective found is:maxmargin.InexactArgmaxWarning")
 @pytest.mark.parametrize("bound", RAMPS)
 @pytest.mark.parametrize("name", ["multiclass", "chain", "own"])
 def test_a_path_has_true_objectives(name, bound):

@@ -171,6 +171,7 @@ def test_problem_brackets_the_hinges_of_chains_with_a_cost_matrix(bound, seed):
     rng = np.random.default_rng(seed)
     n, n_labels = 6, 3
     costs = rng.integers(0, 4, (n_labels, n_labels)) * (1 - np.eye(n_labels))
+    costs[0, 1], costs[1, 0] = np.pi, 1.0  # not multiples of one number
     X = [rng.normal(size=(int(rng.integers(0, 4)), 2)) for _ in range(n - 1)] + [rng.normal(size=(2, 2))]
     Y = [rng.integers(0, n_labels, len(x)) for x in X]
     chain = Chain(cost=costs, classes=range(n_labels))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maxmargin.encoding.costs import check_costs, cost_matrix
+from maxmargin.encoding.costs import check_costs, cost_levels, cost_matrix
 from maxmargin.encoding.labels import Labels
 
 LABELS = Labels(["a", "b", "c"])
@@ -51,3 +51,29 @@ def test_costs_that_are_not_finite_or_negative(bad):
     told = f"^costs must be finite and not negative, found {bad} for 'a' if 'c' is true$"
     with pytest.raises(ValueError, match=told):
         cost_matrix(table, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("costs", "unit"),
+    [
+        ([0.0, 1.0], 1.0),
+        ([0.0, 2.0, 6.0], 2.0),
+        ([0.0, 0.5, 0.75], 0.25),
+        ([0.1, 0.3, 1.2], 0.1),
+        ([0.0, 1 / 3], 1 / 3),
+    ],
+)
+def test_costs_as_multiples_of_one_number(costs, unit):
+    steps, found = cost_levels(np.array(costs))
+    assert found == pytest.approx(unit)
+    np.testing.assert_allclose(steps * found, costs, atol=1e-12)
+
+
+@pytest.mark.parametrize("costs", [[1.0, np.pi], [1.0, 65.0], [0.001, 1.0], [1e-300, 1.0]])
+def test_costs_that_are_no_small_multiples_of_one_number(costs):
+    assert cost_levels(np.array(costs)) is None
+
+
+def test_costs_of_zero_have_one_level():
+    steps, unit = cost_levels(np.zeros((2, 2)))
+    assert not steps.any() and unit == 1.0

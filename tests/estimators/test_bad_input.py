@@ -339,7 +339,7 @@ def test_tables_over_the_number_of_errors_are_planned(monkeypatch):
     long = [np.ones((4000, 1))], [np.arange(4000) % 4]
     with pytest.raises(
         MemoryError,
-        match=r"argmaxes by the number of errors in sequences of up to 4000 tokens with 4 labels, in 1 threads, needs "
+        match=r"argmaxes by levels of the loss in sequences of up to 4000 tokens with 4 labels, in 1 threads, needs "
         r"about 0.512 GB .*; use shorter inputs",
     ):
         mm.SequenceTagger(bound="slack", n_jobs=1).fit(*long)

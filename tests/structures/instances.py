@@ -74,7 +74,7 @@ class LabelledRows(Instance):
 LABEL_NAMES = ["w", "x", "y", "z"]
 
 
-COSTS = ["hamming", "hamming-share", "zero-one", "dict", "matrix"]
+COSTS = ["hamming", "hamming-share", "zero-one", "dict", "matrix", "irregular"]
 
 
 FORMS = ["dense", "csr", "mixed", "dicts", "strings"]
@@ -141,10 +141,13 @@ class Sequences(Instance):
         K, rng = self.n_labels, self.rng
         table = rng.integers(0, 4, (K, K)) * 0.5 * (1 - np.eye(K))
         per_label = {name: float(rng.integers(0, 4)) for name in self.names[1:]}
-        self.parameter = {"dict": per_label, "matrix": table}.get(self.cost, self.cost)
+        if self.cost == "irregular":  # not multiples of one number
+            table = table * np.array([[1.0], *[[np.pi]] * (K - 1)])
+            table[0, 1], table[1, 0] = 1.0, np.pi
+        self.parameter = {"dict": per_label, "matrix": table, "irregular": table}.get(self.cost, self.cost)
         if self.cost == "dict":
             table = (1 - np.eye(K)) * np.array([[per_label.get(name, 1.0)] for name in self.names])
-        self.table = table if self.cost in ("dict", "matrix") else 1 - np.eye(K)
+        self.table = table if self.cost in ("dict", "matrix", "irregular") else 1 - np.eye(K)
 
     def loss(self, i, output):
         y, y_hat = self.truths[i], tuple(map(self.names.index, output))

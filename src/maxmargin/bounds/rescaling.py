@@ -120,6 +120,19 @@ class Bound:
         inside = self.violation(rise + t * dm, loss + t * db)
         return np.maximum(inside, np.maximum(self.violation(rise, loss), self.violation(rise_to, loss_to)))
 
+    def greatest_on_line(self, level: float, scale: float) -> float:
+        """Return the greatest violation of points (rise, loss) with rise + scale · loss = level and loss ≥ 0."""
+        most = level + float(self.valued)
+        if self.rescaling == "margin":
+            if self.slack == "linear":
+                return np.inf if scale < float(self.valued) else level
+            return level + 0.25 / scale
+        if most <= 0.0:
+            return 0.0
+        if self.slack == "linear":
+            return 0.25 * most**2 / scale
+        return float(np.sqrt(most / (3.0 * scale)) * 2.0 * most / 3.0)
+
     def __str__(self) -> str:
         what = f"{self.rescaling} re-scaling with {self.slack} slack"
         return what if self.valued else f"{what}, without the loss"

@@ -28,7 +28,8 @@ class Certificate:
         Whether every argmax used for `primal` was exact, so that the gap is proven. A fit reports False if the lower
         bound is above the objective (see `contradicted`), even if the structure declares its argmaxes exact.
     primal_bound : float, default=inf
-        Proven upper bound of the objective at the best weights; infinite if there is none.
+        Proven upper bound of the objective at the best weights, rounding errors of scores included; infinite if there
+        is none.
     outer_steps : int, default=0
         Number of outer steps, for bounds that are not convex (ramp, latent variables). All other attributes are then
         about the convex problem of the last outer step. The result is a point where outer steps end, not necessarily
@@ -63,16 +64,35 @@ class Certificate:
         return max(self.primal - self.dual, 0.0) / self.primal if self.primal > 0 else 0.0
 
     @property
+    def unproven(self) -> float:
+        """Relative difference between `primal_bound` and `primal`: how much larger the objective may be."""
+        if not isfinite(self.primal_bound):
+            return float("inf")
+        return max(self.primal_bound - self.primal, 0.0) / self.primal_bound if self.primal_bound > 0 else 0.0
+
+    @property
+    def proven_gap(self) -> float:
+        """Relative gap (primal_bound − dual) / primal_bound, which must be at most ``tol`` for a fit to end by it."""
+        if not isfinite(self.primal_bound):
+            return float("inf")
+        return max(self.primal_bound - self.dual, 0.0) / self.primal_bound if self.primal_bound > 0 else 0.0
+
+    @property
     def standing(self) -> str:
         """Short description of how reliable the gap is."""
         if self.contradicted:
             return "contradicted: the lower bound is above the objective"
-        return "proven" if self.exact else "estimated: the argmax is not exact"
+        if not self.exact:
+            return "estimated: the argmax is not exact"
+        rounded = isfinite(self.primal_bound) and self.unproven > ROUNDING
+        return "estimated: the scores have rounding errors" if rounded else "proven"
 
     def __str__(self) -> str:
         found = (
             f"objective {self.primal:.6g}, lower bound {self.dual:.6g}, relative gap {self.gap:.2g} ({self.standing})"
         )
+        if isfinite(self.primal_bound) and self.standing.startswith("estimated"):
+            found += f", the objective is proven to be at most {self.primal_bound:.6g}"
         work = f"{self.oracle_calls} argmaxes in {self.seconds:.3g} s"
         return f"last convex problem: {found}; {self.end}; {work}" if self.outer_steps else f"{found}; {work}"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin._compile import inlined
+from maxmargin._compile import inlined, kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 
 #: FNV-1a over the labels of a code, in 64 bits.
@@ -26,6 +26,15 @@ NO_OUTPUT = -(2**31)
 def hash_step(key, symbol):
     """Return the key after mixing in one more symbol of a code."""
     return (key ^ np.int64(symbol + 1)) * HASH_PRIME
+
+
+@kernel
+def key_of(code):
+    """Return the key of a code that is not the true one."""
+    key = HASH_START
+    for symbol in code:
+        key = hash_step(key, symbol)
+    return key
 
 
 _SHIFT_30, _SHIFT_27, _SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)

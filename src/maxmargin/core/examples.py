@@ -60,6 +60,8 @@ class Examples(ABC):
         Number of outputs kept in addition to their codes, which `forget` can release.
     latent : bool, default=False
         Whether outputs have parts that are not observed in the truth, so that `complete` is available.
+    closes : bool, default=False
+        Whether `close` is available.
     """
 
     n_examples: int
@@ -77,6 +79,7 @@ class Examples(ABC):
     engine: Local | None = None
     shuffled: bool = False
     latent: bool = False
+    closes: bool = False
     _digest: str | None = None
 
     @property
@@ -134,6 +137,36 @@ class Examples(ABC):
         Called only if `exact_for` returns True for the bound.
         """
         raise TypeError(f"{type(self).__name__} has no exact argmax for {bound}")
+
+    def close(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers, upper: FloatArray) -> FloatArray:
+        """Improve the answers of a search by looking at further outputs.
+
+        Parameters
+        ----------
+        w : ndarray of shape (dim,)
+            Weights.
+        ids : ndarray of int64
+            The examples.
+        bound : Bound
+            The bound whose violation is maximised.
+        answers : Answers
+            Answers of all examples; those of ids are replaced by better ones.
+        upper : ndarray of shape (len(ids),)
+            Upper bounds of the violations.
+
+        Returns
+        -------
+        ndarray of shape (len(ids),)
+            Upper bounds of the violations, at most as large.
+        """
+        raise TypeError(f"{type(self).__name__} does not implement close()")
+
+    def rounding_units(self) -> FloatArray:
+        """Return u_i of each example: rises at weights w are computed with an error of at most u_i ‖w‖.
+
+        By default the errors are not known, and 0 is returned.
+        """
+        return np.zeros(self.n_examples)
 
     def complete(self, w: FloatArray, ids: IntArray, answers: Answers) -> None:
         """Write the best output consistent with the observed part of the truth (latent structures).

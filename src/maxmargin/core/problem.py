@@ -5,12 +5,15 @@ Solvers never see an x or a y.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
+from maxmargin._compile import working_seconds
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.bounds import Bound, search_over_scale
+from maxmargin.bounds.closing import CLOSED
 from maxmargin.bounds.references import References
 from maxmargin.bounds.rescaling import MARGIN, RISE
 from maxmargin.core.codes import TRUTH, Answers
@@ -20,6 +23,13 @@ from maxmargin.core.objective import Objective
 from maxmargin.core.planes import Planes
 from maxmargin.core.structure import StructureError
 from maxmargin.engines import Local
+
+#: Number of argmaxes of one thread between two looks at the clock, if there is a time limit.
+INTERRUPTIBLE = 16
+
+
+class OutOfTime(Exception):
+    """The time limit of a run has passed in the middle of a step."""
 
 
 class Problem:
@@ -57,6 +67,10 @@ class Problem:
         Index of each example in the user's data, for messages.
     oracle_calls : int
         Number of loss-augmented argmaxes so far.
+    deadline : float
+        Time of the clock `working_seconds` after which argmaxes raise `OutOfTime`.
+    closing : bool
+        Whether searches that leave a gap look at further outputs, which takes longer.
     """
 
     def __init__(self, examples: Examples, bound: Bound, objective: Objective, engine: Local | None = None) -> None:
@@ -72,6 +86,8 @@ class Problem:
         self.values, self.hinges = np.zeros(n), np.zeros(n)
         self.upper_hinges = np.zeros(n) if self.searches or self.bounded else self.hinges
         self.oracle_calls = 0
+        self.deadline, self.closing = np.inf, False
+        self._rounding: FloatArray | None = None
         self.references: References | None = None
         self.positions: IntArray = self.everyone
         self._keys = np.zeros(n, np.int64)  # keys relative to the references
@@ -133,22 +149,56 @@ class Problem:
             self._map(lambda some, _: self.examples.decode_bound(w, some, bound, answers), ids)
             self._check_answers(ids, answers)
         else:
-            return search_over_scale(
+            upper = search_over_scale(
                 bound, ids, self.examples.code_offsets, answers,
                 lambda some, scales: self._decode_scaled(w, some, scales, answers),
             )  # fmt: skip
+            return self._closed(w, ids, bound, answers, upper) if self.closing else upper
         return None
+
+    def _closed(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers, upper: FloatArray) -> FloatArray:
+        """Look at further outputs of the examples whose search left a gap, and return the new upper bounds."""
+        found = bound.violation(answers.rises[ids], answers.losses[ids])
+        left = np.flatnonzero(upper > np.maximum(found, 0.0) + CLOSED * (1.0 + np.abs(found)))
+
+        def close(some: IntArray, chunk: slice) -> None:
+            upper[left[chunk]] = self.examples.close(w, some, bound, answers, upper[left[chunk]])
+
+        self._map(close, ids[left])
+        self._check_answers(ids[left], answers)
+        return upper
+
+    def close_searches(self) -> bool:
+        """Look at further outputs from now on where searches leave a gap; return whether that is a change."""
+        possible = self.searches and not self.closing and self.examples.closes
+        self.closing = self.closing or possible
+        return possible
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time limit has passed."""
+        return working_seconds() > self.deadline
 
     def _decode_scaled(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self.oracle_calls += len(ids)
         self._map(lambda some, chunk: self.examples.decode(w, some, scales[chunk], answers), ids)
         self._check_answers(ids, answers)
 
-    def _map(self, task, ids: IntArray) -> None:  # type: ignore[no-untyped-def]
+    def _map(self, task: Callable[[IntArray, slice], None], ids: IntArray) -> None:
+        """Run a task for chunks of ids; with a time limit, also argmaxes in one thread are interruptible."""
+
+        def in_time(some: IntArray, chunk: slice) -> None:
+            if self.out_of_time:
+                raise OutOfTime
+            task(some, chunk)
+
         if self.examples.parallel:
-            self.engine.map(task, ids, self.examples.smallest_chunk)
-        else:
+            self.engine.map(in_time, ids, self.examples.smallest_chunk)
+        elif np.isinf(self.deadline):
             task(ids, slice(0, len(ids)))
+        else:
+            for k in range(0, len(ids), INTERRUPTIBLE):
+                in_time(ids[k : k + INTERRUPTIBLE], slice(k, k + INTERRUPTIBLE))
 
     @staticmethod
     def _check_answers(ids: IntArray, answers: Answers) -> None:
@@ -270,12 +320,19 @@ class Problem:
     def primal(self, w: FloatArray) -> tuple[float, float]:
         """Return P(w) from the hinges found for all examples at w, and a proven upper bound of P(w)."""
         found = self.objective.primal(w, self.hinges)
-        if self.exact:
-            return found, found
-        if not self.proves_bounds:
+        if self.objective.hard:
+            return found, found if self.exact else np.inf
+        if not (self.exact or self.proves_bounds):
             return found, np.inf
         with np.errstate(over="ignore"):
-            return found, self.objective.primal(w, self.upper_hinges)
+            return found, self.objective.primal(w, self.upper_hinges + self.rounding_errors(w))
+
+    def rounding_errors(self, w: FloatArray) -> FloatArray:
+        """Return bounds of the rounding errors of the hinges at w."""
+        if self._rounding is None:
+            self._rounding = self.examples.rounding_units()
+        factor = float(self.bound.factor(max(float(self.answers.losses.max(initial=0.0)), 1.0)))
+        return self._rounding * (float(np.linalg.norm(w)) * factor)
 
     @property
     def proves_bounds(self) -> bool:

@@ -6,6 +6,7 @@ import numbers
 import threading
 from collections.abc import Sequence
 from copy import deepcopy
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -16,17 +17,22 @@ from maxmargin.core.codes import TRUTH, Answers
 from maxmargin.core.errors import Place
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes, float32_exact, gathered
+from maxmargin.core.rounding import rounding_units
 from maxmargin.core.structure import Bounded, Structure, StructureError
 from maxmargin.custom.batches import Batch
 from maxmargin.custom.calls import completed, declared_size, loss_values, raised_by, read_only
 from maxmargin.custom.joint_features import check_rows, joint_feature_rows, may_share_memory
 from maxmargin.custom.sameness import flat_copy, is_flat, own_copy, same
+from maxmargin.encoding.rows import squared_norms
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
 
 #: Answers whose planes are computed together: few enough to stay in the cache, enough to amortise the calls.
 TOGETHER = 128
+
+#: Maximum number of outputs of an input that are listed where a search leaves a gap.
+MOST_LISTED = 1000
 
 #: Number of examples whose argmaxes enter a fingerprint of the data.
 DIGEST_SAMPLE = 32
@@ -167,6 +173,40 @@ class CustomExamples(Examples):
 
     def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
         self._answer(w, ids, "bound_argmax", [bound] * len(ids), answers)
+
+    @property
+    def closes(self) -> bool:  # type: ignore[override]
+        """Whether all outputs of an input can be listed."""
+        return hasattr(self.structure, "enumerate") and not self.latent
+
+    def close(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers, upper: FloatArray) -> FloatArray:
+        """Answer with the best of all outputs, where `enumerate` lists no more than `MOST_LISTED`."""
+        listed = [self._listed(i) for i in ids.tolist()]
+        few, closed = np.array([len(outputs) <= MOST_LISTED for outputs in listed], bool), upper.copy()
+        choices = [(i, listed[r]) for r, i in enumerate(ids.tolist()) if few[r]]
+
+        def best(w: FloatArray, x: Any, y: Any, choice: tuple[int, list[Any]]) -> Any:
+            i, outputs = choice
+            rows = self._rows(np.full(len(outputs), i), [self._copied_joint_feature(x, o) for o in outputs])
+            losses = np.array([self.structure.loss(y, o) for o in outputs], float)
+            rises = rows.dot(w) - self.truths.dot_of(np.array([i]), w)
+            return outputs[int(np.argmax(bound.violation(rises, losses)))]
+
+        self._answer(w, ids[few], "enumerate", choices, answers, best)
+        closed[few] = np.maximum(bound.violation(answers.rises[ids[few]], answers.losses[ids[few]]), 0.0)
+        return closed
+
+    def _listed(self, i: int) -> list[Any]:
+        """Return the outputs of an input, at most one more than `MOST_LISTED`."""
+        try:
+            return list(map(own_copy, islice(self.structure.enumerate(self.X[i]), MOST_LISTED + 1)))  # type: ignore[attr-defined]
+        except Exception as error:
+            raise raised_by("enumerate", error, i) from error
+
+    def rounding_units(self) -> FloatArray:
+        """Return the errors of rises computed from planes, with features of the size that those of the truth have."""
+        squares = squared_norms(self.truths.indptr, self.truths.values)
+        return rounding_units(2.0 * np.diff(self.truths.indptr), 2.0 * np.sqrt(squares))
 
     def _answer(
         self, w: FloatArray, ids: IntArray, name: str, last: list[Any], answers: Answers, ask: Any = None

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from maxmargin._memory import check_memory
-from maxmargin._types import FloatArray
+from maxmargin._types import FloatArray, IntArray
 from maxmargin.encoding.labels import Labels
 
 #: Bytes per pair of labels while costs are computed: two copies of the table.
 _PAIR_BYTES = 2 * 8.0
+#: Largest denominator of costs, and the largest multiple of their common divisor, for losses to be counted in levels.
+_LARGEST_DENOMINATOR, _MOST_STEPS = 1000, 64
 
 
 def check_costs(costs: Any, names: Sequence[str], parameter: str) -> None:
@@ -82,3 +86,31 @@ def _check_table(table: FloatArray, labels: Labels) -> None:
         )
     if np.diagonal(table).any():
         raise ValueError("the diagonal of a cost matrix must be 0 (a correct label costs nothing)")
+
+
+def cost_levels(costs: FloatArray) -> tuple[IntArray, float] | None:
+    """Return costs as integer multiples of one number, or None if they are not small multiples of any.
+
+    Parameters
+    ----------
+    costs : ndarray
+        Costs ≥ 0.
+
+    Returns
+    -------
+    steps : ndarray of int64
+        Multiples, at most 64.
+    unit : float
+        The number, so that ``costs == steps * unit`` up to rounding.
+    """
+    values = np.unique(costs)
+    fractions = [Fraction(value).limit_denominator(_LARGEST_DENOMINATOR) for value in values.tolist()]
+    if (np.abs(np.array(fractions, float) - values) > 1e-12 * values).any():
+        return None
+    denominator = math.lcm(*(f.denominator for f in fractions))
+    unit = Fraction(math.gcd(*(int(f * denominator) for f in fractions)), denominator)
+    if unit == 0:
+        return np.zeros(costs.shape, np.int64), 1.0
+    if max(fractions) / unit > _MOST_STEPS:
+        return None
+    return np.rint(costs / float(unit)).astype(np.int64), float(unit)

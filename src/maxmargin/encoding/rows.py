@@ -91,6 +91,10 @@ class Rows:
         hash_rows(self.indptr, self.indices, (self.data + 0.0).view(np.int64), out)
         return out
 
+    def norms(self) -> FloatArray:
+        """Return the norm of each row."""
+        return np.sqrt(squared_norms(self.indptr, self.data))
+
     def counts(self) -> IntArray:
         """Return the number of entries of each row."""
         return np.diff(self.indptr)
@@ -141,6 +145,22 @@ def sparse_scores(rows, indptr, indices, data, weights, out):
             for k in range(width):
                 row[k] += x0 * w0[k]
             q += 1
+
+
+def squared_norms(indptr: IntArray, data: AnyArray) -> FloatArray:
+    """Return the squared norm of each CSR row."""
+    out = np.empty(len(indptr) - 1)
+    sum_squares(indptr, data, out)
+    return out
+
+
+@kernel
+def sum_squares(indptr, data, out):
+    """Compute the sum of the squares of each CSR row."""
+    for r in range(len(out)):
+        out[r] = 0.0
+        for q in range(indptr[r], indptr[r + 1]):
+            out[r] += float(data[q]) * float(data[q])
 
 
 @kernel

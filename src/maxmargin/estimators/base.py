@@ -33,7 +33,7 @@ from maxmargin.estimators._html import CertificateInNotebooks
 from maxmargin.estimators._nonnegative import joined, lower_bounds
 from maxmargin.estimators._parameters import check_files, check_parameters, seed_of
 from maxmargin.estimators._refit import refitting
-from maxmargin.estimators._warnings import warn_of_contradiction, warn_of_gap
+from maxmargin.estimators._warnings import warn_of_contradiction, warn_of_estimate, warn_of_gap
 from maxmargin.estimators.explain import Support
 from maxmargin.estimators.predictor import Predictor
 from maxmargin.solvers.base import Limits, State
@@ -256,7 +256,8 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         self.history_, self.stop_reason_, self.n_iter_ = run.history, run.stop_reason, state.iteration
         self.support_ = Support.of(problem, state, positions)
         warn_of_contradiction(self.certificate_)
-        warn_of_gap(self, run, state)
+        warn_of_estimate(self, problem)
+        warn_of_gap(self, run, state, problem)
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         """Return the attributes that make an estimator fitted, by name."""

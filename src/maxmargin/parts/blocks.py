@@ -12,7 +12,7 @@ from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.codes import spans
 from maxmargin.core.planes import Planes, gathered
 from maxmargin.core.scores import Scores
-from maxmargin.encoding.rows import sparse_scores
+from maxmargin.encoding.rows import sparse_scores, squared_norms
 from maxmargin.engines import Local
 from maxmargin.parts import _kernels as kernels
 
@@ -99,6 +99,20 @@ class Block:
         if filled.any():
             most[filled] = np.maximum.reduceat(counts, self.offsets[:-1][filled]) + self.constant
         return most
+
+    def largest_norms(self, n_examples: int) -> FloatArray:
+        """Return the greatest norm of a feature row, per example."""
+        if self.dense is not None:
+            squares = np.einsum("ij,ij->i", self.dense, self.dense)
+        else:
+            squares = squared_norms(self.indptr, self.data)
+        squares = squares + float(self.constant)
+        if self.offsets is None:
+            return np.full(n_examples, np.sqrt(squares.max(initial=0.0)))
+        largest, filled = np.zeros(n_examples), np.diff(self.offsets) > 0
+        if filled.any():
+            largest[filled] = np.maximum.reduceat(squares, self.offsets[:-1][filled])
+        return np.sqrt(largest)
 
     def largest_whole(self) -> float:
         """Return the greatest absolute value if all values are integers, else infinity."""

@@ -22,6 +22,7 @@ from maxmargin.core.codes import NO_OUTPUT, Answers, spans
 from maxmargin.core.errors import Place, error_at
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
+from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import StructureError
 from maxmargin.parts import _kernels as kernels
@@ -196,6 +197,24 @@ class PartExamples(Examples):
         self.judge(scores, ids, answers)
         if upper is not None:
             answers.upper[ids] = upper - self._true_totals(augmented, ids)
+
+    @property
+    def closes(self) -> bool:  # type: ignore[override]
+        """Whether outputs can be ranked: the loss is a sum over parts, so that the argmax ranks by any scale."""
+        return self.known and type(self).decode_scores is PartExamples.decode_scores
+
+    def close(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers, upper: FloatArray) -> FloatArray:
+        from maxmargin.parts.closing import close_by_ranking
+
+        return close_by_ranking(self, w, ids, bound, answers, upper)
+
+    def rounding_units(self) -> FloatArray:
+        """Return the errors of sums of part scores: each is at most the norm of its features times ‖w‖."""
+        terms, norms = np.zeros(self.n_examples), np.zeros(self.n_examples)
+        for block, most in zip(self.blocks, self.most_parts, strict=True):
+            terms += block.fullest(self.n_examples) + most
+            norms += most * block.largest_norms(self.n_examples)
+        return rounding_units(terms, norms)
 
     def _check_found(self, ids: IntArray, codes: CodeArray) -> None:
         """Raise StructureError if an example has no output."""

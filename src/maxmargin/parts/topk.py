@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from itertools import count
+from itertools import count, islice
 from typing import NamedTuple
 
 import numpy as np
@@ -34,25 +34,30 @@ class Candidate(NamedTuple):
 def best_outputs(examples: PartExamples, w: FloatArray, k: int) -> list[tuple[CodeArray, float]]:
     """Return the codes of the k best outputs of a single example with their scores, best first.
 
+    Fewer are returned if there are fewer.
+    """
+    return list(islice(ranked_outputs(examples, examples.scores(w, _ONLY)), k))
+
+
+def ranked_outputs(examples: PartExamples, scores: list[Scores]) -> Iterator[tuple[CodeArray, float]]:
+    """Yield the codes of all outputs of a single example with their scores, best first.
+
     After an output is found, the remaining outputs are partitioned by its parts: outputs without its first part,
     outputs with the first but without the second, and so on. The best output of each class is one argmax, in which
-    forbidden parts have the score −∞ and forced parts a bonus that outweighs all other scores. Fewer are returned if
-    there are fewer.
+    forbidden parts have the score −∞ and forced parts a bonus that outweighs all other scores.
     """
-    scores, found = examples.scores(w, _ONLY), list[tuple[CodeArray, float]]()
     waiting: list[tuple[float, int, Candidate]] = []
     number, classes = count(), iter([(Parts(), Parts())])
-    while len(found) < k:
+    while True:
         for forced, forbidden in classes:
             candidate = _best_within(examples, scores, forced, forbidden)
             if candidate is not None:
                 heapq.heappush(waiting, (-candidate.score, next(number), candidate))
         if not waiting:
-            break
+            return
         best = heapq.heappop(waiting)[2]
-        found.append((best.code, best.score))
+        yield best.code, best.score
         classes = _without(examples, best)
-    return found
 
 
 def _without(examples: PartExamples, best: Candidate) -> Iterator[tuple[Parts, Parts]]:

@@ -15,11 +15,13 @@ from maxmargin._compile import working_seconds
 from maxmargin._types import AnyArray, FloatArray
 from maxmargin.bounds.references import References
 from maxmargin.core.certificate import Certificate
-from maxmargin.core.problem import Problem
+from maxmargin.core.problem import OutOfTime, Problem
 from maxmargin.solvers.protocol import Decodable
 
 #: Relative tolerance of the test whether a search proved its argmaxes exact.
 EXACT_WITHIN = 1e-6
+#: Share of `tol` to which the gap is closed if the rest of `tol` is not enough for what cannot be proven.
+CLOSE_ENOUGH = 0.1
 
 
 @dataclass(frozen=True)
@@ -64,12 +66,17 @@ class State:
         Whether the solver has nothing left to do.
     round : str
         Name of what the last step did, for solvers with several kinds of steps.
+    closing : bool
+        Whether searches for argmaxes look at further outputs (`Problem.closing`).
+    cut_short : bool
+        Whether the last step was interrupted, so that the run cannot be resumed from this state bit for bit.
     """
 
     _saved: ClassVar[tuple[str, ...]] = ()
     _counters: ClassVar[tuple[str, ...]] = ()
     _common_counters: ClassVar[tuple[str, ...]] = (
         "best_primal", "best_bound", "best_dual", "iteration", "oracle_calls", "seconds", "finished", "round",
+        "closing",
     )  # fmt: skip
 
     def __init__(self, problem: Decodable, seed: int, start: FloatArray | None = None) -> None:
@@ -77,7 +84,7 @@ class State:
         self.best_w = self.w.copy()
         self.best_primal, self.best_bound, self.best_dual = np.inf, np.inf, 0.0
         self.iteration, self.oracle_calls, self.seconds = 0, 0, 0.0
-        self.finished, self.round = False, ""
+        self.finished, self.round, self.cut_short, self.closing = False, "", False, False
         self.rng = np.random.default_rng(seed)
 
     def offer(self, problem: Decodable, w: FloatArray) -> float:
@@ -89,6 +96,15 @@ class State:
         if primal < self.best_primal:
             self.best_primal, self.best_bound, self.best_w = primal, bound, w.copy()
         return primal
+
+    def offer_again(self, problem: Problem) -> None:
+        """Compute the primal value of the best weights again, with argmaxes that may find more than before."""
+        problem.decode(self.best_w, problem.everyone)
+        if problem.objective.hard:
+            self.best_primal, self.best_bound = np.inf, np.inf
+        else:
+            self.best_primal, self.best_bound = problem.primal(self.best_w)
+        problem.decode(self.w, problem.everyone)
 
     def raise_dual(self, value: float) -> None:
         """Keep a proven lower bound of the optimum if it is the best so far."""
@@ -105,7 +121,7 @@ class State:
         offset = problem.offset
         return Certificate(
             float(primal + offset), float(self.best_dual + offset), self.oracle_calls, self.seconds, exact,
-            float((self.best_primal if exact else self.best_bound) + offset),
+            float(self.best_bound + offset),
         )  # fmt: skip
 
     def arrays(self) -> dict[str, AnyArray]:
@@ -225,6 +241,9 @@ class Solver(ABC):
     ) -> str:
         """Run until a stopping criterion is met and return the reason.
 
+        A time limit also ends a step before its end. The gap is within `tol` if that is proven; if argmaxes are found
+        by search and leave a gap, they look at further outputs before the run gives up.
+
         Parameters
         ----------
         problem : Problem
@@ -239,35 +258,56 @@ class Solver(ABC):
         Returns
         -------
         str
-            ``"tol"``, ``"converged"`` (the solver's own criterion), ``"max_iter"``, ``"max_seconds"``, ``"callback"``
-            or ``"interrupted"``.
+            ``"tol"``, ``"estimated"`` (the gap is within `tol`, but that is not proven), ``"converged"`` (the solver's
+            own criterion), ``"max_iter"``, ``"max_seconds"``, ``"callback"`` or ``"interrupted"``.
         """
         began, before = working_seconds(), state.seconds
         max_iter = self.default_max_iter if limits.max_iter is None else limits.max_iter
-        problem.oracle_calls = state.oracle_calls
+        problem.oracle_calls, problem.closing = state.oracle_calls, state.closing
+        problem.deadline = np.inf if limits.max_seconds is None else began + limits.max_seconds - before
         try:
             if state.iteration > 0:
                 self.resume(problem, state)
             while True:
-                certificate = state.certificate(problem)
-                if certificate.gap <= limits.tol:
-                    return "tol"
-                if state.finished:
-                    return "converged"
-                if state.iteration >= max_iter:
-                    return "max_iter"
-                if limits.max_seconds is not None and state.seconds >= limits.max_seconds:
-                    return "max_seconds"
+                reason = self._reason_to_stop(problem, state, limits, max_iter)
+                if reason == "estimated" and problem.close_searches():
+                    state.offer_again(problem)
+                    state.finished, state.closing = False, True
+                elif reason:
+                    return reason
+                state.cut_short = True
                 self.step(problem, state)
+                state.cut_short = False
                 state.iteration += 1
                 state.oracle_calls = problem.oracle_calls
                 state.seconds = before + working_seconds() - began
                 if monitor is not None and monitor(state, state.certificate(problem)):
                     return "callback"
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, OutOfTime) as error:
             state.seconds = before + working_seconds() - began
             state.oracle_calls = problem.oracle_calls
-            return "interrupted"
+            return "max_seconds" if isinstance(error, OutOfTime) else "interrupted"
+        finally:
+            problem.deadline = np.inf
+
+    @staticmethod
+    def _reason_to_stop(problem: Problem, state: State, limits: Limits, max_iter: int) -> str:
+        """Return the reason to stop before the next step, or an empty string to continue."""
+        certificate = state.certificate(problem)
+        if certificate.gap <= limits.tol:
+            if certificate.proven_gap <= limits.tol:
+                return "tol"
+            if certificate.unproven > limits.tol or certificate.gap <= CLOSE_ENOUGH * limits.tol:
+                return "estimated"
+        elif certificate.exact and np.inf > certificate.unproven > max(limits.tol, certificate.gap):
+            return "estimated"  # rounding errors exceed what is left to gain
+        if state.finished:
+            return "converged"
+        if state.iteration >= max_iter:
+            return "max_iter"
+        if limits.max_seconds is not None and state.seconds >= limits.max_seconds:
+            return "max_seconds"
+        return ""
 
 
 def _check_interval(value: Any, name: str) -> None:

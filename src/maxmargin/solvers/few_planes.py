@@ -62,7 +62,7 @@ def dual_values(problem: Problem, state: State, sets: WorkingSets) -> FloatArray
     _, values, alpha = sets.held_planes()
     length = float(np.sqrt(2.0 * state.best_dual)) if 0.0 < state.best_dual < np.inf else 1.0
     rows = _constraints(problem, sets).toarray()
-    found = least_norm(*_with_bounds(problem, sets, rows, values, alpha), length)
+    found = least_norm(*_with_bounds(problem, sets, rows, values, alpha), length, lambda: problem.out_of_time)
     if found is None:
         return None
     found = found[: len(values)]

@@ -8,6 +8,8 @@ different scales are harmless.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,8 +23,10 @@ _TRIES = 3
 _ROUNDING = 1e-12
 
 
-def least_norm(A: FloatArray, b: FloatArray, start: FloatArray, length: float = 1.0) -> FloatArray | None:
-    """Return the dual values α of the shortest w, or None if no w exists up to rounding.
+def least_norm(
+    A: FloatArray, b: FloatArray, start: FloatArray, length: float = 1.0, late: Callable[[], bool] = lambda: False
+) -> FloatArray | None:
+    """Return the dual values α of the shortest w, or None if no w exists up to rounding, or if it is too late.
 
     Parameters
     ----------
@@ -34,10 +38,12 @@ def least_norm(A: FloatArray, b: FloatArray, start: FloatArray, length: float = 
         Initial dual values; the positive ones are tried as the support first.
     length : float, default=1.0
         Approximate length of w, so that 1 − b·u is not lost in rounding.
+    late : callable, default=never
+        Called without arguments; the method gives up when it returns True.
     """
     alpha: FloatArray | None = start
     for _ in range(_TRIES):
-        alpha = _solve(A, b, start if alpha is None else alpha, length)
+        alpha = _solve(A, b, start if alpha is None else alpha, length, late)
         if alpha is None:
             return None
         found = float(np.linalg.norm(alpha @ A))
@@ -47,46 +53,52 @@ def least_norm(A: FloatArray, b: FloatArray, start: FloatArray, length: float = 
     return alpha
 
 
-def _solve(A: FloatArray, b: FloatArray, start: FloatArray, length: float) -> FloatArray | None:
+def _solve(
+    A: FloatArray, b: FloatArray, start: FloatArray, length: float, late: Callable[[], bool]
+) -> FloatArray | None:
     E = np.vstack([A.T, b / length])
     sizes = np.maximum(np.linalg.norm(E, axis=0), 1e-300)
     f = np.zeros(len(E))
     f[-1] = 1.0
-    u = nonnegative_least_squares(E / sizes, f, np.flatnonzero(start > 0)) / sizes
+    u = nonnegative_least_squares(E / sizes, f, np.flatnonzero(start > 0), late) / sizes
+    if late():
+        return None
     rest = 1.0 - float(b @ u) / length
     return u / rest * length if rest > _NOTHING else None
 
 
-def nonnegative_least_squares(E: FloatArray, f: FloatArray, passive: IntArray) -> FloatArray:
-    """Return the u ≥ 0 that minimises ‖E u − f‖.
+def nonnegative_least_squares(
+    E: FloatArray, f: FloatArray, passive: IntArray, late: Callable[[], bool] = lambda: False
+) -> FloatArray:
+    """Return the u ≥ 0 that minimises ‖E u − f‖, or the best one found when it is too late.
 
     The columns in `passive` are tried as its support first.
     """
     n = E.shape[1]
     u, support = np.zeros(n), np.zeros(n, bool)
     support[passive[: len(E)]] = True
-    _settle(E, f, u, support)
+    _settle(E, f, u, support, late)
     for _ in range(3 * n + 10):
         gradient = E.T @ (f - E[:, support] @ u[support])
         gradient[support] = 0.0
         entering = int(np.argmax(gradient))
-        if gradient[entering] <= _ROUNDING:
+        if gradient[entering] <= _ROUNDING or late():
             break
         before = float(np.linalg.norm(f - E @ u))
         support[entering] = True
         u[entering] = 0.0
-        _settle(E, f, u, support)
+        _settle(E, f, u, support, late)
         if np.linalg.norm(f - E @ u) >= before:  # a gain that is lost in rounding
             break
     return u
 
 
-def _settle(E: FloatArray, f: FloatArray, u: FloatArray, support: NDArray[np.bool_]) -> None:
+def _settle(E: FloatArray, f: FloatArray, u: FloatArray, support: NDArray[np.bool_], late: Callable[[], bool]) -> None:
     """Move u to the least squares solution on its support.
 
     Columns whose weight would become negative are dropped on the way.
     """
-    while support.any():
+    while support.any() and not late():
         best = np.linalg.lstsq(E[:, support], f, rcond=None)[0]
         if (best > 0).all():
             u[:] = 0.0
@@ -99,4 +111,5 @@ def _settle(E: FloatArray, f: FloatArray, u: FloatArray, support: NDArray[np.boo
         gone = np.flatnonzero(support)[falling][shares <= shares.min()]
         support[gone] = False
         u[gone] = 0.0
-    u[:] = 0.0
+    if not support.any():
+        u[:] = 0.0

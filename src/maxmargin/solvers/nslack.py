@@ -238,7 +238,7 @@ class NSlack(Solver):
         for k in range(most_passes):
             skip_below = 0.1 * state.restricted_gap / n if k % 5 else -1.0
             self._pass(state, state.rng.permutation(n), skip_below, self.moves)
-            if self._optimal(problem, state):
+            if self._optimal(problem, state) or problem.out_of_time:
                 return
         for _ in range(self.rounds_together if self._stuck(problem, state) and most_passes == self.most_passes else 0):
             self._optimise_together(problem, state)

@@ -101,6 +101,8 @@ def solve_together(
     state.model.insert(*held.present())
     first = np.inf
     for _ in range(most_cuts):
+        if problem.out_of_time and np.isfinite(first):
+            break
         bundle.step(held, state)
         gap = state.best_primal - state.best_dual
         first = min(first, gap) if np.isinf(first) else first

@@ -22,6 +22,7 @@ from maxmargin.core.codes import HASH_PRIME, HASH_START, Answers, hash_step
 from maxmargin.core.errors import ExampleError, Place
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
+from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import Compiled
 from maxmargin.encoding.costs import check_costs, cost_matrix
@@ -214,6 +215,9 @@ class MulticlassExamples(Examples):
 
     def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self._decode(scores[0].values.reshape(-1, self.n_labels), ids, scales, -1, answers)
+
+    def rounding_units(self) -> FloatArray:
+        return rounding_units(self.rows.counts(), self.rows.norms())
 
     def exact_for(self, bound: Bound) -> bool:
         return True

@@ -98,9 +98,9 @@ class ConcaveConvex:
             return run.stop_reason
         if len(self.run.history) >= self.most_steps:
             return "max_outer"
-        solved = inner_gap <= tol or run.stop_reason in ("max_iter", "converged")
+        solved = inner_gap <= tol or run.stop_reason in ("max_iter", "converged", "estimated")
         if solved and (not changed.any() or self.run.outer_decrease <= tol):
-            return "tol" if inner_gap <= tol else run.stop_reason
+            return "tol" if inner_gap <= tol and run.stop_reason != "estimated" else run.stop_reason
         return ""
 
     def _references(self, problem: Problem, w: FloatArray) -> tuple[References, NDArray[np.bool_]]:
@@ -159,5 +159,5 @@ class ConcaveConvex:
         new = self.run.solver.rebase(problem, state, before, self.run.seed + len(self.run.history))
         new.best_w, new.best_primal = state.best_w.copy(), objective - problem.offset
         new.best_bound = new.best_primal + (state.best_bound - state.best_primal)
-        new.oracle_calls, new.seconds = problem.oracle_calls, state.seconds
+        new.oracle_calls, new.seconds, new.closing = problem.oracle_calls, state.seconds, state.closing
         return new

@@ -19,6 +19,9 @@ from maxmargin.solvers.base import Limits, Solver, State
 from maxmargin.training.checkpoint import load_checkpoint, save_checkpoint
 from maxmargin.training.progress import ProgressLine
 
+#: Share of a time limit after which another checkpoint is written.
+SAVED_SHARE = 0.05
+
 
 @dataclass(frozen=True)
 class Step:
@@ -105,20 +108,27 @@ class Run:
                 self.stop_reason = self.solver.run(
                     problem, state, self.limits, lambda s, c: self._after_step(problem, s, c, line)
                 )
-            if self.checkpoint is not None and self.stop_reason != "interrupted":
+            if self.checkpoint is not None and not state.cut_short:
                 save_checkpoint(self.checkpoint, problem, self.solver, state)
             if np.isinf(state.best_primal):
                 self._use_last_weights(problem, state)
         return state
 
+    @property
+    def _save_every(self) -> float:
+        """Seconds between checkpoints: less with a time limit, which may cut the last step short."""
+        limit = self.limits.max_seconds
+        return self.checkpoint_every if limit is None else min(self.checkpoint_every, SAVED_SHARE * limit)
+
     @staticmethod
     def _use_last_weights(problem: Problem, state: State) -> None:
         """Use the last weights if there are no best ones.
 
-        That is the case if the run stopped before the first certificate, or before a hard margin was satisfied.
+        That is the case if the run stopped before the first certificate, or before a hard margin was satisfied. After
+        a first step that took too long, no objective is computed.
         """
         state.best_w = state.w.copy()
-        if not problem.objective.hard:
+        if not problem.objective.hard and not state.cut_short:
             problem.decode(state.w, problem.everyone)
             state.offer(problem, state.w)
             state.oracle_calls = problem.oracle_calls
@@ -137,7 +147,7 @@ class Run:
             }
         )
         line.update(state.iteration, certificate)
-        if self.checkpoint is not None and time.monotonic() - self._saved_at >= self.checkpoint_every:
+        if self.checkpoint is not None and time.monotonic() - self._saved_at >= self._save_every:
             save_checkpoint(self.checkpoint, problem, self.solver, state)
             self._saved_at = time.monotonic()
         weights = state.best_w.view()

@@ -36,5 +36,5 @@ def cheap_passes(tuning: Tuning, problem: Problem, state: ProximalState) -> None
         centre.passes += 1
         if centre.passes >= tuning.passes_per_move * effort.level and state.first_left == 0:
             state.move_centre(centre.rho)
-        if mean_gap <= needed * first_gap or (spent > allowed and k > 0):
+        if mean_gap <= needed * first_gap or (spent > allowed and k > 0) or problem.out_of_time:
             return

@@ -159,33 +159,35 @@ def decode_chains(
 
 
 @inlined
-def backtrack(table, errors, state, first, length, at, labels, pairs, edges, codes):
-    """Write the labels that lead to table[length − 1, errors, state] of `decode_by_errors`."""
-    most = table.shape[1] - 1
+def backtrack(table, level, state, first, length, at, labels, steps, pairs, edges, codes):
+    """Write the labels that lead to table[length − 1, state, level] of `decode_by_levels`."""
+    most = table.shape[2] - 1
     codes[first + length - 1] = state
     for t in range(length - 1, 0, -1):
-        wrong = state != labels[first + t]
-        value, previous, left = FORBIDDEN, 0, errors - wrong
-        for j in range(table.shape[2]):
-            step = transition(pairs, edges, at + t, j, state)
-            if errors - wrong >= 0 and table[t - 1, errors - wrong, j] + step > value:
-                value, previous, left = table[t - 1, errors - wrong, j] + step, j, errors - wrong
-            if wrong and errors == most and table[t - 1, most, j] + step > value:
-                value, previous, left = table[t - 1, most, j] + step, j, most
-        state, errors = previous, left
+        step = steps[labels[first + t], state]
+        value, previous, left, highest = FORBIDDEN, 0, level - step, level - step
+        if level == most:
+            highest = most
+        for source in range(max(level - step, 0), highest + 1):
+            for j in range(table.shape[1]):
+                v = table[t - 1, j, source] + transition(pairs, edges, at + t, j, state)
+                if v > value:
+                    value, previous, left = v, j, source
+        state, level = previous, left
         codes[first + t - 1] = state
 
 
 @kernel
-def decode_by_errors(
-    ids, spans, offsets, labels, scores, pairs, start, end, edges, costs, most_loss, units, form, scales, codes, losses,
-    rises, keys,
+def decode_by_levels(
+    ids, spans, offsets, labels, scores, pairs, start, end, edges, costs, steps, level_loss, most_loss, units, form,
+    scales, codes, losses, rises, keys,
 ):  # fmt: skip
-    """Find the labels of greatest violation, exactly, if the loss depends on the number of errors only.
+    """Find the labels of greatest violation, exactly, if costs are multiples of one number.
 
-    table[t, e, k] is the best score of the first t + 1 labels with e errors that end in k; e is capped at `most` (1 for
-    zero-one loss). Every e then yields one candidate, the best sequence with e errors. The form −1 means rise +
-    scale · loss. Time O(T · most · K²), memory O(T · most · K).
+    The cost of a token is steps · level_loss with integer `steps` (K, K), so that the loss of a sequence depends only
+    on its level, the sum of the steps. table[t, k, l] is the best score of the first t + 1 labels at level l that end
+    in k; levels are capped at most_loss / level_loss (1 for zero-one loss). Every level then yields one candidate, its
+    best sequence. The form −1 means rise + scale · loss. Time O(T · levels · K²), memory O(T · levels · K).
     """
     size = pairs.shape[0]
     for r in range(len(ids)):
@@ -195,38 +197,41 @@ def decode_by_errors(
             losses[i], rises[i], keys[i] = 0.0, 0.0, 0
             continue
         truth = path_score(labels, first, length, scores, at, pairs, start, end, edges)
-        most = int(min(most_loss, length))
-        table = np.full((length, most + 1, size), FORBIDDEN)
+        highest = 0
+        for t in range(first, first + length):
+            highest += steps[labels[t]].max()
+        most = int(min(most_loss / level_loss, highest))
+        table = np.full((length, size, most + 1), FORBIDDEN)
+        before, reached = 0, 0
         for t in range(length):
             y = labels[first + t]
-            for e in range(min(t + 1, most) + 1):
-                for k in range(size):
-                    best = FORBIDDEN
-                    if t == 0:
-                        if e == (k != y):
-                            best = start[k]
-                    else:
-                        source = e - (k != y)
-                        if source >= 0:
-                            for j in range(size):
-                                step = transition(pairs, edges, at + t, j, k)
-                                best = max(best, table[t - 1, source, j] + step)
-                                if e == most and source < most:  # errors beyond the cap are not counted
-                                    best = max(best, table[t - 1, most, j] + step)
-                    table[t, e, k] = best + scores[at + t, k]
-        chosen, state, top = 0, 0, 0.0  # no errors means the truth
-        for e in range(1, most + 1):
-            loss = e * units[i]
+            before, reached = reached, min(reached + steps[y].max(), most)
             for k in range(size):
-                rise = table[length - 1, e, k] + end[k] - truth
+                step = steps[y, k]
+                if t == 0:
+                    table[0, k, min(step, most)] = start[k] + scores[at, k]
+                    continue
+                row = table[t, k]
+                shifted, within = row[min(step, most) :], min(before, most - step) + 1
+                for j in range(size):
+                    gain, previous = transition(pairs, edges, at + t, j, k) + scores[at + t, k], table[t - 1, j]
+                    for level in range(within):
+                        shifted[level] = max(shifted[level], previous[level] + gain)
+                    for level in range(max(within, 0), before + 1):  # beyond the cap
+                        row[most] = max(row[most], previous[level] + gain)
+        chosen, state, top = -1, 0, 0.0  # the truth
+        for level in range(most + 1):
+            loss = level * level_loss * units[i]
+            for k in range(size):
+                rise = table[length - 1, k, level] + end[k] - truth
                 if rise > FORBIDDEN:
                     v = rise + scales[r] * loss if form < 0 else violation(form, rise, loss)
                     if v > top:
-                        top, chosen, state = v, e, k
-        if chosen == 0:
+                        top, chosen, state = v, level, k
+        if chosen < 0:
             codes[first : first + length] = labels[first : first + length]
         else:
-            backtrack(table, chosen, state, first, length, at, labels, pairs, edges, codes)
+            backtrack(table, chosen, state, first, length, at, labels, steps, pairs, edges, codes)
         finish(
             i, first, length, at, labels, scores, pairs, start, end, edges, costs, most_loss, units[i], truth, codes,
             losses, rises, keys,
@@ -275,6 +280,15 @@ def chain_planes(
                         p += 2
         out_ptr[r + 1] = p
     return p
+
+
+@kernel
+def score_paths(paths, scores, pairs, start, end, edges):
+    """Return the scores of label sequences of one example."""
+    out = np.empty(len(paths))
+    for r in range(len(paths)):
+        out[r] = path_score(paths[r], 0, paths.shape[1], scores, 0, pairs, start, end, edges)
+    return out
 
 
 @kernel

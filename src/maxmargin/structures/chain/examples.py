@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers, spans
+from maxmargin.bounds.closing import Ranked, best_ranked, tangent_scale
+from maxmargin.core.codes import Answers, key_of, spans
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
+from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
+from maxmargin.encoding.costs import cost_levels
 from maxmargin.encoding.rows import Rows
 from maxmargin.structures.chain import _kernels as kernels
 
@@ -21,10 +24,14 @@ if TYPE_CHECKING:
 
 
 _NO_EDGES = np.zeros((0, 0))
+#: Number of paths of an example that are ranked where a search leaves a gap.
+MOST_RANKED = 256
 
 
 class ChainExamples(Examples):
     """Concatenated tokens of all sequences; the code of an output is its labels."""
+
+    closes = True
 
     def __init__(
         self, structure: Chain, rows: Rows, offsets: IntArray, edges: Rows | None, labels: CodeArray | None
@@ -33,10 +40,11 @@ class ChainExamples(Examples):
         self.n_examples, self.code_offsets = len(offsets) - 1, offsets
         self.n_labels = len(structure.labels_)
         n_tokens, lengths = int(offsets[-1]), np.diff(offsets)
+        self.known = labels is not None
         self.labels = np.full(n_tokens, -1, np.int32) if labels is None else labels
         self.dim = int(structure.size or 0)
         named = structure.cost if isinstance(structure.cost, str) else "matrix"
-        self.counts_errors, self.zero_one = named != "matrix", named == "zero-one"
+        self.zero_one, self.levels = named == "zero-one", cost_levels(structure.costs_)
         self.most_loss = 1.0 if self.zero_one else np.inf
         self.units = 1.0 / np.maximum(lengths, 1) if named == "hamming-share" else np.ones(self.n_examples)
         work = len(rows.indices) + n_tokens * self.n_labels
@@ -86,36 +94,70 @@ class ChainExamples(Examples):
         self._decode(self._tables_of(scores), ids, scales, answers)
 
     def _decode(self, tables: tuple[Any, ...], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        if self.zero_one and scales.any():
-            self._decode_by_errors(tables, ids, scales, -1, answers)
+        if self.zero_one and self.known and scales.any():
+            self._decode_by_levels(tables, ids, scales, -1, answers)
             return
         kernels.decode_chains(
             ids, self._spans(ids), self.code_offsets, self.labels, *tables, self.structure.costs_,
             self.most_loss, self.units, scales, answers.codes, answers.losses, answers.rises, answers.keys,
         )  # fmt: skip
 
+    def rounding_units(self) -> FloatArray:
+        """Return the errors of path scores: of tokens, and of transitions, each of which is one weight."""
+        lengths = np.diff(self.code_offsets)
+        terms, norms = 4.0 * (lengths + 1), 2.0 * (lengths + 1)
+        for rows in (self.rows, self.edges):
+            if rows is not None:
+                terms = terms + int(rows.counts().max(initial=0))
+                ends = np.concatenate([[0.0], np.cumsum(rows.norms())])[self.code_offsets]
+                norms = norms + np.diff(ends)
+        return rounding_units(terms, norms)
+
     def exact_for(self, bound: Bound) -> bool:
-        """Return whether the loss only counts errors, as the recursion over their number requires."""
-        return self.counts_errors
+        """Return whether costs are multiples of one number, as the recursion over levels of the loss requires."""
+        return self.levels is not None
 
     def planned_decoding(self, bound: Bound, threads: int) -> tuple[float, str]:
-        """Return the memory of T × K scores per thread, T × T × K if errors are counted, and of all token scores."""
-        longest = int(np.diff(self.code_offsets).max(initial=0))
-        counted = self.zero_one or (bound.form != 0 and self.counts_errors)
-        table = longest * self.n_labels * (int(min(self.most_loss, longest)) + 1 if counted else 1)
+        """Return the memory of T × K scores per thread, times the levels of the loss if needed, and of token scores."""
+        longest, levels = int(np.diff(self.code_offsets).max(initial=0)), 0
+        by_levels = self.zero_one or (bound.form != 0 and self.levels is not None)
+        if by_levels:
+            assert self.levels is not None
+            levels = int(min(self.most_loss, longest * int(self.levels[0].max(initial=0))))
+        table = longest * self.n_labels * (levels + 1)
         width = self.n_labels + (0 if self.edges is None else self.n_labels**2)
-        how = "argmaxes by the number of errors" if counted else "argmaxes"
+        how = "argmaxes by levels of the loss" if by_levels else "argmaxes"
         what = f"{how} in sequences of up to {longest} tokens with {self.n_labels} labels, in {threads} threads,"
         return 8.0 * (threads * table + int(self.code_offsets[-1]) * width), what
 
     def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
-        self._decode_by_errors(self.tables(w, ids), ids, np.ones(len(ids)), bound.form, answers)
+        self._decode_by_levels(self.tables(w, ids), ids, np.ones(len(ids)), bound.form, answers)
 
-    def _decode_by_errors(
+    def close(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers, upper: FloatArray) -> FloatArray:
+        """Improve the answers of a search with the best paths for score + scale · loss."""
+        closed, offsets, costs = upper.copy(), self.code_offsets, self.structure.costs_
+        for r, i in enumerate(ids.tolist()):
+            rise, loss = float(answers.rises[i]), float(answers.losses[i])
+            known, scale = max(float(bound.violation(rise, loss)), 0.0), tangent_scale(bound, rise, loss)
+            y, tables = self.labels[offsets[i] : offsets[i + 1]], self.tables(w, ids[r : r + 1])
+            augmented = tables[0] + scale * self.units[i] * costs[y]
+            paths, values = kernels.best_paths(augmented, *tables[1:], MOST_RANKED)
+            paths = paths[values > -np.inf]
+            rises = kernels.score_paths(paths, *tables) - kernels.score_paths(y[None], *tables)
+            losses = costs[y, paths].sum(axis=1) * self.units[i]
+            ranking = map(Ranked, rises.tolist(), losses.tolist(), paths)
+            best, closed[r] = best_ranked(bound, ranking, scale, known, upper[r], len(paths) < MOST_RANKED)
+            if best is not None:
+                answers.codes[offsets[i] : offsets[i + 1]] = best.code
+                answers.rises[i], answers.losses[i], answers.keys[i] = best.rise, best.loss, key_of(best.code)
+        return closed
+
+    def _decode_by_levels(
         self, tables: tuple[Any, ...], ids: IntArray, scales: FloatArray, form: int, answers: Answers
     ) -> None:
-        kernels.decode_by_errors(
-            ids, self._spans(ids), self.code_offsets, self.labels, *tables, self.structure.costs_,
+        assert self.levels is not None
+        kernels.decode_by_levels(
+            ids, self._spans(ids), self.code_offsets, self.labels, *tables, self.structure.costs_, *self.levels,
             self.most_loss, self.units, form, scales, answers.codes, answers.losses, answers.rises, answers.keys,
         )  # fmt: skip
 

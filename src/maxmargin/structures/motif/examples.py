@@ -12,6 +12,7 @@ from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import HASH_PRIME, HASH_START, TRUTH, Answers, spans
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
+from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
 from maxmargin.encoding.alphabet import context_indices, word_indices
 from maxmargin.structures.motif import _kernels as kernels
@@ -93,6 +94,11 @@ class MotifExamples(Examples):
         truths = self.truths[ids]
         true = np.array([part[y] if y >= 0 else 0.0 for part, y in zip(parts, truths.tolist(), strict=True)])
         self._decide(ids, sites, best, true, lambda rise, loss: rise + scales * loss, answers)
+
+    def rounding_units(self) -> FloatArray:
+        """Return the errors of the scores of sites, sums of two weights for each symbol of the motif."""
+        terms = np.full(self.n_examples, 2.0 * self.structure.length_)
+        return rounding_units(terms, terms)
 
     def exact_for(self, bound: Bound) -> bool:
         """Return True: either the best site or no motif is the exact argmax.
