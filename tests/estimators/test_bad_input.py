@@ -345,7 +345,7 @@ def test_tables_over_the_number_of_errors_are_planned(monkeypatch):
         mm.SequenceTagger(bound="slack", n_jobs=1).fit(*long)
     with pytest.raises(MemoryError, match=r"in 2 threads, needs about 1\.02 GB"):
         mm.regularization_path(mm.SequenceTagger(slack="quadratic", n_jobs=2), *long, [1.0])
-    for parameters in ({}, {"loss": "zero-one"}, {"bound": "slack", "loss": {0: 2.0}}):
+    for parameters in ({}, {"loss": "zero-one"}, {"bound": "slack", "loss": {0: np.pi}}):
         model = mm.SequenceTagger(**parameters, n_jobs=1, callbacks=lambda step: True).fit(*long)
         assert model.stop_reason_ in ("callback", "tol")
 
