@@ -13,12 +13,13 @@ import scipy.sparse as sp
 from maxmargin._checked import beyond_floats, is_list
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.core.errors import ExampleError, Place
+from maxmargin.encoding.sparse import checked_rows
 
 
 def indexable(values: Any, name: str) -> Any:
     """Return a list or an array of examples: the rows of a data frame or of a sparse matrix."""
     if sp.issparse(values):
-        return values.tocsr()  # other formats may not support row indexing
+        return checked_rows(values, name)  # in CSR: other formats may not support row indexing
     passing = isinstance(values, Iterable) and not hasattr(values, "__len__")
     if not is_list(values) and not passing:
         raise ValueError(f"{name}: expected a sequence of examples, found {type(values).__name__}")

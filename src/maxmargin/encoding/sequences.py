@@ -13,6 +13,7 @@ from maxmargin._memory import check_rows
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.core.errors import Place, error_at
 from maxmargin.encoding.rows import check_finite
+from maxmargin.encoding.sparse import checked_csr
 from maxmargin.encoding.vocabulary import Vocabulary, is_named
 
 _EXPECTED = "an array (T, d), a sparse matrix, or a list of tokens (dicts, or lists of strings)"
@@ -143,7 +144,9 @@ class SequenceEncoder:
         if kind is not None and kind.kind == "c":
             raise error_at(self._name(i), f"features must be real numbers, found {kind}")
         if sp.issparse(x):
-            return x
+            if x.ndim != 2:
+                raise error_at(self._name(i), f"expected {_EXPECTED}, found a sparse array of shape {x.shape}")
+            return checked_csr(x, lambda row: self._name(i, f", {self.row} {row}"), self._name(i))
         if not isinstance(x, np.ndarray):
             tokens = self._tokens(i, x)
             if len(tokens) and is_named(tokens[0]) and len(tokens[0]):
