@@ -47,8 +47,8 @@ def test_every_estimator_refuses_such_a_matrix(kind, fault):
         expected = rf"^X\[{row}\]: a sparse matrix with {message}"
     elif kind == "precision":
         model, arguments = mm.PrecisionAtK(k=1), {"groups": [0, 0, 1, 1]}
+        fitted = mm.PrecisionAtK(k=1).fit(sound, [0, 1, 0, 1], **arguments)
         for call in (lambda: model.fit(bad, [0, 1, 0, 1], **arguments), lambda: fitted.predict(bad)):
-            fitted = mm.PrecisionAtK(k=1).fit(sound, [0, 1, 0, 1], **arguments)
             with pytest.raises(ValueError, match=rf"^X\[{row}\]: a sparse matrix with {message}"):
                 call()
         return
