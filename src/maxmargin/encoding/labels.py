@@ -78,8 +78,8 @@ class Labels:
 
     @classmethod
     def from_state(cls, state: Any) -> Labels:
-        labels = cls(state, given=True)
-        if not isinstance(state, list) or len(labels) != len(state):
+        labels = cls(state, given=True) if isinstance(state, list) else None
+        if labels is None or len(labels) != len(state):
             raise ValueError("labels must be a list of distinct values")
         return labels
 

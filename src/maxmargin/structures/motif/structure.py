@@ -203,7 +203,7 @@ class Motif(LatentCompiled):
 
     def topk(self, w: FloatArray, x: str, k: int) -> list[tuple[MotifSite, float]]:
         """Return the k best outputs with their scores, best first; no motif is one of the outputs."""
-        examples, w = self.encode([x]), np.asarray(w, float)
+        k, examples, w = whole_number(k, "k"), self.encode([x]), np.asarray(w, float)
         base = float(w @ self.joint_feature(x, self.labels_.values[0]))
         scores = np.concatenate([[0.0], examples.site_scores(w, 0)])
         order = np.argsort(-scores, kind="stable")[:k].tolist()

@@ -136,7 +136,7 @@ class TopK(LatentCompiled):
     # ------------------------------------------------------------------ weights and saving
 
     def feature_names(self) -> AnyArray:
-        return np.array(self.documents_.column_names(), object)
+        return np.array([*self.documents_.column_names()], object)
 
     def _learnt(self) -> dict[str, Any]:
         return {"documents": self.documents_.get_state()}
