@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -13,4 +14,14 @@ def main() -> None:
         if (error.name or "").partition(".")[0] not in ("typer", "rich"):
             raise
         sys.exit(f"maxmargin: the command line needs {error.name}: pip install 'maxmargin[cli]'")
+    _reserve_standard_streams()
     app(prog_name="maxmargin")
+
+
+def _reserve_standard_streams() -> None:
+    """Open the null device for standard streams that are closed, so that no file of ours takes their place."""
+    while True:
+        number = os.open(os.devnull, os.O_RDWR)
+        if number > 2:
+            os.close(number)
+            return

@@ -29,7 +29,10 @@ def inspect(
 ) -> None:
     """Show the certificate, the largest weights of each label and the transitions of a model."""
     import maxmargin
+    from maxmargin.io.formats.streams import check_standard_output
 
+    if as_json or plot is None:
+        check_standard_output()
     estimator = maxmargin.load(model)
     if plot is not None:
         _draw(estimator, kind, plot)
