@@ -32,13 +32,7 @@ def shell(folder, command):
     )  # fmt: skip
 
 
-COMMANDS = [
-    "predict m.mm data",
-    "evaluate m.mm data",
-    "evaluate m.mm data --json",
-    "inspect m.mm",
-    "inspect m.mm --json",
-]
+COMMANDS = ["predict m.mm data", "evaluate m.mm data", "inspect m.mm --json"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -55,18 +49,16 @@ def test_a_reader_that_has_gone(folder, command):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full")
-@pytest.mark.parametrize("command", COMMANDS[::2])
-def test_a_full_disk(folder, command):
-    out = shell(folder, f"maxmargin {command} > /dev/full")
+def test_a_full_disk(folder):
+    out = shell(folder, "maxmargin predict m.mm data > /dev/full")
     assert (out.returncode, out.stderr) == (1, "maxmargin: [Errno 28] No space left on device\n")
 
 
-@pytest.mark.parametrize("command", ["--help", "--version", "fit tagger --help"])
+@pytest.mark.parametrize("command", ["--help >&-", "--version | true", "fit tagger --help | true"])
 def test_help(folder, command):
-    for target in (">&-", "| true"):
-        out = shell(folder, f"maxmargin {command} {target}")
-        assert out.returncode in (0, 1)
-        assert out.stderr == ""
+    out = shell(folder, f"maxmargin {command}")
+    assert out.returncode in (0, 1)
+    assert out.stderr == ""
 
 
 def test_closed_input_and_messages(folder):

@@ -119,7 +119,7 @@ _EXPECTED = f"{', '.join(map(repr, SCHEMES))}, Constraints or pairs"
 
 
 @overload
-def repair_bio(labels: Sequence[str]) -> list[str]: ...
+def repair_bio(labels: Sequence[str]) -> list[str]: ...  # type: ignore[overload-overlap]
 
 
 @overload
@@ -200,7 +200,7 @@ def count_sequences(allowed: BoolArray, start: BoolArray, end: BoolArray, length
         counts = np.minimum(counts @ follows, float(most))
         if free and counts.max() >= most:
             break
-    return int(min(counts @ end, float(most)))
+    return min(int(counts @ end), most)
 
 
 def feasible_lengths(allowed: BoolArray, start: BoolArray, end: BoolArray, longest: int) -> BoolArray:
