@@ -137,8 +137,8 @@ def check_label_column(source: str, X: list[list[Token]], Y: list[list[str]]) ->
     if is_entity_scheme({token[0] for x in X for token in x}) and not is_entity_scheme({y for part in Y for y in part}):
         raise FormatError(
             source, None,
-            "the first column looks like labels, and the last one does not: give --label-column 0, --format crfsuite "
-            "if attributes follow the labels, or --format conll if the last column is the label",
+            "the first column looks like labels, and the last one does not: give --label-column 0 --word-column 1, or "
+            "--format crfsuite if attributes follow the labels, or --format conll if the last column is the label",
         )  # fmt: skip
 
 
