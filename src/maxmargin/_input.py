@@ -47,9 +47,12 @@ def paired_examples(X: Any, Y: Any) -> tuple[Any, Any]:
 def check_labels_of_one_kind(y: Any) -> None:
     """Raise ExampleError unless all labels are strings or all are numbers, as sorting requires."""
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
-    labels = y.ravel().tolist() if isinstance(y, np.ndarray) and y.dtype == object else y
+    labels = y.ravel().tolist() if isinstance(y, np.ndarray) and y.dtype.kind in "Of" else y
     if not isinstance(labels, list | tuple) or not labels:
         return
+    for i, label in enumerate(labels):
+        if isinstance(label, float) and label != label:
+            raise ExampleError.at(Place("Y", i), f"expected a label, found {label!r}")
     kinds = {kind: _kind_of_label(kind) for kind in set(map(type, labels))}
     if len(set(kinds.values())) == 1 and type(None) not in kinds:
         return

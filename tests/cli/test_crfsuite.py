@@ -41,9 +41,8 @@ def test_fit_predict_evaluate(run, data):
     assert "100.00 % right" in run("evaluate", "m.mm", "test.txt").out
     unlabelled = "".join(line[line.find("\t") :] + "\n" if line else "\n" for line in attributes(10, 1).split("\n"))
     assert run("predict", "m.mm", "-", input=unlabelled).out == tagged.out
-    assert run("evaluate", "m.mm", "-", input=unlabelled).err.startswith(
-        "maxmargin: standard input:1: expected a label"
-    )
+    evaluated = run("evaluate", "m.mm", "-", input=unlabelled)
+    assert evaluated.err.startswith("maxmargin: standard input:1: expected a label")
 
 
 def test_labels_in_the_first_column_of_columns(run, tmp_path):
@@ -53,7 +52,7 @@ def test_labels_in_the_first_column_of_columns(run, tmp_path):
     assert result.code == 1
     assert "the first column looks like labels, and the last one does not: give --label-column 0" in result.err
     for option, expected in (
-        (["--label-column", "0"], ["B-NP", "I-NP", "O"]),
+        (["--label-column", "0", "--word-column", "1"], ["B-NP", "I-NP", "O"]),
         (["--format", "crfsuite"], ["B-NP", "I-NP", "O"]),
         (["--format", "conll"], ["DT", "NN", "VB"]),
     ):

@@ -47,7 +47,7 @@ def _prefixes(labels: Iterable[Any]) -> set[str]:
 
 
 def _bio(Y: list[list[Any]]) -> tuple[str, list[list[Any]], str]:
-    repaired = [repair_bio(y) for y in Y]
+    repaired = repair_bio(Y)
     n = _changes(Y, repaired)
     note = f"; {n} I- that continued no entity changed to B-" if n else ""
     return "bio", repaired, f"constraints: bio{note}"

@@ -131,9 +131,9 @@ def distinct_labels(labels: Iterable[Any], where: Callable[[int], Where]) -> lis
 
 
 def _missing(label: Any) -> bool:
-    """Return whether a label is NaN or another value that cannot be compared with itself."""
+    """Return whether a label is None, NaN or another value that cannot be compared with itself."""
     try:
-        return bool(label != label)
+        return label is None or bool(label != label)
     except (TypeError, ValueError):
         return True
 
