@@ -5,15 +5,18 @@ from __future__ import annotations
 import os
 import sys
 
+from maxmargin._extras import missing_package
+
 
 def main() -> None:
     """Run the command line; without Typer, say what to install."""
     try:
         from maxmargin.cli.app import app
     except ImportError as error:
-        if (error.name or "").partition(".")[0] not in ("typer", "rich"):
+        package = (error.name or "").partition(".")[0]
+        if package not in ("typer", "rich"):
             raise
-        sys.exit(f"maxmargin: the command line needs {error.name}: pip install 'maxmargin[cli]'")
+        sys.exit(f"maxmargin: {missing_package('the command line needs', package, 'cli')}")
     _reserve_standard_streams()
     app(prog_name="maxmargin")
 

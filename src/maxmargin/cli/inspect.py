@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from maxmargin._extras import missing_package
 from maxmargin.cli import _options as opt
 from maxmargin.cli._messages import guarded, print_json, say
 
@@ -160,7 +161,7 @@ def _draw(model: Any, kind: Picture, path: str) -> None:
     try:
         import matplotlib
     except ImportError:
-        raise ImportError("--plot needs matplotlib: pip install 'maxmargin[plot]'") from None
+        raise missing_package("--plot needs", "matplotlib", "plot") from None
     matplotlib.use("agg")
     from maxmargin.plots.bounds import BoundDisplay
     from maxmargin.plots.convergence import ConvergenceDisplay
