@@ -48,3 +48,13 @@ def test_words_to_avoid(pattern):
 )
 def test_matches(text, found):
     assert avoided_words(text) == found
+
+
+def test_docstrings_refer_to_pages_by_title():
+    """The folder docs is not part of an installation."""
+    found = [
+        str(path.relative_to(ROOT))
+        for path in sorted((ROOT / "src").rglob("*.py"))
+        if re.search(r"docs/\w+\.md", path.read_text(encoding="utf-8"))
+    ]
+    assert not found

@@ -32,6 +32,7 @@ from .plots.motif import MotifDisplay as MotifDisplay
 from .plots.transitions import TransitionDisplay as TransitionDisplay
 from .solvers.feasibility import NotSeparableError as NotSeparableError
 from .structures.chain.constraints import Constraints as Constraints
+from .structures.chain.constraints import bilou_constraints as bilou_constraints
 from .structures.chain.constraints import bio_constraints as bio_constraints
 from .structures.chain.constraints import bioes_constraints as bioes_constraints
 from .structures.chain.constraints import repair_bio as repair_bio

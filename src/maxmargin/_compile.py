@@ -14,6 +14,8 @@ from typing import Any
 from numba import njit
 from numba.core import event
 
+from maxmargin._kernel_cache import KernelCache
+
 #: Reassociation allows dot products to be vectorised; no flag here changes the meaning of minus infinity.
 _FASTMATH = {"nsz", "contract", "reassoc", "nnan"}
 
@@ -31,17 +33,16 @@ def working_seconds() -> float:
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a free function over arrays that releases the interpreter lock.
 
-    The compiled code is kept in Numba's cache. If no cache directory is writable (read-only installations), the
-    function is compiled once per process instead.
+    The compiled code is kept in Numba's cache. If no cache directory is writable (read-only installations), or if the
+    files there cannot be read or written (damaged, disk full), the function is compiled once per process instead.
     """
     options = {"nogil": True, "fastmath": _FASTMATH, "error_model": "numpy"}
     try:
         compiled = njit(cache=True, **options)(function)
     except RuntimeError:  # Numba: "cannot cache function ...: no locator available"
         return njit(**options)(function)
-    with suppress(AttributeError):  # a later Numba may keep its stamp elsewhere; its own stamp is then used
-        file = compiled._cache._cache_file
-        file._source_stamp = (file._source_stamp, tuple(sorted(_compiled_in(function).items())))
+    with suppress(AttributeError):  # a later Numba may keep its files elsewhere; its own cache is then used
+        compiled._cache = KernelCache(compiled._cache, tuple(sorted(_compiled_in(function).items())))
     return compiled
 
 

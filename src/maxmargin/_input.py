@@ -13,12 +13,13 @@ import scipy.sparse as sp
 from maxmargin._checked import beyond_floats, is_list
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.core.errors import ExampleError, Place
+from maxmargin.encoding.sparse import checked_rows
 
 
 def indexable(values: Any, name: str) -> Any:
     """Return a list or an array of examples: the rows of a data frame or of a sparse matrix."""
     if sp.issparse(values):
-        return values.tocsr()  # other formats may not support row indexing
+        return checked_rows(values, name)  # in CSR: other formats may not support row indexing
     passing = isinstance(values, Iterable) and not hasattr(values, "__len__")
     if not is_list(values) and not passing:
         raise ValueError(f"{name}: expected a sequence of examples, found {type(values).__name__}")
@@ -46,9 +47,12 @@ def paired_examples(X: Any, Y: Any) -> tuple[Any, Any]:
 def check_labels_of_one_kind(y: Any) -> None:
     """Raise ExampleError unless all labels are strings or all are numbers, as sorting requires."""
     y = y.to_numpy() if hasattr(y, "to_numpy") else y
-    labels = y.ravel().tolist() if isinstance(y, np.ndarray) and y.dtype == object else y
+    labels = y.ravel().tolist() if isinstance(y, np.ndarray) and y.dtype.kind in "Of" else y
     if not isinstance(labels, list | tuple) or not labels:
         return
+    for i, label in enumerate(labels):
+        if isinstance(label, float) and label != label:
+            raise ExampleError.at(Place("Y", i), f"expected a label, found {label!r}")
     kinds = {kind: _kind_of_label(kind) for kind in set(map(type, labels))}
     if len(set(kinds.values())) == 1 and type(None) not in kinds:
         return

@@ -83,7 +83,8 @@ def test_column_names():
     numeric, named = SequenceEncoder(), SequenceEncoder()
     numeric.fit([np.ones((1, 2))])
     named.fit([[{"w": "x", "b": 1}]])
-    assert numeric.column_names() == ["x0", "x1"]
+    assert list(numeric.column_names()) == ["x0", "x1"]
+    assert numeric.column_names()[1:] == ["x1"]
     assert named.column_names() == ["w:x", "b"]
 
 

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from maxmargin.encoding.labels import Labels
 from maxmargin.structures.chain.constraints import (
     Constraints,
+    bilou_constraints,
     bio_constraints,
     bioes_constraints,
+    count_sequences,
     feasible_lengths,
     repair_bio,
     resolve_constraints,
@@ -21,6 +23,7 @@ from maxmargin.structures.chain.constraints import (
 from maxmargin.structures.chain.structure import Chain
 
 BIO = ["O", "B-X", "I-X", "B-Y", "I-Y"]
+BILOU = ["O", "B-X", "I-X", "L-X", "U-X", "B-Y", "L-Y"]
 BIOES = ["O", "B-X", "I-X", "E-X", "S-X", "B-Y", "E-Y"]
 
 
@@ -57,6 +60,11 @@ def spells_bioes(sequence):
     return True
 
 
+def spells_bilou(sequence):
+    renamed = {"L": "E", "U": "S", "E": "?", "S": "?"}
+    return spells_bioes([renamed.get(label[0], label[0]) + label[1:] for label in sequence])
+
+
 def allows(constraints, labels, sequence):
     allowed, start, end = constraints.tables(labels)
     codes = [labels.codes[label] for label in sequence]
@@ -74,6 +82,7 @@ def allows(constraints, labels, sequence):
         (bioes_constraints, spells_bioes, BIOES),
         (bioes_constraints, spells_bioes, ["O", "B-X", "E-X", "I-Y", "S-Y"]),
         (bioes_constraints, spells_bioes, ["O", "S-X"]),
+        (bilou_constraints, spells_bilou, BILOU),
     ],
 )
 def test_builders_allow_exactly_what_spells_spans(build, spells, names):
@@ -119,6 +128,29 @@ def test_repair_bio_changes_only_what_it_must(sequence):
     if spells_bio(sequence):
         assert repaired == sequence
     assert repair_bio(repaired) == repaired
+
+
+def test_repair_bio_of_several_sentences():
+    assert repair_bio([["I-X", "I-X"], [], ("O", "I-Y")]) == [["B-X", "I-X"], [], ["O", "B-Y"]]
+    assert repair_bio(np.array([["I-X", "I-X"]])) == [["B-X", "I-X"]]
+    assert repair_bio([]) == []
+    with pytest.raises(ValueError, match=r"labels\[1\]: expected a list of labels as labels\[0\] is, found 'O'"):
+        repair_bio([["I-X"], "O"])
+    with pytest.raises(ValueError, match=r"labels\[1\]: expected a label as labels\[0\] is, found \['O'\]"):
+        repair_bio(["I-X", ["O"]])
+
+
+@pytest.mark.parametrize("names", [BIO, BIOES, BILOU, ["O", "S-X"]])
+@pytest.mark.parametrize("build", [bio_constraints, bioes_constraints, bilou_constraints, lambda _: Constraints()])
+def test_sequences_are_counted(build, names):
+    labels = Labels(names, given=True)
+    tables = build(names).tables(labels)
+    for length in range(1, 5):
+        exact = sum(allows(build(names), labels, y) for y in itertools.product(names, repeat=length))
+        for most in (1, 7, 10**7, 10**30):
+            assert count_sequences(*tables, length, most) == min(exact, most)
+    free = Constraints().tables(labels)
+    assert count_sequences(*free, 5000, 10**7) == 10**7
 
 
 def test_repair_bio_of_labels_without_kinds():
@@ -184,9 +216,14 @@ def test_what_constraints_may_be_given_as():
     assert resolve_constraints(None, labels) == Constraints()
     assert resolve_constraints([["O", "I-X"]], labels) == Constraints((("O", "I-X"),))
     assert resolve_constraints("bio", labels) == bio_constraints(labels.values)
+    assert resolve_constraints("iob2", labels) == bio_constraints(labels.values)
+    closed = Labels(BILOU, given=True)
+    assert resolve_constraints("bilou", closed) == bilou_constraints(BILOU)
     given_one = Constraints(start=("O",))
     assert resolve_constraints(given_one, labels) is given_one
-    with pytest.raises(ValueError, match="constraints must be 'bio', 'bioes', Constraints or pairs, found 'iob'"):
+    with pytest.raises(
+        ValueError, match="constraints must be 'bio', 'iob2', 'bioes', 'bilou', Constraints or pairs, found 'iob'"
+    ):
         resolve_constraints("iob", labels)
     with pytest.raises(ValueError, match=r"constraints refer to labels that are not classes: \['Z'\]"):
         Constraints((("O", "Z"),)).tables(labels)
@@ -198,7 +235,7 @@ def test_what_constraints_may_be_given_as():
         ([0, 1], r"constraints\[0\]: expected a pair \(label, next label\), found 0"),
         ([("a", "b"), ("a",)], r"constraints\[1\]: expected a pair \(label, next label\), found \('a',\)"),
         (["ab"], r"constraints\[0\]: expected a pair \(label, next label\), found 'ab'"),
-        (7, "constraints must be 'bio', 'bioes', Constraints or pairs, found 7"),
+        (7, "constraints must be 'bio', 'iob2', 'bioes', 'bilou', Constraints or pairs, found 7"),
     ],
 )
 def test_what_constraints_may_not_be_given_as(constraints, sentence):

@@ -68,7 +68,7 @@ def test_saved_and_loaded(tmp_path):
         (1, [np.eye(2), np.eye(3)], [[1, 0], [1, 0, 0]], "X[1]: 3 features per token, expected 2"),
         (1, [np.eye(2)], [["yes", "no"]], "Y[0]: relevance labels must be numbers"),
         (1, [np.eye(2)], [1], "Y[0]: expected one relevance label for each document, found int 1"),
-        (1, [np.eye(2)], [[1, np.nan]], "Y[0]: relevance labels must be finite"),
+        (1, [np.eye(2)], [[1, np.nan]], "Y[0], document 1: relevance must be finite, found nan"),
         (1, [np.array([[1.0], [np.inf]])], [[1, 0]], "features must be finite"),
         (0, [np.eye(2)], [[1, 0]], "k must be a whole number ≥ 1, found 0"),
         (1.5, [np.eye(2)], [[1, 0]], "k must be a whole number ≥ 1, found 1.5"),

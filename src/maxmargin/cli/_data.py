@@ -12,8 +12,11 @@ import maxmargin
 from maxmargin.estimators.column_tagger import ColumnTagger
 from maxmargin.estimators.multiclass import MulticlassSVM
 from maxmargin.estimators.tagger import SequenceTagger
-from maxmargin.formats import FormatError, read_svmhmm, read_svmlight
+from maxmargin.formats import ColumnReader, FormatError, read_crfsuite, read_svmhmm, read_svmlight
+from maxmargin.io.formats.conll import Sentence, Token, without_column
+from maxmargin.io.formats.crfsuite import looks_like_crfsuite
 from maxmargin.io.formats.streams import first_bytes, is_standard
+from maxmargin.metrics import is_entity_scheme
 
 #: A svmlight row: a number, and features with their values, of which the last may be truncated if only the start
 #: of a file is read.
@@ -27,7 +30,7 @@ class Kind:
     Attributes
     ----------
     model : the estimator.
-    name : ``"columns"``, ``"sequences"`` or ``"rows"``.
+    name : ``"columns"``, ``"attributes"``, ``"sequences"`` or ``"rows"``.
     zero_based : how features are numbered in files of sequences and rows.
     said : whether the user has specified the format, so that it is not guessed.
     """
@@ -41,11 +44,13 @@ class Kind:
     def is_tagger(self) -> bool:
         return self.name != "rows"
 
-    def read(self, source: str, width: int | None = None) -> tuple[Any, Any]:
+    def read(self, source: str, width: int | None = None, labelled: bool = True) -> tuple[Any, Any]:
         """Return inputs and labels of a file; the width is that of the model, as specified, or that of the file.
 
-        Raise FormatError if the number of columns differs from `width`.
+        Raise FormatError if the number of columns differs from `width`. Attributes may lack labels unless `labelled`.
         """
+        if self.name == "attributes":
+            return read_crfsuite(source, labelled=labelled)
         if self.name == "columns":
             with self.read_as_columns(source):
                 X, Y = self.model.read(source)
@@ -83,8 +88,8 @@ def load_model(path: str, zero_based: bool = False) -> Kind:
     model = maxmargin.load(path)
     if isinstance(model, ColumnTagger):
         return Kind(model, "columns")
-    if isinstance(model, SequenceTagger) and hasattr(model, "n_features_in_") and not model.transition_features:
-        return Kind(model, "sequences", zero_based)
+    if isinstance(model, SequenceTagger) and not model.transition_features:
+        return Kind(model, "sequences" if hasattr(model, "n_features_in_") else "attributes", zero_based)
     if isinstance(model, MulticlassSVM):
         return Kind(model, "rows", zero_based)
     raise ValueError(
@@ -94,18 +99,23 @@ def load_model(path: str, zero_based: bool = False) -> Kind:
 
 
 def detect_format(source: str) -> str:
-    """Return ``"svmhmm"``, ``"svmlight"`` or ``"conll"``, by the first line that determines the format."""
-    for line in first_bytes(source).decode("utf-8-sig", "replace").split("\n"):
+    """Return ``"svmhmm"``, ``"svmlight"``, ``"crfsuite"`` or ``"conll"``, by the first lines."""
+    lines = first_bytes(source).decode("utf-8-sig", "replace").split("\n")
+    for line in lines:
         fields = line.partition("#")[0].split()
         if fields:
             if len(fields) > 1 and fields[1].startswith("qid:"):
                 return "svmhmm"
-            return "svmlight" if _ROW.fullmatch(" ".join(fields)) else "conll"
-    return "conll"
+            if _ROW.fullmatch(" ".join(fields)):
+                return "svmlight"
+            break
+    whole = lines[:-1] if len(lines) > 1 else lines  # the last line may be cut off
+    return "crfsuite" if looks_like_crfsuite(whole) else "conll"
 
 
 _DESCRIBED = {
     "conll": "CoNLL columns",
+    "crfsuite": "CRFsuite's attributes (LABEL, ATTRIBUTE ... separated by tabs)",
     "svmhmm": "sequences in SVM-hmm's format (TAG qid:NUMBER FEATURE:VALUE ...)",
     "svmlight": "svmlight rows (LABEL FEATURE:VALUE ...)",
 }
@@ -120,6 +130,27 @@ def check_format(source: str, expected: str) -> None:
 
 def _mismatch(expected: str, found: str) -> str:
     return f"expected {_DESCRIBED[expected]}, found {_DESCRIBED[found]}"
+
+
+def check_label_column(source: str, X: list[list[Token]], Y: list[list[str]]) -> None:
+    """Raise FormatError if the first column holds labels of entities and the last one does not."""
+    if is_entity_scheme({token[0] for x in X for token in x}) and not is_entity_scheme({y for part in Y for y in part}):
+        raise FormatError(
+            source, None,
+            "the first column looks like labels, and the last one does not: give --label-column 0 --word-column 1, or "
+            "--format crfsuite if attributes follow the labels, or --format conll if the last column is the label",
+        )  # fmt: skip
+
+
+def column_tokens(model: ColumnTagger, reader: ColumnReader, sentences: list[Sentence]) -> list[list[Token]]:
+    """Return the tokens of sentences without labels; a model that uses words alone takes files of words alone."""
+    width, templates = model.n_columns_in_, model.templates
+    if reader.n_columns == 1 < width and getattr(templates, "columns", None) == ():
+        before = templates.word % width
+        pads = ("_",) * before, ("_",) * (width - before - 1)
+        return [[(*pads[0], *token, *pads[1]) for token in sentence.tokens] for sentence in sentences]
+    at = model.label_position(reader)
+    return [s.tokens if at is None else without_column(s.tokens, at) for s in sentences]
 
 
 def template_columns(

@@ -6,12 +6,15 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
-from maxmargin.structures.chain.constraints import bioes_constraints, repair_bio
+from maxmargin.structures.chain.constraints import SCHEMES, repair_bio
 
 TAGGER_LOSSES = ("hamming", "hamming-share", "zero-one")
 
 #: Maximum fraction of entities that begin with I- in labels that count as BIO with a few errors.
 _SLIPS = 0.05
+
+#: Prefixes of schemes that mark the last token of an entity.
+_CLOSED = {"bioes": {"O", "B", "I", "E", "S"}, "bilou": {"O", "B", "I", "L", "U"}}
 
 
 def constrain(wanted: str, Y: list[list[Any]]) -> tuple[str | None, list[list[Any]], str]:
@@ -19,10 +22,10 @@ def constrain(wanted: str, Y: list[list[Any]]) -> tuple[str | None, list[list[An
     labels = {label for y in Y for label in y}
     if wanted == "none":
         return None, Y, ""
-    if wanted == "bio":
+    if wanted in ("bio", "iob2"):
         return _bio(Y)
-    if wanted == "bioes":
-        return "bioes", Y, "constraints: bioes"
+    if wanted in SCHEMES:
+        return wanted, Y, f"constraints: {wanted}"
     if not all(isinstance(label, str) for label in labels):
         return None, Y, ""
     if _prefixes(labels) <= {"O", "B", "I"} and {"O", "B"} <= _prefixes(labels):
@@ -30,8 +33,9 @@ def constrain(wanted: str, Y: list[list[Any]]) -> tuple[str | None, list[list[An
         scheme, repaired, note = _bio(Y)
         if _changes(Y, repaired) <= _SLIPS * (begins + _changes(Y, repaired)):
             return scheme, repaired, note
-    elif _prefixes(labels) <= {"O", "B", "I", "E", "S"} and _obeys_bioes(labels, Y):
-        return "bioes", Y, "constraints: bioes"
+    for scheme, prefixes in _CLOSED.items():
+        if not _prefixes(labels) <= {"O", "B", "I"} and _prefixes(labels) <= prefixes and _obeys(scheme, labels, Y):
+            return scheme, Y, f"constraints: {scheme}"
     return None, Y, ""
 
 
@@ -43,7 +47,7 @@ def _prefixes(labels: Iterable[Any]) -> set[str]:
 
 
 def _bio(Y: list[list[Any]]) -> tuple[str, list[list[Any]], str]:
-    repaired = [repair_bio(y) for y in Y]
+    repaired = repair_bio(Y)
     n = _changes(Y, repaired)
     note = f"; {n} I- that continued no entity changed to B-" if n else ""
     return "bio", repaired, f"constraints: bio{note}"
@@ -53,8 +57,8 @@ def _changes(Y: list[list[Any]], repaired: list[list[Any]]) -> int:
     return sum(a != b for y, z in zip(Y, repaired, strict=True) for a, b in zip(y, z, strict=True))
 
 
-def _obeys_bioes(labels: set[Any], Y: list[list[Any]]) -> bool:
-    rules = bioes_constraints(sorted(labels))
+def _obeys(scheme: str, labels: set[Any], Y: list[list[Any]]) -> bool:
+    rules = SCHEMES[scheme](sorted(labels))
     forbidden, start, end = set(rules.transitions), set(rules.start), set(rules.end)
     return not any(y and (y[0] in start or y[-1] in end or any(pair in forbidden for pair in pairwise(y))) for y in Y)
 

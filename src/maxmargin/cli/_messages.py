@@ -9,6 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Any
 
@@ -73,13 +74,24 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                 quiet = bool(options.get("quiet"))
                 warnings.showwarning = lambda message, *_, **__: say(f"maxmargin: warning: {message}", quiet)
                 command(*args, **options)
-        except BrokenPipeError:  # the reader of a pipe has closed it; the interpreter must not write again on exit
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except BrokenPipeError:  # the reader of a pipe has closed it
+            _discard_output()
             raise typer.Exit(1) from None
         except (ValueError, OSError, ImportError, MemoryError) as error:
             if options.get("debug"):
                 raise
-            say(f"maxmargin: {one_line(error)}")
+            _discard_output()
+            with suppress(OSError):
+                say(f"maxmargin: {one_line(error)}")
             raise typer.Exit(1) from None
 
     return run
+
+
+def _discard_output() -> None:
+    """Discard what standard output has not taken (pipe closed, disk full): the interpreter would write it on exit."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -58,13 +58,16 @@ class Format(StrEnum):
     auto = "auto"
     conll = "conll"
     svmhmm = "svmhmm"
+    crfsuite = "crfsuite"
 
 
 class ConstraintName(StrEnum):
     auto = "auto"
     none = "none"
     bio = "bio"
+    iob2 = "iob2"
     bioes = "bioes"
+    bilou = "bilou"
 
 
 def several_C(text: str) -> list[float]:

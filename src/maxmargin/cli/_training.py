@@ -68,4 +68,5 @@ def _read_dev(kind: Kind, dev: str, X: Any) -> tuple[Any, Any]:
     """Return the development data, as wide as the training data."""
     if kind.name == "rows":
         return kind.read(dev, width=X.shape[1])
-    return kind.read(dev, width=len(X[0][0]) if kind.name == "columns" else X[0].shape[1])
+    widths = {"columns": lambda: len(X[0][0]), "attributes": lambda: None, "sequences": lambda: X[0].shape[1]}
+    return kind.read(dev, width=widths[kind.name]())

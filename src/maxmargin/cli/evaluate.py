@@ -17,7 +17,9 @@ def evaluate(
     from maxmargin.cli._data import load_model
     from maxmargin.cli._scores import scores_of, unknown_labels
     from maxmargin.cli._tables import print_entities
+    from maxmargin.io.formats.streams import check_standard_output
 
+    check_standard_output()
     kind = load_model(model, zero_based)
     X, Y = kind.read(data)
     unknown = unknown_labels(kind.is_tagger, Y, kind.model.classes_)

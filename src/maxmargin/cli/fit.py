@@ -1,4 +1,4 @@
-"""``maxmargin fit``: taggers from columns or from SVM-hmm's sequences, classifiers from svmlight rows."""
+"""``maxmargin fit``: taggers from columns, attributes or numbered features, classifiers from svmlight rows."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def tagger(
     C: opt.TradeOff = "0.3",
     dev: opt.Dev = None,
     data_format: Annotated[
-        opt.Format, typer.Option("--format", metavar="NAME", help="conll, svmhmm or auto (detect).")
+        opt.Format, typer.Option("--format", metavar="NAME", help="conll, crfsuite, svmhmm or auto (detect).")
     ] = opt.Format.auto,
     label_column: Annotated[
         int, typer.Option("--label-column", metavar="N", help="Column of the label, from 0; negative from the end.")
     ] = -1,
     constraints: Annotated[
         opt.ConstraintName,
-        typer.Option("--constraints", metavar="NAME", help="none, bio, bioes or auto (detect from labels)."),
+        typer.Option("--constraints", metavar="NAME", help="none, bio (iob2), bioes, bilou or auto (detect)."),
     ] = opt.ConstraintName.auto,
     loss: Annotated[
         str, typer.Option("--loss", metavar="LOSS", help="hamming, hamming-share, zero-one, or costs: B-PER=2,I-PER=2")
@@ -69,7 +69,8 @@ def tagger(
     if found == "svmlight":
         raise FormatError(
             train, None,
-            "these are svmlight rows without qid, for `maxmargin fit multiclass` (or columns, with --format conll)",
+            "these are svmlight rows without qid, for `maxmargin fit multiclass` (or columns, with --format conll; "
+            "or attributes, with --format crfsuite)",
         )  # fmt: skip
     common: dict[str, Any] = {
         "bound": bound.value, "slack": slack.value, "tol": tol, "max_seconds": max_seconds, "n_jobs": jobs,
@@ -78,9 +79,12 @@ def tagger(
     if found == "conll":
         kind = _data.Kind(ColumnTagger(label_column=label_column, **common), "columns", said=said)
     else:
-        kind = _data.Kind(SequenceTagger(**common), "sequences", zero_based, said)
+        name = "attributes" if found == "crfsuite" else "sequences"
+        kind = _data.Kind(SequenceTagger(**common), name, zero_based, said)
     X, Y = kind.read(train)
     if found == "conll":
+        if not said and label_column == -1:
+            _data.check_label_column(train, X, Y)
         word, columns = _data.template_columns(
             len(X[0][0]) + 1, label_column, word_column, [] if words_only else column
         )

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from maxmargin._extras import missing_package
 from maxmargin.cli import _options as opt
 from maxmargin.cli._messages import guarded, print_json, say
 
@@ -29,7 +30,10 @@ def inspect(
 ) -> None:
     """Show the certificate, the largest weights of each label and the transitions of a model."""
     import maxmargin
+    from maxmargin.io.formats.streams import check_standard_output
 
+    if as_json or plot is None:
+        check_standard_output()
     estimator = maxmargin.load(model)
     if plot is not None:
         _draw(estimator, kind, plot)
@@ -157,7 +161,7 @@ def _draw(model: Any, kind: Picture, path: str) -> None:
     try:
         import matplotlib
     except ImportError:
-        raise ImportError("--plot needs matplotlib: pip install 'maxmargin[plot]'") from None
+        raise missing_package("--plot needs", "matplotlib", "plot") from None
     matplotlib.use("agg")
     from maxmargin.plots.bounds import BoundDisplay
     from maxmargin.plots.convergence import ConvergenceDisplay

@@ -42,8 +42,9 @@ def predict(
     kind = load_model(model, zero_based)
     if kind.name == "columns":
         texts = _columns(kind, data, scores, topk)
-    elif kind.name == "sequences":
-        texts = _sequences(kind.model, kind.read(data)[0], scores, topk)
+    elif kind.name in ("sequences", "attributes"):
+        end = "\n" if kind.name == "attributes" else ""
+        texts = _sequences(kind.model, kind.read(data, labelled=False)[0], scores, topk, end)
     else:
         texts = _rows(kind.model, kind.read(data)[0], scores, topk)
     with write_text(output) as file:
@@ -57,7 +58,8 @@ def _columns(kind: Kind, source: str, scores: bool, topk: int | None) -> Iterato
 
 
 def _tagged_columns(model: Any, source: str, scores: bool, topk: int | None) -> Iterator[str]:
-    from maxmargin.io.formats.conll import ColumnReader, Sentence, appended, without_column
+    from maxmargin.cli._data import column_tokens
+    from maxmargin.io.formats.conll import ColumnReader, Sentence, appended
     from maxmargin.io.formats.streams import FormatError
 
     reader, size = ColumnReader(source), 0
@@ -66,8 +68,7 @@ def _tagged_columns(model: Any, source: str, scores: bool, topk: int | None) -> 
     def tagged() -> Iterator[str]:
         if not reader.n_columns:
             raise FormatError(source, None, "expected a line of columns for each token, found no tokens")
-        at = model.label_position(reader)
-        tokens = [s.tokens if at is None else without_column(s.tokens, at) for s in batch]
+        tokens = column_tokens(model, reader, batch)
         for sentence, (lines, comment) in zip(batch, _labellings(model, tokens, scores, topk), strict=True):
             if comment and sentence.tokens:
                 sentence.before.append(comment)
@@ -82,10 +83,10 @@ def _tagged_columns(model: Any, source: str, scores: bool, topk: int | None) -> 
     yield from tagged()
 
 
-def _sequences(model: Any, X: Any, scores: bool, topk: int | None) -> Iterator[str]:
+def _sequences(model: Any, X: Any, scores: bool, topk: int | None, end: str = "") -> Iterator[str]:
     for lines, comment in _labellings(model, X, scores, topk):
         yield f"{comment}\n" if comment else ""
-        yield "".join(" ".join(line) + "\n" for line in lines)
+        yield "".join(" ".join(line) + "\n" for line in lines) + end
 
 
 def _labellings(model: Any, X: Any, scores: bool, topk: int | None) -> Iterator[tuple[list[list[str]], str]]:

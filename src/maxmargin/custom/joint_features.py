@@ -21,6 +21,7 @@ except ImportError:  # before numpy 2
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.planes import Planes
 from maxmargin.core.structure import StructureError
+from maxmargin.encoding.sparse import checked_csr
 
 #: Largest absolute value in joint features: solvers could not add up the squares of larger values.
 LARGEST = 1e150
@@ -38,8 +39,10 @@ def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
             raise TypeError(f"joint_feature must be one row, found a sparse matrix of shape {psi.shape}")
         if psi.format == "csr":
             return psi.indices, psi.data, psi.shape[-1]
-        psi = psi.tocoo()
-        return psi.coords[-1] if psi.ndim == 1 else psi.col, psi.data, psi.shape[-1]
+        if psi.format == "coo":
+            return psi.coords[-1] if psi.ndim == 1 else psi.col, psi.data, psi.shape[-1]
+        row = checked_csr(psi, lambda _: "joint_feature", "joint_feature")
+        return row.indices, row.data, row.shape[-1]
     if isinstance(psi, dict):
         rows = stack_dicts([psi])
         return rows.indices, rows.values, None

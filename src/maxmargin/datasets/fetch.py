@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin._extras import missing_package
+
 CONLL2002 = (
     "https://raw.githubusercontent.com/nltk/nltk_data/5db857e6f7df11eabb5e5665836db9ec8df07e28/packages/corpora/"
     "conll2002.zip"
@@ -64,7 +66,7 @@ def _pooch() -> Any:
     try:
         import pooch
     except ImportError:
-        raise ImportError("data sets are fetched by pooch: pip install 'maxmargin[data]'") from None
+        raise missing_package("data sets are fetched by", "pooch", "data") from None
     return pooch
 
 

@@ -14,6 +14,7 @@ from maxmargin._checked import is_list
 from maxmargin._types import AnyArray, IntArray
 from maxmargin.core.errors import Place, error_at
 from maxmargin.encoding.sequences import SequenceEncoder
+from maxmargin.encoding.sparse import checked_csr
 
 _EXPECTED = "an array (nodes, nodes, d), a sparse matrix (nodes², d), or lists x[i][j] of dicts or lists of strings"
 
@@ -140,7 +141,8 @@ def _sparse_arcs(x: Any, allowed: Any, directed: bool, i: int) -> Arcs:
             Place("X", i), f"{x.shape[0]} rows of features are not those of nodes² arcs; expected {_EXPECTED}"
         )
     arcs = _arcs(n, allowed, directed, i)
-    return _with_rows(arcs, sp.csr_array(x)[arcs.numbers()])
+    rows = checked_csr(x, lambda row: Place("X", i, f", arc ({row // n}, {row % n})"), Place("X", i))
+    return _with_rows(arcs, sp.csr_array(rows)[arcs.numbers()])
 
 
 def _dense_arcs(x: AnyArray, allowed: Any, directed: bool, i: int) -> Arcs:

@@ -78,8 +78,8 @@ class Labels:
 
     @classmethod
     def from_state(cls, state: Any) -> Labels:
-        labels = cls(state, given=True)
-        if not isinstance(state, list) or len(labels) != len(state):
+        labels = cls(state, given=True) if isinstance(state, list) else None
+        if labels is None or len(labels) != len(state):
             raise ValueError("labels must be a list of distinct values")
         return labels
 
@@ -131,9 +131,9 @@ def distinct_labels(labels: Iterable[Any], where: Callable[[int], Where]) -> lis
 
 
 def _missing(label: Any) -> bool:
-    """Return whether a label is NaN or another value that cannot be compared with itself."""
+    """Return whether a label is None, NaN or another value that cannot be compared with itself."""
     try:
-        return bool(label != label)
+        return label is None or bool(label != label)
     except (TypeError, ValueError):
         return True
 

@@ -13,6 +13,7 @@ from maxmargin._checked import beyond_floats
 from maxmargin._types import IntArray
 from maxmargin.core.errors import ExampleError, Place
 from maxmargin.encoding.rows import check_finite
+from maxmargin.encoding.sparse import checked_csr
 
 _EXPECTED = "an array (n, n, d), or the pairs i < j as an array or sparse matrix (n(n − 1)/2, d)"
 
@@ -97,7 +98,7 @@ def _rows(i: int, x: Any) -> tuple[Any, int | None]:
     if sp.issparse(x):
         if x.ndim != 2:
             raise ExampleError.at(Place("X", i), f"expected {_EXPECTED}, found a sparse array of shape {x.shape}")
-        return x.tocsr(), None
+        return checked_csr(x, lambda row: Place("X", i, f", row {row}"), Place("X", i)), None
     try:
         array = np.asarray(x, float)
     except OverflowError:

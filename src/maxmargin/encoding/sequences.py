@@ -8,17 +8,38 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._checked import is_list
+from maxmargin._checked import is_list, whole_number
 from maxmargin._memory import check_rows
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.core.errors import Place, error_at
 from maxmargin.encoding.rows import check_finite
+from maxmargin.encoding.sparse import checked_csr
 from maxmargin.encoding.vocabulary import Vocabulary, is_named
 
 _EXPECTED = "an array (T, d), a sparse matrix, or a list of tokens (dicts, or lists of strings)"
 
 #: Raised for values that are neither names nor numbers, or too large for a float.
 _UNREADABLE = (TypeError, ValueError, OverflowError)
+
+
+class NumberedNames(Sequence[str]):
+    """The names ``x0``, ``x1``, …, each made when it is asked for.
+
+    Parameters
+    ----------
+    size : int
+        Number of names.
+    """
+
+    def __init__(self, size: int) -> None:
+        self._numbers = range(size)
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, at: Any) -> Any:
+        found = self._numbers[at]
+        return f"x{found}" if isinstance(found, int) else [f"x{f}" for f in found]
 
 
 class SequenceEncoder:
@@ -72,12 +93,12 @@ class SequenceEncoder:
             self.vocabulary = Vocabulary.from_state(state["vocabulary"])
             self.width = len(self.vocabulary)
         else:
-            self.vocabulary, self.width = None, int(state["width"])
+            self.vocabulary, self.width = None, whole_number(state["width"], "the number of features", 0)
         return self
 
-    def column_names(self) -> list[str]:
+    def column_names(self) -> Sequence[str]:
         """Return the name of each column."""
-        return [f"x{f}" for f in range(self.width)] if self.vocabulary is None else list(self.vocabulary.columns)
+        return NumberedNames(self.width) if self.vocabulary is None else list(self.vocabulary.columns)
 
     def _encode(self, X: Sequence[Any], learn: bool) -> tuple[Any, IntArray]:
         return self._named(X, learn) if self.vocabulary is not None else self._numeric(X, learn)
@@ -143,7 +164,9 @@ class SequenceEncoder:
         if kind is not None and kind.kind == "c":
             raise error_at(self._name(i), f"features must be real numbers, found {kind}")
         if sp.issparse(x):
-            return x
+            if x.ndim != 2:
+                raise error_at(self._name(i), f"expected {_EXPECTED}, found a sparse array of shape {x.shape}")
+            return checked_csr(x, lambda row: self._name(i, f", {self.row} {row}"), self._name(i))
         if not isinstance(x, np.ndarray):
             tokens = self._tokens(i, x)
             if len(tokens) and is_named(tokens[0]) and len(tokens[0]):

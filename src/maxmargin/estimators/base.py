@@ -269,7 +269,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         The file is written under another name and renamed, so that an existing file stays intact until the new one is
         complete. It contains the parameters (except `callbacks` and `checkpoint`, which belong to the run), the weights
         and everything else that prediction needs, certificate and history. A user-defined structure is saved by its
-        import path and attributes; see docs/model_files.md.
+        import path and attributes, as the page "Model files" of the documentation describes.
 
         Parameters
         ----------

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._checked import whole_number
+from maxmargin._extras import missing_package
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.planes import Planes
 from maxmargin.core.problem import Problem
@@ -192,6 +193,6 @@ def weights_frame(names: AnyArray, w: FloatArray) -> Any:
     try:
         import pandas as pd
     except ImportError:
-        raise ImportError("weights as a data frame need pandas: pip install 'maxmargin[data]'") from None
+        raise missing_package("weights as a data frame need", "pandas", "data") from None
     order = np.argsort(-np.abs(w), kind="stable")
     return pd.DataFrame({"feature": names[order], "weight": w[order]})

@@ -16,6 +16,7 @@ from maxmargin.core.errors import Place
 from maxmargin.core.structure import Structure
 from maxmargin.encoding.costs import check_costs
 from maxmargin.encoding.labels import Labels, named_classes
+from maxmargin.encoding.sparse import checked_rows
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.structures.multiclass import Multiclass
 
@@ -131,7 +132,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         named = None if self.classes is None else named_classes(self.classes).array()
         check_labels_of_one_kind(Y)
         with naming_rows(X, OverflowError):  # scikit-learn has its own message for values that are not numbers
-            X, y = validate_data(self, X, Y, accept_sparse="csr", dtype=np.float64)
+            X, y = validate_data(self, checked_rows(X), Y, accept_sparse="csr", dtype=np.float64)
         check_classification_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
@@ -174,7 +175,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         """
         check_is_fitted(self, "coef_")
         with naming_rows(X, OverflowError):  # scikit-learn has its own message for values that are not numbers
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            X = validate_data(self, checked_rows(X), accept_sparse="csr", dtype=np.float64, reset=False)
         scores: FloatArray = np.asarray(X @ self.coef_.T) + self.intercept_
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 

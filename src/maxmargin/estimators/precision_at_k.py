@@ -16,6 +16,7 @@ from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Structure
+from maxmargin.encoding.sparse import checked_rows
 from maxmargin.estimators.base import TrainingData
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.estimators.multiclass import MulticlassSVM
@@ -150,7 +151,7 @@ class PrecisionAtK(LatentEstimator):
             raise TypeError("PrecisionAtK does not accept sample_weight, only groups")
         y = Y if Y is None else _checked_relevance(Y)
         with naming_rows(X):
-            X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+            X, y = validate_data(self, checked_rows(X), y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
         queries = self._kept_queries(y, groups)
         return super()._prepare([X[rows] for rows in queries], [y[rows] for rows in queries], None)
 
@@ -213,7 +214,7 @@ class PrecisionAtK(LatentEstimator):
         """
         check_is_fitted(self, "coef_")
         with naming_rows(X):
-            X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+            X = validate_data(self, checked_rows(X), accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray(X @ self.coef_)
 
     def score(self, X: Any, y: Any, groups: Any = None) -> float:

@@ -28,11 +28,12 @@ class SequenceTagger(MaxMarginEstimator):
     Parameters
     ----------
     C : float, default=0.3
-        Trade-off; the default was chosen for losses that count wrong tokens (docs/defaults.md).
+        Trade-off; the default was chosen for losses that count wrong tokens ("How the defaults were chosen"
+        in the documentation).
     loss : str, array-like of shape (K, K) or dict, default="hamming"
         ``"hamming"`` (number of wrong tokens), ``"hamming-share"``, ``"zero-one"`` (whole sequences), a cost matrix per
         token in the order of `classes_` (row: true label), or a dict of costs by true label (default 1).
-    constraints : "bio", "bioes", Constraints, list of pairs or None, default=None
+    constraints : "bio" (or "iob2"), "bioes", "bilou", Constraints, list of pairs or None, default=None
         Transitions that are never predicted.
     fit_intercept : bool, default=True
         Whether to add a constant feature to every token.

@@ -22,13 +22,13 @@ class WeightTable(NamedTuple):
 
     Attributes
     ----------
-    columns : list of str
+    columns : sequence of str
         The name of each feature.
     outputs : list of str, optional
         The name of each of the K outputs; None if there is one weight per feature.
     """
 
-    columns: list[str]
+    columns: Sequence[str]
     outputs: list[str] | None = None
 
     def names(self) -> list[str]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from maxmargin._extras import missing_package
+
 #: Colours that are distinct for all kinds of colour vision (Okabe and Ito).
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"
 
@@ -12,5 +14,5 @@ def pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError("plots need matplotlib: pip install 'maxmargin[plot]'") from None
+        raise missing_package("plots need", "matplotlib", "plot") from None
     return plt

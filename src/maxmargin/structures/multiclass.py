@@ -28,6 +28,7 @@ from maxmargin.core.structure import Compiled
 from maxmargin.encoding.costs import check_costs, cost_matrix
 from maxmargin.encoding.labels import Labels, distinct_labels, named_classes
 from maxmargin.encoding.rows import Rows
+from maxmargin.encoding.sparse import checked_csr, checked_rows
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
@@ -84,9 +85,9 @@ class Multiclass(Compiled):
             for i, row in enumerate(X):
                 if row.ndim == 2 and row.shape[0] != 1:
                     raise ExampleError.at(Place("X", i), f"expected one row, found {row.shape[0]}")
-            X = sp.vstack(X)
+            X = sp.vstack([_checked_row(row, Place("X", i)) for i, row in enumerate(X)])
         with naming_rows(X):
-            return check_array(X, accept_sparse="csr", dtype=np.float64, input_name="X")
+            return check_array(checked_rows(X), accept_sparse="csr", dtype=np.float64, input_name="X")
 
     def encode(self, X: Any, Y: Any = None) -> MulticlassExamples:
         rows = self._rows(X)
@@ -137,6 +138,10 @@ class Multiclass(Compiled):
         table = np.zeros((examples.rows.n_columns, examples.n_labels))
         np.add.at(table, (examples.rows.indices, examples.labels[0]), examples.rows.data)
         return table.ravel()
+
+
+def _checked_row(row: Any, place: Place) -> Any:
+    return checked_csr(row, lambda _: place, place)
 
 
 def _place(i: int) -> Place:

@@ -27,7 +27,7 @@ class ProgressLine:
 
     def __init__(self, verbose: int, tol: float) -> None:
         self.tol = tol
-        self.shown = bool(verbose) and sys.stderr.isatty()
+        self.shown = bool(verbose) and sys.stderr is not None and sys.stderr.isatty()
         self._live: Any = None
 
     def __enter__(self) -> ProgressLine:

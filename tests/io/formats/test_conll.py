@@ -171,10 +171,10 @@ def test_write_words_and_several_columns(tmp_path, capsysbinary):
 
 
 def test_a_column_is_appended_to_the_text_as_it_stands(file):
-    text = "# id\n-DOCSTART- O\n\na  1\nb 2 \n\n\n# more\nc 3\n"
+    text = "# id 1\n-DOCSTART- O\n\na  1\nb 2 \n\n\n# some more\nc 3\n"
     reader = ColumnReader(file(text))
     out = "".join(appended(s, ["X"] * len(s.tokens), reader.separator) for s in reader)
-    assert out == "# id\n-DOCSTART- O\n\na  1 X\nb 2 X\n\n\n# more\nc 3 X\n"
+    assert out == "# id 1\n-DOCSTART- O\n\na  1 X\nb 2 X\n\n\n# some more\nc 3 X\n"
 
 
 @pytest.mark.skipif("MAXMARGIN_DATA" not in os.environ, reason="MAXMARGIN_DATA is not set: no CoNLL-2002 here")
@@ -183,3 +183,75 @@ def test_conll2002_has_the_counts_of_the_shared_task():
         X, Y = mm.datasets.load_conll2002(part)
         assert (len(X), sum(map(len, X))) == (sentences, tokens)
         assert len({label for y in Y for label in y}) == 9
+
+
+# ---------------------------------------------------------------------- tokens that look like comments, and CoNLL-U
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["# # B-NP\n1 CD I-NP\n\n# # O\n", "a b O\n\n# # B-NP\n1 CD I-NP\n", "# a title of this file\n# # B-NP\na b O\n"],
+)
+def test_a_line_with_all_columns_is_a_token(file, text):
+    X, Y = read_conll(file(text))
+    assert ("#", "#") in [token for x in X for token in x]
+    assert sum(map(len, Y)) == sum(len(line.split()) == 3 for line in text.split("\n"))
+
+
+def test_comments_of_as_many_words(file):
+    text = "# id = 7\na b c O\n\n# scores 1.5 -2\nd e f O\n\n# scores = 2\n# g h O\n"
+    X, Y = read_conll(file(text))
+    assert X == [[("a", "b", "c")], [("d", "e", "f")], [("#", "g", "h")]]
+    assert Y == [["O"], ["O"], ["O"]]
+
+
+def test_many_comments_before_the_first_token(file):
+    lines = "".join(f"# line {i} of a long preface\n" for i in range(60_000))
+    X, _ = read_conll(file(f"{lines}# N O\na V O\n"))
+    assert X == [[("#", "N"), ("a", "V")]]
+
+
+CONLLU = "\n".join(
+    "\t".join(row)
+    for row in [
+        ["1-2", "zum", *["_"] * 8],
+        ["1", "zu", "zu", "ADP", *["_"] * 6],
+        ["2", "dem", "der", "DET", *["_"] * 6],
+        ["2.1", "leer", *["_"] * 8],
+        ["3", "Meer", "Meer", "NOUN", *["_"] * 6],
+    ]
+)
+
+
+def test_rows_of_conllu_that_are_no_words(file):
+    path = file(f"# text = zum Meer\n{CONLLU}\n\n# text = -\n{CONLLU}\n")
+    X, Y = read_conll(path, label_column=3)
+    assert [[token[1] for token in x] for x in X] == [["zu", "dem", "Meer"]] * 2
+    assert Y == [["ADP", "DET", "NOUN"]] * 2
+    reader = ColumnReader(path)
+    sentence = next(iter(reader))
+    assert [sentence.line_of(t) for t in range(3)] == [3, 4, 6]
+    lines = appended(sentence, ["A\tB"] * 3, "\t").split("\n")
+    assert [line.split("\t")[10:] for line in lines[1:-1]] == [
+        ["_", "_"],
+        ["A", "B"],
+        ["A", "B"],
+        ["_", "_"],
+        ["A", "B"],
+    ]
+    assert [line.rpartition("\t")[0].rpartition("\t")[0] for line in lines[1:-1]] == CONLLU.split("\n")
+
+
+def test_other_files_keep_such_rows(file, tmp_path):
+    assert read_conll(file("1-2 O\n3.5 O\n1 O\n"))[0] == [[("1-2",), ("3.5",), ("1",)]]
+    wide = "\n".join("\t".join([first, *"abcdefgh", "O"]) for first in ("x", "1-2"))
+    assert len(read_conll(file(wide))[0][0]) == 2
+    named = tmp_path / "short.conllu"
+    named.write_text("1-2\tzum\tO\n1\tzu\tO\n")
+    assert read_conll(named)[0] == [[("1", "zu")]]
+
+
+def test_a_missing_label_of_conllu_is_on_its_line(file):
+    rows = CONLLU.replace("Meer\tNOUN", "Meer\t")
+    with pytest.raises(FormatError, match=r"data.conll:5: expected a label in column 3, found none"):
+        read_conll(file(rows), label_column=3)

@@ -56,7 +56,7 @@ def multiclass(X=ROWS[0], y=ROWS[1], **parameters):
 
 
 X, Y = CHAINS
-MIXED = [(0, 1), "x", None, 2.5]
+MIXED = [(0, 1), "x", b"y", 2.5]
 COSTS = 1.0 + np.arange(16.0).reshape(4, 4)
 np.fill_diagonal(COSTS, 0.0)
 

@@ -1,1 +1,1 @@
-"""Readers and writers of CoNLL columns, SVM-hmm sequences and svmlight rows."""
+"""Readers and writers of CoNLL columns, CRFsuite attributes, SVM-hmm sequences and svmlight rows."""

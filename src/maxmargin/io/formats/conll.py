@@ -8,13 +8,21 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, overload
 
-from maxmargin.io.formats.streams import FormatError, Source, line_blocks, write_text
+from maxmargin.io.formats.streams import FormatError, Source, line_blocks, shown_name, write_text
 
 Token = tuple[str, ...]
 
 #: Characters that `str.split` treats as white space but a column may contain, such as a no-break space in a number.
 _INNER_SPACE = re.compile("[\x0b\x0c\x1c-\x1f\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _SPACES = re.compile("[ \t]+")
+
+#: Lines that are comments however many words they have: ``# name = value`` as in CoNLL-U, and scores of predictions.
+_COMMENT = re.compile(r"# (\S+ = .*|scores( [-+.\deinfa]+)+)\s*")
+
+#: First columns of CoNLL-U: of a word, and of the rows that are no words, such as ``1-2`` (a contraction) or ``1.1``.
+_FIRST_WORD = re.compile(r"1(-\d+)?|0\.\d+")
+_NO_WORD = re.compile(r"\d+[-.]\d+")
+_CONLLU_COLUMNS = 10
 
 
 @dataclass(slots=True)
@@ -31,26 +39,36 @@ class Sentence:
         The lines of the tokens, unchanged.
     before : list of str
         Blank, comment and document lines since the previous sentence.
+    between : list of (int, str)
+        CoNLL-U's rows of contractions and empty nodes, each with the number of tokens before it.
     """
 
     line: int
     tokens: list[Token] = field(default_factory=list)
     text: list[str] = field(default_factory=list)
     before: list[str] = field(default_factory=list)
+    between: list[tuple[int, str]] = field(default_factory=list)
+
+    def line_of(self, t: int) -> int:
+        """Return the line number of token t."""
+        return self.line + t + sum(0 < before <= t for before, _ in self.between)
 
 
 class ColumnReader:
     """Iterator over the sentences of a file.
 
     Columns are separated by tabs if the first token's line has a tab, else by blanks. All lines of tokens must have the
-    same number of columns.
+    same number of columns. In CoNLL-U files, rows of contractions (``1-2``) and empty nodes (``1.1``) are no tokens. A
+    file is in CoNLL-U if its columns are separated by tabs and its name ends with ``.conllu``, or if there are ten or
+    more, of which the first counts the words from 1.
 
     Parameters
     ----------
     source : str or path-like
         The file, gzip or not; ``"-"`` for standard input.
     comments : bool, default=True
-        Whether lines that begin with ``"# "`` before the first token of a sentence are comments.
+        Whether lines that begin with ``"# "`` before the first token of a sentence are comments. Lines that have all
+        columns are tokens, except ``# name = value``.
     documents : bool, default=True
         Whether lines whose first column is ``-DOCSTART-`` are outside of sentences.
 
@@ -62,18 +80,18 @@ class ColumnReader:
         Separator of the columns.
     first_line : int
         Number of the first line of a token; 0 before it.
+    conllu : bool
+        Whether the file is in CoNLL-U.
     """
 
     def __init__(self, source: Source, *, comments: bool = True, documents: bool = True) -> None:
         self.source, self.comments, self.documents = source, comments, documents
-        self.n_columns, self.separator, self.first_line = 0, " ", 0
+        self.n_columns, self.separator, self.first_line, self.conllu = 0, " ", 0, False
 
     def __iter__(self) -> Iterator[Sentence]:
         """Yield sentences; the last one has no tokens if other lines follow the last token."""
         sentence = Sentence(0)
-        for first, lines in line_blocks(self.source):
-            if not self.n_columns:
-                self._find_separator(lines)
+        for first, lines in self._from_first_token():
             split = self._splitter(lines)
             tokens, text = sentence.tokens, sentence.text
             for number, line in enumerate(lines, first):
@@ -81,6 +99,9 @@ class ColumnReader:
                 if columns and not (line[0] in "#-" and self._is_aside(line, columns, bool(tokens))):
                     if len(columns) != self.n_columns:
                         self._check_width(number, len(columns))
+                    if self.conllu and _NO_WORD.fullmatch(columns[0]):
+                        sentence.between.append((len(tokens), line))
+                        continue
                     if not tokens:
                         sentence.line = number
                     tokens.append(tuple(columns))
@@ -94,11 +115,32 @@ class ColumnReader:
         if sentence.tokens or sentence.before:
             yield sentence
 
-    def _find_separator(self, lines: list[str]) -> None:
-        for line in lines:
+    def _from_first_token(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield batches of lines, of which the first one contains a line that is certainly a token."""
+        waiting: list[str] = []
+        for first, lines in line_blocks(self.source):
+            if not self.n_columns:
+                self._find_columns(first, lines)
+                waiting += lines
+                if self.n_columns:
+                    yield first + len(lines) - len(waiting), waiting
+                    waiting = []
+                continue
+            yield first, lines
+        if waiting:
+            yield 1, waiting
+
+    def _find_columns(self, first: int, lines: list[str]) -> None:
+        """Set separator and number of columns by the first line that cannot be a comment."""
+        for number, line in enumerate(lines, first):
             columns = _blanks(line)
             if columns and not self._is_aside(line, columns, False):
                 self.separator = "\t" if "\t" in line.strip() else " "
+                columns = _tabs(line) if self.separator == "\t" else columns
+                self.n_columns, self.first_line = len(columns), number
+                named = shown_name(self.source).removesuffix(".gz").endswith(".conllu")
+                numbered = len(columns) >= _CONLLU_COLUMNS and _FIRST_WORD.fullmatch(columns[0]) is not None
+                self.conllu = self.separator == "\t" and (named or numbered)
                 return
 
     def _splitter(self, lines: list[str]) -> Callable[[str], list[str]]:
@@ -109,15 +151,14 @@ class ColumnReader:
     def _is_aside(self, line: str, columns: Sequence[str], within: bool) -> bool:
         if self.documents and columns[0].startswith("-DOCSTART-"):
             return True
-        return self.comments and not within and line.startswith("# ")
+        if not self.comments or within or not line.startswith("# "):
+            return False
+        return len(columns) != self.n_columns or _COMMENT.fullmatch(line) is not None
 
     def _check_width(self, number: int, found: int) -> None:
-        if self.n_columns:
-            raise FormatError(
-                self.source, number,
-                f"expected {self.n_columns} columns as on line {self.first_line}, found {found}",
-            )  # fmt: skip
-        self.n_columns, self.first_line = found, number
+        raise FormatError(
+            self.source, number, f"expected {self.n_columns} columns as on line {self.first_line}, found {found}"
+        )
 
 
 def _tabs(line: str) -> list[str]:
@@ -147,7 +188,8 @@ def labels_of(sentence: Sentence, column: int, source: Source) -> list[str]:
     """Return one column of a sentence; raise FormatError if a value is empty."""
     labels = [*map(itemgetter(column), sentence.tokens)]
     if "" in labels:
-        raise FormatError(source, sentence.line + labels.index(""), f"expected a label in column {column}, found none")
+        at = sentence.line_of(labels.index(""))
+        raise FormatError(source, at, f"expected a label in column {column}, found none")
     return labels
 
 
@@ -175,7 +217,8 @@ def read_conll(
     label_column : int or None, default=-1
         Column of the labels, counted from 0, negative from the end; None if there are no labels.
     comments : bool, default=True
-        Whether lines that begin with ``"# "`` before the first token of a sentence are comments.
+        Whether lines that begin with ``"# "`` before the first token of a sentence are comments. Lines that have all
+        columns are tokens, except ``# name = value``.
     documents : bool, default=True
         Whether lines whose first column is ``-DOCSTART-`` are outside of sentences.
 
@@ -214,7 +257,8 @@ def write_conll(
     """Write sentences with further columns, such as labels, at the end.
 
     Data that `read_conll` would read differently raise ValueError: an empty sentence, blanks in columns that are
-    separated by blanks, ``-DOCSTART-``, a first token ``#`` that would be a comment (unless tabs are the separator).
+    separated by blanks, ``-DOCSTART-``, a token ``#`` at the very beginning that would be a comment (unless tabs are
+    the separator).
 
     Parameters
     ----------
@@ -260,10 +304,12 @@ def _unlike_what_is_read(reader: ColumnReader, line: str, cells: list[str], t: i
     if not reader.n_columns:
         if line.startswith("\ufeff"):
             return "a file that does not begin with a byte order mark"
-        reader._find_separator([line])
+        reader._find_columns(1, [line])
         reader.n_columns = len(cells)
     if len(cells) != reader.n_columns:
         return f"{reader.n_columns} columns as in the first token"
+    if reader.conllu and _NO_WORD.fullmatch(cells[0]):
+        return "a word, not a row of a contraction or an empty node, which CoNLL-U does not count as a token"
     tabs = reader.separator == "\t"
     if (_tabs if tabs else _blanks)(line) != cells:
         return f"columns that are not empty and hold no {'' if tabs else 'blanks and no '}tabs"
@@ -271,7 +317,14 @@ def _unlike_what_is_read(reader: ColumnReader, line: str, cells: list[str], t: i
 
 
 def appended(sentence: Sentence, labels: Sequence[Any], separator: str) -> str:
-    """Return the text of a sentence unchanged, with a label at the end of each token's line."""
-    lines = [*sentence.before]
-    lines += [f"{text.rstrip(' ')}{separator}{label}" for text, label in zip(sentence.text, labels, strict=True)]
+    """Return the text of a sentence unchanged, with a label at the end of each token's line.
+
+    Rows of CoNLL-U that are no tokens get ``_``.
+    """
+    lines = [f"{text.rstrip(' ')}{separator}{label}" for text, label in zip(sentence.text, labels, strict=True)]
+    if sentence.between:
+        none = separator.join(["_"] * (1 + str(labels[0]).count(separator) if len(labels) else 1))
+        for before, text in reversed(sentence.between):
+            lines.insert(before, f"{text}{separator}{none}")
+    lines = [*sentence.before, *lines]
     return "".join(f"{line}\n" for line in lines)

@@ -77,7 +77,7 @@ def _raw(source: Source) -> Iterator[io.BufferedReader]:
         with open(source, "rb") as file:
             yield file
         return
-    standard: Any = sys.stdin.buffer
+    standard = _standard_input()
     if isinstance(standard, io.BufferedReader):
         yield standard
         return
@@ -88,12 +88,19 @@ def _raw(source: Source) -> Iterator[io.BufferedReader]:
         reader.detach()  # otherwise standard input would be closed too
 
 
+def _standard_input() -> Any:
+    """Return the bytes of standard input; raise OSError if the program was started without it."""
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "it is closed", "standard input")
+    return sys.stdin.buffer
+
+
 def first_bytes(source: Source, size: int = 8192) -> bytes:
     """Return about the first `size` bytes, unpacked; the next reader of standard input still gets them."""
     if not is_standard(source):
         with open_bytes(source) as file:
             return file.read(size)
-    standard: Any = sys.stdin.buffer
+    standard = _standard_input()
     if hasattr(standard, "peek"):
         head: bytes = standard.peek(size)
     else:
@@ -154,6 +161,7 @@ def decode(data: bytes, source: Source, first_line: int = 1) -> str:
 def write_text(target: Source) -> Iterator[TextIO]:
     """Open a UTF-8 text file that replaces an existing one only when complete; standard output for ``"-"``."""
     if is_standard(target):
+        check_standard_output()
         sys.stdout.flush()
         output: Any = getattr(sys.stdout, "buffer", None)
         if output is None:  # standard output has been replaced by an object that accepts only text
@@ -182,6 +190,12 @@ def _text(raw: Any) -> Iterator[TextIO]:
     finally:
         with suppress(OSError, ValueError):
             text.detach()
+
+
+def check_standard_output() -> None:
+    """Raise OSError if the program was started without standard output."""
+    if sys.stdout is None:
+        raise OSError(errno.EBADF, "it is closed", "standard output")
 
 
 def check_writable(target: Source) -> None:

@@ -28,6 +28,13 @@ WORTHWHILE = 0.7
 #: The maximum compression ratio of deflate, with some overhead.
 DEFLATE_RATIO, DEFLATE_ENDS = 1032, 64
 
+#: Memory that every document may take when it is parsed, and the maximum as a multiple of its bytes in the file.
+PARSED_BYTES, PARSED_RATIO = 1 << 26, 256
+
+#: Bytes of memory per byte of JSON (text and numbers), and more for each character that begins or separates values.
+JSON_BYTE = 10.0
+JSON_MARKS = {b"[": 64.0, b"{": 240.0, b",": 10.0, b":": 100.0, b'"': 32.0}
+
 #: Bytes of an array that are decompressed at a time.
 CHUNK = 1 << 22
 
@@ -47,15 +54,31 @@ class BadFileError(ValueError):
 
 def write_archive(file: BinaryIO, document: Any, arrays: Mapping[str, AnyArray]) -> None:
     """Write the document and the arrays; equal contents give equal bytes."""
-    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     with zipfile.ZipFile(file, "w", compresslevel=1) as archive:
-        archive.compression = zipfile.ZIP_DEFLATED
+        archive.compression = zipfile.ZIP_STORED if _shrinks_too_much(text) else zipfile.ZIP_DEFLATED
         with archive.open(DOCUMENT, "w") as member:
-            member.write(text.encode())
+            member.write(text)
         for name, array in arrays.items():
             archive.compression = zipfile.ZIP_DEFLATED if _shrinks(array) else zipfile.ZIP_STORED
             with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                 npy.write_array(member, array, allow_pickle=False)
+
+
+def parsed_bytes(text: bytes) -> float:
+    """Return an upper estimate of the memory of a JSON document while it is parsed."""
+    return JSON_BYTE * len(text) + sum(size * text.count(mark) for mark, size in JSON_MARKS.items())
+
+
+def most_parsed_bytes(stored: int) -> float:
+    """Return the memory that a document of this many bytes in a file may take."""
+    return max(float(PARSED_BYTES), PARSED_RATIO * float(stored))
+
+
+def _shrinks_too_much(text: bytes) -> bool:
+    """Return whether a document would be refused by a reader if it was compressed."""
+    planned = parsed_bytes(text)
+    return planned > PARSED_BYTES and planned > most_parsed_bytes(len(zlib.compress(text, 1)))
 
 
 def _shrinks(array: AnyArray) -> bool:
@@ -72,7 +95,8 @@ class Archive:
     """Reader of files written by `write_archive`; any other file raises BadFileError.
 
     Sizes are checked before memory is allocated: a member cannot claim more than its bytes in the file can decompress
-    to, an array not more than its member, and all together not more than the free memory.
+    to, an array not more than its member, and all together not more than the free memory. The memory that JSON takes
+    when it is parsed is limited by its bytes in the file, since a few kB can decompress to millions of empty lists.
     """
 
     def __init__(self, file: BinaryIO) -> None:
@@ -117,11 +141,23 @@ class Archive:
 
     def document(self) -> Any:
         """Return the JSON document."""
+        info = self._zip.getinfo(DOCUMENT)
+        self._check_parsing(JSON_BYTE * info.file_size, info.compress_size)
         content = self._read(DOCUMENT)
+        self._check_parsing(parsed_bytes(content), info.compress_size)
         try:
             return json.loads(content.decode(), parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             raise BadFileError(f"is damaged: {DOCUMENT} is not JSON ({error})") from None
+
+    @staticmethod
+    def _check_parsing(planned: float, stored: int) -> None:
+        most = min(most_parsed_bytes(stored), available_bytes())
+        if planned > most:
+            raise BadFileError(
+                f"is damaged, or made to exhaust memory: {DOCUMENT} has {stored} bytes in the file and would take "
+                f"about {planned / 1e6:.0f} MB of memory, expected at most {most / 1e6:.0f} MB"
+            )
 
     def _read(self, name: str) -> bytes:
         try:

@@ -65,6 +65,8 @@ def save(estimator: MaxMarginEstimator, path: str | os.PathLike[str], support: b
 
 def _document(estimator: MaxMarginEstimator, support: bool, writer: ModelWriter) -> dict[str, Any]:
     weights, structure = np.asarray(estimator._flat_weights()), estimator.structure_
+    if not np.isfinite(weights).all():
+        raise ValueError(f"the model cannot be saved: {_not_finite('weight', weights)}")
     size = getattr(structure, "size", None)
     if size is not None and len(weights) != size:
         raise ValueError(
@@ -161,6 +163,9 @@ def _estimator(archive: Archive, classes: Classes) -> MaxMarginEstimator:
     unknown = sorted(set(parameters) - set(kind._get_param_names()))
     if unknown:
         raise BadFileError(f"is damaged, or of another version: {kind.__name__} has no parameter {unknown[0]!r}")
+    for name in UNSAVED:
+        if parameters.get(name) is not None:
+            raise BadFileError(f"is damaged: its {name} is {type(parameters[name]).__name__}, expected None")
     estimator = kind(**parameters)
     estimator._check_parameters()
     structure = parameters.get("structure")
@@ -205,11 +210,19 @@ def _check_version(document: Any) -> None:
 def _check_weights(weights: Any, structure: Any) -> None:
     if not isinstance(weights, np.ndarray) or weights.dtype != np.float64 or weights.ndim != 1:
         raise BadFileError("is damaged: its weights are not a vector of float64")
+    if not np.isfinite(weights).all():
+        raise BadFileError(f"is damaged: {_not_finite('weight', weights)}")
     if not is_structure(type(structure)):
         raise BadFileError("is damaged: it has no structure")
     size = getattr(structure, "size", None)
     if (isinstance(structure, Compiled) or size is not None) and len(weights) != size:
         raise BadFileError(f"is damaged: it has {len(weights)} weights, its structure {size}")
+
+
+def _not_finite(what: str, values: AnyArray) -> str:
+    """Return which of the values is the first that is not finite."""
+    at = int(np.flatnonzero(~np.isfinite(values))[0])
+    return f"{what} {at} is {values[at]}, expected finite numbers"
 
 
 def _check_fitted(fitted: dict[str, Any], structure: Any) -> None:
@@ -252,6 +265,8 @@ def _support(state: dict[str, Any], structure: Any, dim: int) -> Support:
         array: AnyArray = expect(arrays.get(name), np.ndarray, f"support.{name}")
         if array.ndim != 1 or array.dtype.kind not in kind:
             raise BadFileError(f"is damaged: support.{name} has shape {array.shape} and type {array.dtype}")
+        if kind == "f" and not np.isfinite(array).all():
+            raise BadFileError(f"is damaged: support.{name}: {_not_finite('value', array)}")
     n = len(arrays["examples"])
     if not len(arrays["alphas"]) == len(arrays["values"]) == len(arrays["indptr"]) - 1 == n:
         raise BadFileError("is damaged: the arrays of support differ in length")

@@ -20,6 +20,9 @@ from maxmargin.io.models.archive import ARRAY_KINDS, BadFileError
 #: Integers up to this size are JSON numbers; larger ones are hexadecimal, which has no limit on digits.
 LARGEST_NUMBER = 1 << 64
 
+#: Ranges are read up to this length: a few bytes must not become a list that fills the memory.
+LONGEST_RANGE = 1_000_000
+
 SAVED_KINDS = "None, booleans, numbers, strings, bytes, tuples, lists, dicts, sets and NumPy arrays"
 
 
@@ -156,6 +159,19 @@ def _dict_from_json(reader: Reader, content: Any, where: str) -> dict[Any, Any]:
     return dict(pairs)
 
 
+def _range_to_json(writer: Writer, value: range, where: str) -> Any:
+    if abs(value.stop - value.start) > LONGEST_RANGE * abs(value.step):
+        raise ValueError(f"{where} cannot be saved: it is a range of more than {LONGEST_RANGE} numbers")
+    return {"$range": [value.start, value.stop, value.step]}
+
+
+def _range_from_json(reader: Reader, content: Any, where: str) -> range:
+    start, stop, step = (expect(part, int, where) for part in expect(content, list, where))
+    if abs(stop - start) > LONGEST_RANGE * abs(step):
+        raise BadFileError(f"is damaged: {where} is a range of more than {LONGEST_RANGE} numbers")
+    return range(start, stop, step)
+
+
 def _set_to_json(writer: Writer, value: Any, where: str) -> Any:
     return {f"${type(value).__name__}": writer.items(sorted(value, key=repr), where)}
 
@@ -203,7 +219,7 @@ _ENCODERS: dict[type, Callable[[Writer, Any, str], Any]] = {
     tuple: lambda writer, value, where: {"$tuple": writer.items(value, where)},
     set: _set_to_json,
     frozenset: _set_to_json,
-    range: lambda writer, value, where: {"$range": [value.start, value.stop, value.step]},
+    range: _range_to_json,
     bytes: lambda writer, value, where: {"$bytes": value.hex()},
     np.ndarray: _array_to_json,
     np.memmap: _array_to_json,
@@ -217,7 +233,7 @@ _DECODERS: dict[str, Callable[[Reader, Any, str], Any]] = {
     "$tuple": lambda reader, content, where: tuple(reader.items(content, where)),
     "$set": lambda reader, content, where: set(reader.items(content, where)),
     "$frozenset": lambda reader, content, where: frozenset(reader.items(content, where)),
-    "$range": lambda reader, content, where: range(*expect(content, list, where)),
+    "$range": _range_from_json,
     "$bytes": lambda reader, content, where: bytes.fromhex(content),
     "$objects": _objects_from_json,
     "$scalar": _scalar_from_json,

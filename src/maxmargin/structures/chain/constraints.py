@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from maxmargin._checked import is_list
 from maxmargin.encoding.labels import Labels
 
 BoolArray = NDArray[np.bool_]
@@ -76,6 +77,20 @@ def bioes_constraints(labels: Iterable[str]) -> Constraints:
     >>> bioes_constraints(["O", "S-X"]).transitions
     ()
     """
+    return _closed_constraints(labels, "E")
+
+
+def bilou_constraints(labels: Iterable[str]) -> Constraints:
+    """Return the constraints of BILOU: those of BIOES, with L for the last token of an entity and U for a single one.
+
+    >>> bilou_constraints(["O", "B-X", "L-X"]).start
+    ('L-X',)
+    """
+    return _closed_constraints(labels, "L")
+
+
+def _closed_constraints(labels: Iterable[str], last: str) -> Constraints:
+    """Return the constraints of a scheme that marks the last token of an entity by the prefix `last`."""
     labels = list(labels)
 
     def open_kind(label: str) -> str | None:
@@ -84,7 +99,7 @@ def bioes_constraints(labels: Iterable[str]) -> Constraints:
 
     def continues(label: str) -> str | None:
         prefix, kind = _split(label)
-        return kind if prefix in ("I", "E") else None
+        return kind if prefix in ("I", last) else None
 
     pairs = tuple((a, b) for a in labels for b in labels if open_kind(a) != continues(b))
     start = tuple(label for label in labels if continues(label) is not None)
@@ -92,12 +107,56 @@ def bioes_constraints(labels: Iterable[str]) -> Constraints:
     return Constraints(pairs, start, end)
 
 
-def repair_bio(labels: Sequence[str]) -> list[str]:
-    """Return the sequence with every I-X that continues no entity replaced by B-X, and every such I by B.
+#: Named constraints; BIO is called IOB2 too.
+SCHEMES: dict[str, Callable[[Iterable[str]], Constraints]] = {
+    "bio": bio_constraints,
+    "iob2": bio_constraints,
+    "bioes": bioes_constraints,
+    "bilou": bilou_constraints,
+}
 
+_EXPECTED = f"{', '.join(map(repr, SCHEMES))}, Constraints or pairs"
+
+
+@overload
+def repair_bio(labels: Sequence[str]) -> list[str]: ...  # type: ignore[overload-overlap]
+
+
+@overload
+def repair_bio(labels: Sequence[Sequence[str]]) -> list[list[str]]: ...
+
+
+def repair_bio(labels: Any) -> Any:
+    """Return labels with every I-X that continues no entity replaced by B-X, and every such I by B.
+
+    Parameters
+    ----------
+    labels : sequence of str, or sequence of such sequences
+        The labels of one sentence, or of several sentences.
+
+    Returns
+    -------
+    list of str, or list of list of str
+        The repaired labels.
+
+    Examples
+    --------
     >>> repair_bio(["O", "I-PER", "I-PER", "I-LOC"])
     ['O', 'B-PER', 'I-PER', 'B-LOC']
+    >>> repair_bio([["O", "I-PER"], ["I-PER"]])
+    [['O', 'B-PER'], ['B-PER']]
     """
+    nested = [is_list(item) for item in labels]
+    if not any(nested):
+        return _repaired(labels)
+    if not all(nested):
+        at = nested.index(not nested[0])
+        expected = "a list of labels as labels[0] is" if nested[0] else "a label as labels[0] is"
+        raise ValueError(f"labels[{at}]: expected {expected}, found {labels[at]!r:.60}")
+    return [_repaired(sentence) for sentence in labels]
+
+
+def _repaired(labels: Sequence[str]) -> list[str]:
     repaired: list[str] = []
     before = ("O", "")
     for label in labels:
@@ -111,28 +170,37 @@ def repair_bio(labels: Sequence[str]) -> list[str]:
 
 
 def resolve_constraints(constraints: Any, labels: Labels) -> Constraints:
-    """Return `Constraints` given None, "bio", "bioes", `Constraints`, or a list of forbidden pairs."""
+    """Return `Constraints` given None, the name of a scheme, `Constraints`, or a list of forbidden pairs."""
     if constraints is None:
         return Constraints()
     if isinstance(constraints, Constraints):
         return constraints
     if isinstance(constraints, str):
-        builders = {"bio": bio_constraints, "bioes": bioes_constraints}
-        if constraints not in builders:
-            raise ValueError(f"constraints must be 'bio', 'bioes', Constraints or pairs, found {constraints!r}")
-        return builders[constraints](labels.values)
+        if constraints not in SCHEMES:
+            raise ValueError(f"constraints must be {_EXPECTED}, found {constraints!r}")
+        return SCHEMES[constraints](labels.values)
     return Constraints(tuple(_pairs(constraints)))
 
 
 def _pairs(constraints: Any) -> Iterator[tuple[Any, Any]]:
     """Return the forbidden pairs; raise ValueError if one is not a pair."""
     if not isinstance(constraints, Iterable):
-        raise ValueError(f"constraints must be 'bio', 'bioes', Constraints or pairs, found {constraints!r}")
+        raise ValueError(f"constraints must be {_EXPECTED}, found {constraints!r}")
     for i, pair in enumerate(constraints):
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise ValueError(f"constraints[{i}]: expected a pair (label, next label), found {pair!r}")
         before, after = pair
         yield before, after
+
+
+def count_sequences(allowed: BoolArray, start: BoolArray, end: BoolArray, length: int, most: int) -> int:
+    """Return the number of allowed sequences of a length ≥ 1, or `most` if there are more."""
+    counts, follows, free = start.astype(float), allowed.astype(float), bool(allowed.all() and end.any())
+    for _ in range(length - 1):
+        counts = np.minimum(counts @ follows, float(most))
+        if free and counts.max() >= most:
+            break
+    return min(int(counts @ end), most)
 
 
 def feasible_lengths(allowed: BoolArray, start: BoolArray, end: BoolArray, longest: int) -> BoolArray:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._checked import check_flag, is_list, whole_number
+from maxmargin._memory import check_memory
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.errors import ExampleError, Place, Where, error_at, inside
 from maxmargin.core.structure import Compiled
@@ -23,11 +24,11 @@ from maxmargin.encoding.labels import Labels, distinct_labels, named_classes
 from maxmargin.encoding.rows import Rows
 from maxmargin.encoding.sequences import SequenceEncoder
 from maxmargin.structures.chain import _kernels as kernels
-from maxmargin.structures.chain.constraints import feasible_lengths, resolve_constraints
+from maxmargin.structures.chain.constraints import count_sequences, feasible_lengths, resolve_constraints
 from maxmargin.structures.chain.examples import ChainExamples
 
-if TYPE_CHECKING:
-    pass
+#: Bytes of the k best labellings, per token, label and labelling: a score and a pointer, and the labelling itself.
+_BYTES_PER_STEP = 8.0 + 8.0 + 4.0
 
 
 class Chain(Compiled):
@@ -42,7 +43,7 @@ class Chain(Compiled):
         The loss: ``"hamming"`` (number of wrong labels), ``"hamming-share"`` (fraction of wrong labels), ``"zero-one"``
         (1 unless all labels are correct), a cost matrix per token (rows: true labels), or a dict of costs by true label
         (default 1).
-    constraints : "bio", "bioes", Constraints or sequence of pairs, optional
+    constraints : "bio" (or "iob2"), "bioes", "bilou", Constraints or sequence of pairs, optional
         Forbidden transitions; a pair is (label, next label).
     fit_intercept : bool, default=True
         Whether to add a constant feature of value 1 for every token.
@@ -220,6 +221,10 @@ class Chain(Compiled):
         examples = self.encode([x])
         if examples.code_offsets[-1] == 0:
             return [([], 0.0)]
+        length, size = int(examples.code_offsets[-1]), len(self.labels_)
+        k = count_sequences(self.allowed_, self.start_allowed_, self.end_allowed_, length, k)
+        planned = _BYTES_PER_STEP * k * length * size
+        check_memory(planned, f"the {k} best labellings of {length} tokens", "use a smaller k")
         tables = examples.tables(np.asarray(w, float), np.zeros(1, np.int64))
         paths, values = kernels.best_paths(*tables, k)
         names = self.labels_.values
@@ -229,7 +234,7 @@ class Chain(Compiled):
 
     def feature_names(self) -> AnyArray:
         labels = [str(v) for v in self.labels_.values]
-        columns = self.tokens_.column_names() + ["intercept"] * bool(self.fit_intercept)
+        columns = [*self.tokens_.column_names(), *["intercept"] * bool(self.fit_intercept)]
         pairs = [f"{a} → {b}" for a in labels for b in labels]
         names = [f"{column} → {label}" for column in columns for label in labels] + pairs
         if self.start_end:

@@ -69,11 +69,14 @@ class Forest(LatentCompiled):
 
     def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ForestExamples:
         """Fit and encode in one pass over the data."""
-        if not isinstance(self.r, int | float | np.number) or not 0 <= self.r < np.inf:
-            raise ValueError(f"r must be a finite number ≥ 0, found {self.r!r}")
+        self._check_r()
         examples = self._examples(X, Y, None)
         self._set_width(examples.blocks[0].width)
         return examples
+
+    def _check_r(self) -> None:
+        if not isinstance(self.r, int | float | np.number) or not 0 <= self.r < np.inf:
+            raise ValueError(f"r must be a finite number ≥ 0, found {self.r!r}")
 
     def _set_width(self, width: int) -> None:
         self.n_features_, self.size = width, width + bool(self.fit_intercept)
@@ -137,6 +140,7 @@ class Forest(LatentCompiled):
         return {"n_features": self.n_features_}
 
     def _set_learnt(self, learnt: Any) -> None:
+        self._check_r()
         self._set_width(int(learnt["n_features"]))
 
     def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:

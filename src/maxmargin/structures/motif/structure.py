@@ -22,7 +22,7 @@ from maxmargin.core.codes import Answers
 from maxmargin.core.errors import ExampleError, Place, error_at
 from maxmargin.core.structure import LatentCompiled
 from maxmargin.encoding.alphabet import Alphabet
-from maxmargin.encoding.labels import Labels
+from maxmargin.encoding.labels import Labels, distinct_labels
 from maxmargin.structures.motif._kernels import ABSENT
 from maxmargin.structures.motif.examples import MotifExamples
 
@@ -102,8 +102,8 @@ class Motif(LatentCompiled):
 
     def fit_encode(self, X: Sequence[str], Y: Sequence[Any]) -> MotifExamples:
         """Fit and encode in one pass over the data."""
-        values = [_label(y) for y in Y] if self.classes is None else self.classes
-        self._set_sizes(Labels(values, given=self.classes is not None))
+        found = distinct_labels(map(_label, Y), _place) if self.classes is None else self.classes
+        self._set_sizes(Labels(found, given=self.classes is not None))
         check_memory(_BYTES_PER_WEIGHT * int(self.size or 0), f"training {self.size} weights", "lower background_order")
         examples = self.encode(X, Y)
         counts = np.bincount(examples.contexts, minlength=self.n_contexts_ + 1)[:-1]
@@ -203,7 +203,7 @@ class Motif(LatentCompiled):
 
     def topk(self, w: FloatArray, x: str, k: int) -> list[tuple[MotifSite, float]]:
         """Return the k best outputs with their scores, best first; no motif is one of the outputs."""
-        examples, w = self.encode([x]), np.asarray(w, float)
+        k, examples, w = whole_number(k, "k"), self.encode([x]), np.asarray(w, float)
         base = float(w @ self.joint_feature(x, self.labels_.values[0]))
         scores = np.concatenate([[0.0], examples.site_scores(w, 0)])
         order = np.argsort(-scores, kind="stable")[:k].tolist()
@@ -283,6 +283,10 @@ def _highest_order(n_symbols: int) -> int:
     while n_symbols ** (order + 2) <= _MOST_WEIGHTS:
         order += 1
     return order
+
+
+def _place(i: int) -> Place:
+    return Place("Y", i)
 
 
 def _label(y: Any) -> Any:

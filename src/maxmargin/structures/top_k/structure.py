@@ -17,7 +17,7 @@ import numpy as np
 from maxmargin._checked import whole_number
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers, spans
-from maxmargin.core.errors import ExampleError, Place, Where, error_at
+from maxmargin.core.errors import ExampleError, Place, Where, error_at, inside
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import LatentCompiled
@@ -136,7 +136,7 @@ class TopK(LatentCompiled):
     # ------------------------------------------------------------------ weights and saving
 
     def feature_names(self) -> AnyArray:
-        return np.array(self.documents_.column_names(), object)
+        return np.array([*self.documents_.column_names()], object)
 
     def _learnt(self) -> dict[str, Any]:
         return {"documents": self.documents_.get_state()}
@@ -166,7 +166,8 @@ def _relevant(y: Any, where: Where) -> AnyArray:
     if labels.ndim != 1:
         raise error_at(where, f"expected one relevance label for each document, found {type(y).__name__} {y!r}")
     if not np.isfinite(labels).all():
-        raise error_at(where, "relevance labels must be finite")
+        document = int(np.flatnonzero(~np.isfinite(labels))[0])
+        raise error_at(inside(where, f"document {document}"), f"relevance must be finite, found {y[document]!r}")
     return labels > 0
 
 
