@@ -67,6 +67,9 @@ class LabelledRows(Instance):
         row = [*self.dense[i], 1.0] if self.intercept else list(self.dense[i])
         return np.outer(row, [name == output for name in self.names]).ravel()
 
+    def cells(self, i, output):
+        return [self.names.index(output)]
+
     def loss(self, i, output):
         return float(self.costs[self.names.index(self.Y[i]), self.names.index(output)])
 
@@ -121,6 +124,9 @@ class Sequences(Instance):
 
     def truth(self, i):
         return self.Y[i]
+
+    def cells(self, i, output):
+        return [(t, self.names.index(label)) for t, label in enumerate(output)]
 
     def _constraints(self, constrained):
         K = self.n_labels
@@ -228,6 +234,12 @@ class Strings(Instance):
 
     def loss(self, i, output):
         return float(output.label != self.Y[i])
+
+    def cells(self, i, site):
+        return [] if site.position is None else [(site.position, "+-".index(site.strand))]
+
+    def no_parts(self, i):
+        return MotifSite(-1)
 
     def psi(self, i, site):
         x, size = self.X[i], len(self.alphabet)
@@ -345,6 +357,9 @@ class Documents(Instance):
         y = self.Y[i]
         return tuple((a, b) for a, b in combinations(range(len(y)), 2) if y[a] == y[b] and y[a] not in y[a + 1 : b])
 
+    def cells(self, i, links):
+        return [cell for a, b in links for cell in ((a, b), (b, a))]
+
     def psi(self, i, links):
         total = sum((self.square[i][a, b] for a, b in links), np.zeros(self.width))
         return np.append(total, len(links)) if self.intercept else total
@@ -456,6 +471,9 @@ class Graphs(Instance):
 
     def outputs(self, i):
         return self._outputs[i]
+
+    def cells(self, i, output):
+        return [cell for a, b in self.arcs(output) for cell in (((a, b),) if self.directed else ((a, b), (b, a)))]
 
     def truth(self, i):
         return self.truths[i]

@@ -16,6 +16,7 @@ from maxmargin.core.errors import Place
 from maxmargin.core.structure import Structure
 from maxmargin.encoding.costs import check_costs
 from maxmargin.encoding.labels import Labels, named_classes
+from maxmargin.estimators._margins import label_margins
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.structures.multiclass import Multiclass
 
@@ -172,11 +173,42 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         ndarray of shape (n, K), or (n,) for two classes
             Scores; for two classes positive for the second.
         """
+        scores = self.decision_scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def decision_scores(self, X: Any) -> FloatArray:
+        """Return the score of every label, also for two classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            Rows of features.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Scores w_k·x + b_k, in the order of `classes_`.
+        """
         check_is_fitted(self, "coef_")
         with naming_rows(X, OverflowError):  # scikit-learn has its own message for values that are not numbers
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         scores: FloatArray = np.asarray(X @ self.coef_.T) + self.intercept_
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        return scores
+
+    def decision_margins(self, X: Any) -> FloatArray:
+        """Return how clear each decision is: the best minus the second best score.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            Rows of features.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Margins ≥ 0. They grow with C and are not probabilities.
+        """
+        return label_margins(self.decision_scores(X))
 
     def predict(self, X: Any) -> AnyArray:
         """Return the label of best score for each row.

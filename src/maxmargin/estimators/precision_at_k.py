@@ -216,6 +216,21 @@ class PrecisionAtK(LatentEstimator):
             X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray(X @ self.coef_)
 
+    def decision_scores(self, X: Any) -> FloatArray:
+        """Return the score of each row, as `predict` does.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            A row for each document and query.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Scores.
+        """
+        return self.predict(X)
+
     def score(self, X: Any, y: Any, groups: Any = None) -> float:
         """Return the mean over queries of the precision at k (`maxmargin.metrics.precision_at_k`).
 

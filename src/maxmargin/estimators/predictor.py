@@ -82,6 +82,43 @@ class Predictor:
             )
         return examples, answers
 
+    def decision_scores(self, X: Any) -> Any:
+        """Return, for every part of an output, the best score of an output that has this part (max-marginals).
+
+            m_p(x) = max_{ŷ: ŷ has p} w·Ψ(x, ŷ)
+
+        The greatest of them is the score of the prediction; the difference to it is what forcing a part costs. Parts
+        that no output can have get −∞.
+
+        Parameters
+        ----------
+        X : sequence
+            Inputs.
+
+        Returns
+        -------
+        list
+            For each input an array, in the arrangement of the input: labels of `Multiclass`, tokens × labels of
+            `Chain`, [head, node] of `Tree`, items × items of `Forest`, windows × strands of `Motif` (relative to no
+            motif). Structures over several blocks of parts return a dict of arrays by the names of the blocks.
+        """
+        check_is_fitted(self, "coef_")
+        X = indexable(X, "X")
+        if not isinstance(self.structure_, Compiled):
+            raise TypeError(
+                f"decision_scores needs a structure over parts, which {type(self.structure_).__name__} is not: use "
+                f"topk or explain"
+            )
+        examples, w = self.structure_.encode(self._features(X)), self._flat_weights()
+        found: list[Any] = [None] * examples.n_examples
+
+        def ask(ids: IntArray, chunk: slice) -> None:
+            found[chunk] = examples.max_marginals(w, ids)
+
+        with Local(self.n_jobs) as engine, one_blas_thread():
+            engine.map(ask, np.arange(examples.n_examples))
+        return found
+
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
         """Return minus the mean loss of the predictions: higher is better, 0 is perfect.
 

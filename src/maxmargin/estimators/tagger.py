@@ -14,6 +14,7 @@ from maxmargin.core.errors import ExampleError, Place
 from maxmargin.core.structure import Structure
 from maxmargin.encoding.costs import check_costs
 from maxmargin.encoding.labels import Labels
+from maxmargin.estimators._margins import label_margins
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.structures.chain.structure import Chain, label_sequence
 
@@ -115,6 +116,45 @@ class SequenceTagger(MaxMarginEstimator):
         if structure.tokens_.vocabulary is None:
             attributes["n_features_in_"] = structure.tokens_.width
         return attributes
+
+    def decision_scores(self, X: Any) -> list[FloatArray]:
+        """Return, for every token and label, the best score of a labelling that has this label at this token.
+
+            m[t, k] = max_{ŷ: ŷ_t = k} w·Ψ(x, ŷ)        (max-marginals)
+
+        Every row has the same maximum, the score of the prediction. A label that the constraints exclude at a token
+        has −∞.
+
+        Parameters
+        ----------
+        X : sequence
+            Sequences.
+
+        Returns
+        -------
+        list of ndarray of shape (T, K)
+            One table for each sequence, with columns in the order of `classes_`.
+        """
+        found: list[FloatArray] = super().decision_scores(X)
+        return found
+
+    def decision_margins(self, X: Any) -> list[FloatArray]:
+        """Return how clear each decision is: the best minus the second best decision score of every token.
+
+        The least margin of a sequence is the difference of its two best labellings. Margins grow with C and are not
+        probabilities.
+
+        Parameters
+        ----------
+        X : sequence
+            Sequences.
+
+        Returns
+        -------
+        list of ndarray of shape (T,)
+            One array for each sequence; infinite where only one label is possible.
+        """
+        return [label_margins(scores) for scores in self.decision_scores(X)]
 
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
         """Return the fraction of tokens with the correct label.

@@ -71,6 +71,19 @@ class PartStructure(Compiled):
         """Return the weights of each block by name; by default one weight per column of each encoder."""
         return {name.rstrip("_"): WeightTable(getattr(self, name).column_names()) for name in self.learns}
 
+    def arranged(self, blocks: list[FloatArray]) -> Any:
+        """Return numbers of all parts of an example in the arrangement of its input.
+
+        By default, the array of the only block (rows × K if parts are rows under K outputs), or a dict of arrays by the
+        names of `tables`.
+        """
+        tables = self.tables()
+        named = {
+            name: block if table.outputs is None else block.reshape(-1, len(table.outputs))
+            for (name, table), block in zip(tables.items(), blocks, strict=True)
+        }
+        return next(iter(named.values())) if len(named) == 1 else named
+
     # ------------------------------------------------------------------ what follows
 
     def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:

@@ -209,6 +209,10 @@ class MulticlassExamples(Examples):
         """Return the scores of the parts: one for each label."""
         return [Scores(self.table(w, ids).ravel(), np.arange(len(ids) + 1) * self.n_labels)]
 
+    def max_marginals(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:
+        """Return the score of every label, for each example of ids."""
+        return list(self.table(w, ids))
+
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self._decode(self.table(w, ids), ids, scales, -1, answers)
 

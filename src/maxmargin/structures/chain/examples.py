@@ -14,6 +14,7 @@ from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
 from maxmargin.encoding.rows import Rows
 from maxmargin.structures.chain import _kernels as kernels
+from maxmargin.structures.chain._max_marginals import max_marginals
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
@@ -93,6 +94,13 @@ class ChainExamples(Examples):
             ids, self._spans(ids), self.code_offsets, self.labels, *tables, self.structure.costs_,
             self.most_loss, self.units, scales, answers.codes, answers.losses, answers.rises, answers.keys,
         )  # fmt: skip
+
+    def max_marginals(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:
+        """Return a table (T, K) for each example of ids, −∞ for labels that the constraints exclude."""
+        scores, *shared = self.tables(w, ids)
+        ends, out = self._spans(ids), np.empty_like(scores)
+        max_marginals(ends, scores, *shared, out)
+        return np.split(out, ends[1:-1]) if len(ids) else []
 
     def exact_for(self, bound: Bound) -> bool:
         """Return whether the loss only counts errors, as the recursion over their number requires."""

@@ -82,6 +82,10 @@ class MotifExamples(Examples):
         starts = np.concatenate([[0], np.cumsum([len(scores) for scores in found])]).astype(np.int64)
         return [Scores(np.concatenate([*found, np.zeros(0)]), starts)]
 
+    def max_marginals(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:
+        """Return the score of each site relative to no motif, windows × strands, for each example of ids."""
+        return [self.site_scores(w, i).reshape(-1, self.structure.n_strands_) for i in ids.tolist()]
+
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self._decide(ids, *self.best_sites(w, ids), lambda rise, loss: rise + scales * loss, answers)
 
