@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
 
+from maxmargin._compile_messages import messages
 from maxmargin._input import (
     by_position,
     kept_examples,
@@ -170,6 +171,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             state = self._train(problem, run, start=start, resume=resume, state=begin)
         self._finish(problem, run, state, data.structure, data.positions)
         callbacks.finish(state.best_w)
+        messages.finish()
         return state
 
     def _train(

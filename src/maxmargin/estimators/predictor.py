@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._checked import is_list, whole_number
+from maxmargin._compile_messages import messages
 from maxmargin._input import example_weights, indexable, n_examples, paired_examples
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers
@@ -80,6 +81,7 @@ class Predictor:
             engine.map(
                 lambda ids, chunk: examples.decode(w, ids, zeros[chunk], answers), np.arange(examples.n_examples)
             )
+        messages.finish()
         return examples, answers
 
     def decision_scores(self, X: Any) -> Any:
@@ -117,6 +119,7 @@ class Predictor:
 
         with Local(self.n_jobs) as engine, one_blas_thread():
             engine.map(ask, np.arange(examples.n_examples))
+        messages.finish()
         return found
 
     def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
