@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin._input import check_labels_of_one_kind, indexable
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.errors import Place
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Structure
 from maxmargin.encoding.labels import named_classes
+from maxmargin.estimators._warnings import warn_of_unknown_labels
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.solvers.base import State
 from maxmargin.structures.motif.structure import Motif, MotifSite
@@ -154,7 +154,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
             classes=self.classes_.tolist(),
         )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Learn from strings with one of two labels each.
 
         Sequences that are only presumed to have no motif can be passed as negative ones of small `sample_weight`: they
@@ -274,8 +274,8 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         sites = map(self._motif.site, codes.tolist())
         return [site._replace(label=positive if s > 0 else negative) for site, s in zip(sites, scores, strict=True)]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the fraction of correct labels; a label that is not a class is an error.
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # type: ignore[override]
+        """Return the fraction of correct labels; a label that is not a class is a wrong prediction.
 
         Parameters
         ----------
@@ -292,7 +292,9 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
             The accuracy.
         """
         check_is_fitted(self, "coef_")
-        self._motif.labels_.encode(column_or_1d(y).tolist(), lambda i: Place("Y", i))
+        labels = self._motif.labels_
+        if not (labels.find(column_or_1d(y)) >= 0).any():
+            warn_of_unknown_labels(labels)
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Any:

@@ -136,6 +136,20 @@ class PartStructure(Compiled):
     def feature_names(self) -> AnyArray:
         return np.array([name for table in self.tables().values() for name in table.names()], object)
 
+    def weight_columns(self) -> dict[str, AnyArray]:
+        """Return the feature of each weight, its output if rows have several, its block if there are several."""
+        tables = self.tables()
+        rows = [
+            (name, column, output)
+            for name, table in tables.items()
+            for column in table.columns
+            for output in (table.outputs or [None])  # type: ignore[list-item]
+        ]
+        block, feature, output = (np.array(part, object) for part in zip(*rows, strict=True)) if rows else ([],) * 3
+        columns: dict[str, Any] = {"block": block} if len(tables) > 1 else {}
+        columns["feature"] = feature
+        return columns | ({"output": output} if any(table.outputs for table in tables.values()) else {})
+
     def split_weights(self, w: FloatArray) -> dict[str, FloatArray]:
         """Return the weights of each block, of shape (columns,) or (columns, K)."""
         tables = self.tables()

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -104,6 +104,11 @@ class Multiclass(Compiled):
         true, found = self.labels_.encode([y, y_hat], ["y", "y_hat"].__getitem__)
         return float(self.costs_[true, found])
 
+    def score_loss(self, y: Any, y_hat: Any) -> float:
+        if isinstance(self.cost, str | Mapping) and self.labels_.find([y])[0] < 0:
+            return 1.0
+        return self.loss(y, y_hat)
+
     def enumerate(self, x: Any) -> list[Any]:
         """Return all labels."""
         return list(self.labels_.values)
@@ -116,9 +121,16 @@ class Multiclass(Compiled):
         return [(self.labels_.values[c], float(scores[c])) for c in order]
 
     def feature_names(self, columns: Sequence[str] | None = None) -> AnyArray:
-        names = [f"x{f}" for f in range(self.n_features_)] if columns is None else list(map(str, columns))
-        names += ["intercept"] * bool(self.fit_intercept)
+        names = self._column_names(columns)
         return np.array([f"{name} → {label}" for name in names for label in self.labels_.values], object)
+
+    def _column_names(self, columns: Sequence[str] | None) -> list[str]:
+        names = [f"x{f}" for f in range(self.n_features_)] if columns is None else list(map(str, columns))
+        return names + ["intercept"] * bool(self.fit_intercept)
+
+    def weight_columns(self, columns: Sequence[str] | None = None) -> dict[str, AnyArray]:
+        names, labels = np.array(self._column_names(columns), object), self.labels_.array().astype(object)
+        return {"feature": np.repeat(names, len(labels)), "label": np.tile(labels, len(names))}
 
     def _learnt(self) -> dict[str, Any]:
         return {"labels": self.labels_.get_state(), "n_features": self.n_features_}

@@ -227,6 +227,19 @@ class Motif(LatentCompiled):
         names += [f"background: {word}→{c}" if word else f"background: {c}" for word in words for c in characters]
         return np.array(names, object)
 
+    def weight_columns(self) -> dict[str, AnyArray]:
+        """Return feature ("motif" or "background"), position in the motif, character, and the characters before it."""
+        characters = np.array(list(self.alphabet_.characters), object)
+        words = np.array(self.alphabet_.words(self.order_), object)
+        places = np.arange(1, self.length_ + 1).astype(object)
+        n_motif, n_background = self.length_ * self.n_symbols_, self.n_contexts_
+        return {
+            "feature": np.repeat(np.array(["motif", "background"], object), [n_motif, n_background]),
+            "position": np.concatenate([np.repeat(places, self.n_symbols_), np.full(n_background, None, object)]),
+            "character": np.tile(characters, self.length_ + len(words)),
+            "context": np.concatenate([np.full(n_motif, None, object), np.repeat(words, self.n_symbols_)]),
+        }
+
     def split_weights(self, w: FloatArray) -> dict[str, FloatArray]:
         """Return the weights as tables: motif (l, A), and background (A^k, A) with a row per context of k symbols."""
         at = self.length_ * self.n_symbols_
