@@ -204,7 +204,7 @@ class Sequences(Instance):
         return np.concatenate([tokens.ravel(), pairs.ravel(), start, end, edges.ravel()])
 
 
-COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A"}
+COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A", "N": "N"}
 
 
 class Strings(Instance):
@@ -215,9 +215,11 @@ class Strings(Instance):
         rng = self.rng
         self.length, self.order = int(rng.integers(1, 14)), int(rng.integers(0, 4))
         self.alphabet = self.choose("ACGT", "TGCA", "01", "ACDEFGHIKLMN")
-        self.both = bool(rng.integers(2)) and set(self.alphabet) == set(COMPLEMENT)
+        nucleotides = set(self.alphabet) | {"N"} == set(COMPLEMENT)
+        self.both, wildcards = bool(rng.integers(2)) and nucleotides, "N" if nucleotides and rng.integers(2) else ""
         n = int(rng.integers(2, 8))
-        self.X = ["".join(rng.choice(list(self.alphabet), size)) for size in self.length + rng.integers(0, 12, n)]
+        drawn = list(self.alphabet + wildcards)
+        self.X = ["".join(rng.choice(drawn, size)) for size in self.length + rng.integers(0, 12, n)]
         self.Y = [-1, 1, *rng.choice([-1, 1], n - 2).tolist()]
         self.structure = Motif(
             length=self.length, background_order=self.order, alphabet=self.alphabet, both_strands=self.both
@@ -251,9 +253,10 @@ class Strings(Instance):
             if site.strand == "-":
                 text = "".join(COMPLEMENT[c] for c in reversed(text))
             for j, c in enumerate(text):
-                out[j * size + self.alphabet.index(c)] += 1
+                if c in self.alphabet:
+                    out[j * size + self.alphabet.index(c)] += 1
         for p in range(self.order, len(x)):
-            if p not in window:
+            if p not in window and set(x[p - self.order : p + 1]) <= set(self.alphabet):
                 context = 0
                 for c in x[p - self.order : p + 1]:
                     context = context * size + self.alphabet.index(c)

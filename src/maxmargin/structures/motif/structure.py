@@ -73,7 +73,8 @@ class Motif(LatentCompiled):
     background_order : int, default=3
         Order k of the Markov background.
     alphabet : str, default="ACGT"
-        The characters; lower case is read as upper case.
+        The characters; lower case is read as upper case. N in DNA and RNA and X in proteins stand for an unknown
+        character, which scores 0 in the motif and in the background.
     both_strands : bool, default=False
         Whether the motif may also be on the other strand, its window read as the reverse complement (DNA, RNA).
     classes : sequence of two labels, optional
@@ -257,6 +258,20 @@ class Motif(LatentCompiled):
         seen = np.maximum(self.background_counts_.sum(axis=0), 1)
         background = (self.background_counts_ * parts["background"]).sum(axis=0) / seen
         return parts["motif"] - background
+
+    def site_counts(self, X: Sequence[str], sites: Sequence[MotifSite]) -> IntArray:
+        """Return how often each character occurs at each position of these sites, (l, A); wildcards are not counted.
+
+        Sites on the other strand are read as the reverse complement.
+        """
+        symbols, offsets = self.alphabet_.encode(X)
+        counts = np.zeros((self.length_, self.n_symbols_ + 1), np.int64)
+        for first, site in zip(offsets.tolist(), sites, strict=False):
+            if site.position is not None:
+                window = symbols[first + site.position : first + site.position + self.length_]
+                window = self.complements_[window[::-1]] if site.strand == "-" else window
+                counts[np.arange(self.length_), window] += 1
+        return counts[:, :-1]
 
     def symbol_shares(self) -> FloatArray:
         """Return the frequency of each character in the training sequences, with one added to each count."""
