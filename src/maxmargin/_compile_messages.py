@@ -45,7 +45,7 @@ class CompileMessages(event.Listener):
             self.count += 1
             self.seconds += perf_counter() - self._began
             if self.announced and perf_counter() - self._shown_at >= _BETWEEN:
-                self._say(f"compiled {self.count} kernels so far, {self.seconds:.0f} s")
+                self._say(f"compiled {self._kernels()} so far, {self.seconds:.0f} s")
 
     def _announce(self) -> None:
         self.announced = True
@@ -54,8 +54,11 @@ class CompileMessages(event.Listener):
     def finish(self) -> None:
         """Write how many kernels were compiled, if a line was written before, and count from 0 again."""
         if self.announced:
-            self._say(f"compiled {self.count} kernels in {self.seconds:.0f} s")
+            self._say(f"compiled {self._kernels()} in {self.seconds:.0f} s")
         self._forget()
+
+    def _kernels(self) -> str:
+        return "1 kernel" if self.count == 1 else f"{self.count} kernels"
 
     def _say(self, text: str) -> None:
         self._shown_at = perf_counter()
