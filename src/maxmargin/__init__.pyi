@@ -24,6 +24,7 @@ from .estimators.path import regularization_path as regularization_path
 from .estimators.precision_at_k import PrecisionAtK as PrecisionAtK
 from .estimators.structural import StructuralSVM as StructuralSVM
 from .estimators.tagger import SequenceTagger as SequenceTagger
+from .estimators.warmup import warmup as warmup
 from .io.models import load as load
 from .parts.costs import PartCosts as PartCosts
 from .plots.bounds import BoundDisplay as BoundDisplay

@@ -28,6 +28,13 @@ def indexable(values: Any, name: str) -> Any:
     return list(values)
 
 
+def either(value: Any, other: Any, name: str, alias: str) -> Any:
+    """Return the argument that was given by one of its two names; raise TypeError if both were."""
+    if value is not None and other is not None:
+        raise TypeError(f"{name} and {alias} are the same argument: pass one of them")
+    return other if value is None else value
+
+
 def n_examples(values: Any) -> int:
     """Return the number of examples, also of a sparse matrix, which has no length."""
     return int(values.shape[0]) if hasattr(values, "shape") else len(values)

@@ -21,7 +21,7 @@ def test_inspect(run, models):
     assert found["labels"] == model.classes_.tolist()
     assert found["n_weights"] == len(model.coef_)
     frame = model.weights_frame()
-    best = frame[frame.feature.str.endswith("→ B-PER") & ~frame.feature.str.startswith(("O ", "B-", "I-", "start"))]
+    best = frame[(frame.label == "B-PER") & ~frame.feature.isin(["transition", "start", "end"])]
     assert found["top_weights"]["B-PER"][0][1] == best.weight.max()
     assert all(len(weights) <= 3 for weights in found["top_weights"].values())
     pairs = {(row["from"], row["to"]): row["weight"] for row in found["transitions"]}

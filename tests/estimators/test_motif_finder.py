@@ -217,5 +217,44 @@ def test_bad_input_after_the_fit(found):
     finder, X, _, _ = found
     with pytest.raises(ValueError, match=r"X\[0\]: a sequence of 4 characters cannot hold a motif of length 9"):
         finder.predict(["ACGT"])
-    with pytest.raises(ValueError, match=r"Y\[0\]: unknown label 'other'"):
-        finder.score(X[:1], ["other"])
+    with pytest.warns(UserWarning, match="none of the true labels is a class"):
+        assert finder.score(X[:1], ["other"]) == 0.0
+
+
+def test_unknown_bases_neither_help_nor_harm(found):
+    finder, X, _, _ = found
+    rng = np.random.default_rng(0)
+    holed = ["".join("Nn"[i % 2] if rng.random() < 0.03 else c for c in x) for i, x in enumerate(X)]
+    assert any("N" in x for x in holed)
+    assert any("n" in x for x in holed)
+    y = finder.predict(X)
+    again = clone(finder).set_params(n_restarts=1).fit(holed, y)
+    assert again.score(holed, y) > 0.8
+    assert finder.decision_function(["N" * 30])[0] == 0.0
+
+
+def test_proteins_have_a_wildcard():
+    X, y = ["ACDXF", "WWWYY", "ACDEF", "YYYWW"], [1, 0, 1, 0]
+    amino = "ACDEFGHIKLMNPQRSTVWY"
+    finder = mm.MotifFinder(length=3, background_order=0, alphabet=amino).fit(X, y)
+    assert finder.predict(X).tolist() == y
+    with pytest.raises(ValueError, match=r"X\[0\], position 1: character 'B' is not in .* \(or X, for any"):
+        finder.predict(["ABC"])
+
+
+def test_the_positive_label(found):
+    finder, X, _, _ = found
+    y = np.where(finder.predict(X) == finder.classes_[1], "with", "without")
+    by_name = clone(finder).set_params(n_restarts=1, classes=None, positive_label="with").fit(X, y)
+    assert by_name.classes_.tolist() == ["without", "with"]
+    by_order = clone(finder).set_params(n_restarts=1, classes=["without", "with"]).fit(X, y)
+    np.testing.assert_array_equal(by_name.coef_, by_order.coef_)
+    for parameters, message in (
+        ({"positive_label": "wth", "classes": None}, "positive_label must be one of the labels .*, found 'wth'"),
+        (
+            {"positive_label": "without", "classes": ["without", "with"]},
+            "positive_label='without' contradicts classes=",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            clone(finder).set_params(**parameters).fit(X, y)

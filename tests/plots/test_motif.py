@@ -109,3 +109,31 @@ def test_bad_input():
         mm.MotifDisplay.from_estimator(mm.LatentStructuralSVM(mm.Motif()))
     with pytest.raises(ValueError, match="expected 1 axes, found 2"):
         mm.MotifDisplay(np.eye(4), "ACGT").plot(axes=[None, None])
+
+
+def test_a_logo_of_aligned_sites_is_in_bits():
+    counts = np.array([[8, 0, 0, 0], [4, 4, 0, 0], [2, 2, 2, 2], [0, 0, 0, 0]])
+    heights = mm.MotifDisplay(np.zeros((4, 4)), "ACGT", counts=counts).heights()
+    correction = 3 / (2 * np.log(2) * 8)
+    np.testing.assert_allclose(heights.sum(axis=1), [2 - correction, 1 - correction, 0.0, 0.0], atol=1e-12)
+    np.testing.assert_allclose(heights[1], [(1 - correction) / 2] * 2 + [0.0, 0.0])
+    with pytest.raises(ValueError, match="counts must have the shape"):
+        mm.MotifDisplay(np.zeros((4, 4)), "ACGT", counts=counts[:2])
+
+
+def test_sites_on_both_strands_are_aligned(finder):
+    structure = mm.Motif(length=3, both_strands=True).fit(["AACGT", "TTTTT"], [1, 0])
+    sites = [mm.MotifSite(1, 1, "+"), mm.MotifSite(1, 0, "-"), mm.MotifSite(0), mm.MotifSite(1, 0, "+")]
+    counts = structure.site_counts(["AACGT", "CGTAA", "AAAAA", "NCN"], sites)
+    assert counts.tolist() == [[2, 0, 0, 0], [0, 3, 0, 0], [0, 0, 2, 0]]
+
+
+def test_which_logo_is_drawn(finder):
+    model, sequences = finder[0], finder[1]
+    of_sites = mm.MotifDisplay.from_estimator(model, sequences)
+    assert of_sites.counts.sum(axis=1).max() <= len(sequences)
+    assert mm.MotifDisplay.from_estimator(model, sequences, logo="weights").counts is None
+    assert mm.MotifDisplay.from_estimator(model).counts is None
+    for wrong, message in (("sites", "needs sequences X"), ("both", "logo must be")):
+        with pytest.raises(ValueError, match=message):
+            mm.MotifDisplay.from_estimator(model, logo=wrong)

@@ -78,6 +78,14 @@ class Instance:
         """The output as users see it; only a structure whose outputs hide something writes it."""
         return output
 
+    def cells(self, i, output):
+        """The entries of the table of decision scores that belong to an output; None if there is no such table."""
+        return None
+
+    def no_parts(self, i):
+        """The output relative to which decision scores are counted; by default they are whole scores."""
+        return None
+
     # ------------------------------------------------------------------ what follows
 
     def inputs(self):
@@ -265,6 +273,22 @@ class StructureConformance:
             assert len(set(names)) == len(names) == min(k, len(scores))
             np.testing.assert_allclose([v for _, v in ranked], sorted(scores.values())[::-1][:k], atol=1e-9)
             np.testing.assert_allclose([scores[name] for name in names], [v for _, v in ranked], atol=1e-9)
+
+    @every_case
+    def test_max_marginals_are_the_best_of_all_outputs_that_have_a_part(self, case):
+        examples = case.structure.encode(case.unlabelled())
+        for ids in case.batches():
+            if case.cells(0, case.outputs(0)[0]) is None:
+                return
+            for i, found in zip(ids.tolist(), examples.max_marginals(case.w, ids), strict=True):
+                base = case.no_parts(i)
+                base = 0.0 if base is None else float(case.w @ case.psis[i][case.name(base)])
+                expected = np.full(found.shape, -np.inf)
+                for output in case.outputs(i):
+                    score = float(case.w @ case.psis[i][case.name(output)]) - base
+                    for cell in case.cells(i, output):
+                        expected[cell] = max(expected[cell], score)
+                np.testing.assert_allclose(found, expected, atol=1e-9)
 
     # ------------------------------------------------------------------ latent variables
 

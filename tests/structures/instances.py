@@ -67,6 +67,9 @@ class LabelledRows(Instance):
         row = [*self.dense[i], 1.0] if self.intercept else list(self.dense[i])
         return np.outer(row, [name == output for name in self.names]).ravel()
 
+    def cells(self, i, output):
+        return [self.names.index(output)]
+
     def loss(self, i, output):
         return float(self.costs[self.names.index(self.Y[i]), self.names.index(output)])
 
@@ -121,6 +124,9 @@ class Sequences(Instance):
 
     def truth(self, i):
         return self.Y[i]
+
+    def cells(self, i, output):
+        return [(t, self.names.index(label)) for t, label in enumerate(output)]
 
     def _constraints(self, constrained):
         K = self.n_labels
@@ -201,7 +207,7 @@ class Sequences(Instance):
         return np.concatenate([tokens.ravel(), pairs.ravel(), start, end, edges.ravel()])
 
 
-COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A"}
+COMPLEMENT = {"A": "T", "C": "G", "G": "C", "T": "A", "N": "N"}
 
 
 class Strings(Instance):
@@ -212,9 +218,11 @@ class Strings(Instance):
         rng = self.rng
         self.length, self.order = int(rng.integers(1, 14)), int(rng.integers(0, 4))
         self.alphabet = self.choose("ACGT", "TGCA", "01", "ACDEFGHIKLMN")
-        self.both = bool(rng.integers(2)) and set(self.alphabet) == set(COMPLEMENT)
+        nucleotides = set(self.alphabet) | {"N"} == set(COMPLEMENT)
+        self.both, wildcards = bool(rng.integers(2)) and nucleotides, "N" if nucleotides and rng.integers(2) else ""
         n = int(rng.integers(2, 8))
-        self.X = ["".join(rng.choice(list(self.alphabet), size)) for size in self.length + rng.integers(0, 12, n)]
+        drawn = list(self.alphabet + wildcards)
+        self.X = ["".join(rng.choice(drawn, size)) for size in self.length + rng.integers(0, 12, n)]
         self.Y = [-1, 1, *rng.choice([-1, 1], n - 2).tolist()]
         self.structure = Motif(
             length=self.length, background_order=self.order, alphabet=self.alphabet, both_strands=self.both
@@ -232,6 +240,12 @@ class Strings(Instance):
     def loss(self, i, output):
         return float(output.label != self.Y[i])
 
+    def cells(self, i, site):
+        return [] if site.position is None else [(site.position, "+-".index(site.strand))]
+
+    def no_parts(self, i):
+        return MotifSite(-1)
+
     def psi(self, i, site):
         x, size = self.X[i], len(self.alphabet)
         out = np.zeros(self.length * size + size ** (self.order + 1))
@@ -242,9 +256,10 @@ class Strings(Instance):
             if site.strand == "-":
                 text = "".join(COMPLEMENT[c] for c in reversed(text))
             for j, c in enumerate(text):
-                out[j * size + self.alphabet.index(c)] += 1
+                if c in self.alphabet:
+                    out[j * size + self.alphabet.index(c)] += 1
         for p in range(self.order, len(x)):
-            if p not in window:
+            if p not in window and set(x[p - self.order : p + 1]) <= set(self.alphabet):
                 context = 0
                 for c in x[p - self.order : p + 1]:
                     context = context * size + self.alphabet.index(c)
@@ -347,6 +362,9 @@ class Documents(Instance):
         """The chain through each true cluster."""
         y = self.Y[i]
         return tuple((a, b) for a, b in combinations(range(len(y)), 2) if y[a] == y[b] and y[a] not in y[a + 1 : b])
+
+    def cells(self, i, links):
+        return [cell for a, b in links for cell in ((a, b), (b, a))]
 
     def psi(self, i, links):
         total = sum((self.square[i][a, b] for a, b in links), np.zeros(self.width))
@@ -459,6 +477,9 @@ class Graphs(Instance):
 
     def outputs(self, i):
         return self._outputs[i]
+
+    def cells(self, i, output):
+        return [cell for a, b in self.arcs(output) for cell in (((a, b),) if self.directed else ((a, b), (b, a)))]
 
     def truth(self, i):
         return self.truths[i]

@@ -109,7 +109,12 @@ def test_model_file(tmp_path):
     ("parameters", "X", "Y", "message"),
     [
         ({}, ["ACGT" * 4, "ACGTAC"], [0, 1], "X[1]: a sequence of 6 characters cannot hold a motif of length 11"),
-        ({"length": 1}, ["ACGT", "ACNT"], [0, 1], "X[1], position 2: character 'N' is not in the alphabet 'ACGT'"),
+        (
+            {"length": 1},
+            ["ACGT", "ACRT"],
+            [0, 1],
+            "X[1], position 2: character 'R' is not in the alphabet 'ACGT' (or N",
+        ),
         ({"length": 1}, ["ACGT", "Aé😀T"], [0, 1], "X[1], position 1: character 'é' is not in the alphabet"),
         ({"length": 1}, ["ACGT", b"ACGT"], [0, 1], "X[1]: expected a string, found bytes"),
         ({"length": 1}, [["A", "C"], ["G"]], [0, 1], "X[0]: expected a string, found list"),

@@ -1,12 +1,15 @@
-"""The progress line: on a terminal and asked for, else silent."""
+"""Progress if it is asked for: a line on a terminal, plain lines elsewhere."""
 
 import io
 import logging
+import re
 import sys
 
 import pytest
 
 import maxmargin as mm
+from maxmargin.core.certificate import Certificate
+from maxmargin.training import progress
 
 
 class Terminal(io.StringIO):
@@ -30,11 +33,46 @@ def test_line_on_a_terminal(data, monkeypatch, without_rich):
     assert f"step {model.n_iter_}" in stream.getvalue() or not without_rich
 
 
-@pytest.mark.parametrize(("verbose", "stream"), [(1, io.StringIO()), (0, Terminal())])
-def test_silence(data, monkeypatch, verbose, stream):
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
+def test_silence(data, monkeypatch, stream):
     monkeypatch.setattr(sys, "stderr", stream)
-    mm.SequenceTagger(verbose=verbose).fit(*data)
+    mm.SequenceTagger(verbose=0).fit(*data)
     assert stream.getvalue() == ""
+
+
+def test_a_short_fit_prints_its_last_step_to_a_log(data, monkeypatch):
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    model = mm.SequenceTagger(verbose=1).fit(*data)
+    assert re.fullmatch(rf"maxmargin: step {model.n_iter_}  gap [^\n]*\n", stream.getvalue())
+    assert "\r" not in stream.getvalue() and "inf" not in stream.getvalue()
+
+
+def test_lines_of_a_log_become_rare(monkeypatch):
+    stream, now = io.StringIO(), [0.0]
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
+    with progress.ProgressLine(1, 1e-3) as line:
+        for second in range(300):
+            now[0] = float(second)
+            line.update(second, Certificate(2.0, 1.0, second, float(second)))
+    steps = [int(step) for step in re.findall(r"step (\d+)", stream.getvalue())]
+    assert steps == [1, 3, 7, 15, 31, *range(61, 300, 30), 299]
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()])
+def test_no_line_has_an_infinite_number(monkeypatch, stream):
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setitem(sys.modules, "rich.console", None)
+    with progress.ProgressLine(1, 1e-3) as line:
+        line.update(1, Certificate(float("inf"), 0.0, 12, 0.5))
+    assert "step 1  12 argmaxes  0.5 s" in stream.getvalue()
+
+
+def test_no_standard_error(data, monkeypatch):
+    """Programs without a console have none."""
+    monkeypatch.setattr(sys, "stderr", None)
+    mm.SequenceTagger(verbose=1).fit(*data)
 
 
 def test_every_step_is_logged(data, caplog):

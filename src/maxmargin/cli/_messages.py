@@ -9,7 +9,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import wraps
 from typing import Any
 
@@ -61,6 +61,15 @@ def one_line(error: BaseException) -> str:
     return " ".join(text.split())
 
 
+def _calm(quiet: bool) -> AbstractContextManager[None]:
+    """Return a block without messages about compilation if `quiet` is true."""
+    if not quiet:
+        return nullcontext()
+    from maxmargin._compile_messages import silent_compilation
+
+    return silent_compilation()
+
+
 def guarded(command: Callable[..., None]) -> Callable[..., None]:
     """End the command with a message instead of a traceback on bad input, unless ``--debug`` is given."""
 
@@ -73,7 +82,8 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                 warnings.simplefilter("ignore", DeprecationWarning)
                 quiet = bool(options.get("quiet"))
                 warnings.showwarning = lambda message, *_, **__: say(f"maxmargin: warning: {message}", quiet)
-                command(*args, **options)
+                with _calm(quiet):
+                    command(*args, **options)
         except BrokenPipeError:  # the reader of a pipe has closed it
             _discard_output()
             raise typer.Exit(1) from None

@@ -11,6 +11,7 @@ from maxmargin.cli.evaluate import evaluate
 from maxmargin.cli.fit import multiclass, tagger
 from maxmargin.cli.inspect import inspect
 from maxmargin.cli.predict import predict
+from maxmargin.cli.warmup import warmup
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -26,6 +27,7 @@ app.add_typer(fit, name="fit")
 app.command()(predict)
 app.command()(evaluate)
 app.command()(inspect)
+app.command()(warmup)
 
 
 def _version(wanted: bool) -> None:

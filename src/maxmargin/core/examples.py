@@ -125,6 +125,13 @@ class Examples(ABC):
         """
         raise TypeError(f"{type(self).__name__} has no scores of parts")
 
+    def max_marginals(self, w: FloatArray, ids: IntArray) -> list[Any]:
+        """Return, for each example of ids, the best score of an output that has a part, for every part.
+
+        The arrangement is that of the structure: tokens × labels for a chain.
+        """
+        raise TypeError(f"{type(self).__name__.removesuffix('Examples')} has no decision scores: use topk or explain")
+
     # ------------------------------------------------------------------ bounds and latent variables
 
     def exact_for(self, bound: Bound) -> bool:

@@ -172,6 +172,17 @@ class Compiled(Structure, BaseEstimator):
     def feature_names(self) -> AnyArray:
         """Return the name of each weight."""
 
+    def weight_columns(self) -> dict[str, AnyArray]:
+        """Return columns that describe the weights, for `weights_frame`; by default their names."""
+        return {"feature": self.feature_names()}
+
+    def score_loss(self, y: Any, y_hat: Any) -> float:
+        """Return the loss of a prediction; y may have labels that are not classes, which are wrong predictions.
+
+        A part of a cross-validation may lack a label, so that its models cannot predict it.
+        """
+        return self.loss(y, y_hat)
+
     def joint_feature(self, x: Any, y: Any) -> FloatArray:
         """Return Ψ(x, y) as a dense vector, for inspection and tests; training never computes it."""
         examples = self.encode([x], [y])

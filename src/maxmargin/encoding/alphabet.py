@@ -12,24 +12,33 @@ from maxmargin.core.errors import ExampleError, Place
 
 _UNKNOWN = 255
 _PAIRS = {"A": "T", "C": "G", "G": "C", "T": "A"}
+_AMINO_ACIDS = frozenset("ACDEFGHIKLMNPQRSTVWY")
 
 
 class Alphabet:
     """Characters in order; the symbol of a character is its position.
 
-    Lower-case letters are read as upper-case letters unless the alphabet contains them.
+    Lower-case letters are read as upper-case letters unless the alphabet contains them. The symbol after the last one
+    is a wildcard, an unknown character: N in DNA and RNA, X in proteins, unless the alphabet contains it.
 
     Parameters
     ----------
     characters : str
         2 to 254 distinct characters.
+
+    Attributes
+    ----------
+    wildcard : str or None
+        The character of the wildcard; None if the alphabet is neither of nucleotides nor of amino acids.
     """
 
     def __init__(self, characters: Any) -> None:
         if not isinstance(characters, str) or not 2 <= len(set(characters)) == len(characters) < _UNKNOWN:
             raise ValueError(f"alphabet must be a string of 2 to 254 different characters, found {characters!r}")
         self.characters = characters
-        symbol_of = {c.lower(): s for s, c in enumerate(characters) if len(c.lower()) == 1}
+        self.wildcard = _wildcard(characters)
+        symbol_of = {} if self.wildcard is None else dict.fromkeys((self.wildcard, self.wildcard.lower()), len(self))
+        symbol_of |= {c.lower(): s for s, c in enumerate(characters) if len(c.lower()) == 1}
         symbol_of.update((c, s) for s, c in enumerate(characters))
         self._symbols = np.full(max(map(ord, symbol_of)) + 2, _UNKNOWN, np.uint8)
         self._symbols[[ord(c) for c in symbol_of]] = list(symbol_of.values())
@@ -48,17 +57,20 @@ class Alphabet:
             i = int(np.searchsorted(offsets, at, "right")) - 1
             raise ExampleError.at(
                 Place("X", i, f", position {at - offsets[i]}"),
-                f"character {chr(points[at])!r} is not in the alphabet "
-                f"{self.characters!r}; leave such strings out, split them there, or name all characters with alphabet=",
+                f"character {chr(points[at])!r} is not in the alphabet {self.characters!r}{self._or_wildcard()}; "
+                f"leave such strings out, split them there, or name all characters with alphabet=",
             )
         return symbols, offsets
 
+    def _or_wildcard(self) -> str:
+        return "" if self.wildcard is None else f" (or {self.wildcard}, for any of them)"
+
     def complements(self) -> AnyArray:
-        """Return the complementary symbol of each symbol on the other strand of DNA or RNA."""
+        """Return the complementary symbol of each symbol, and of the wildcard, on the other strand of DNA or RNA."""
         letters = self.characters.upper().replace("U", "T")
         if sorted(letters) != sorted(_PAIRS):
             raise ValueError(f"both_strands needs an alphabet of A, C, G and T or U, found {self.characters!r}")
-        return np.array([letters.index(_PAIRS[c]) for c in letters], np.uint8)
+        return np.array([*(letters.index(_PAIRS[c]) for c in letters), len(letters)], np.uint8)
 
     def words(self, length: int) -> list[str]:
         """Return all words of this number of characters, in the order of `word_indices`."""
@@ -66,6 +78,16 @@ class Alphabet:
         for _ in range(length):
             words = [word + c for word in words for c in self.characters]
         return words
+
+
+def _wildcard(characters: str) -> str | None:
+    """Return the character that stands for any other, by the conventions of sequence files."""
+    letters = set(characters.upper())
+    if len(letters) < len(characters):  # lower case has a meaning of its own
+        return None
+    if sorted(letters) in (["A", "C", "G", "T"], ["A", "C", "G", "U"]):
+        return "N"
+    return "X" if letters >= _AMINO_ACIDS and "X" not in letters else None
 
 
 def check_strings(X: Any) -> None:
@@ -91,14 +113,24 @@ def word_indices(symbols: AnyArray, n_symbols: int, length: int) -> AnyArray:
     return indices
 
 
+def holds_wildcard(symbols: AnyArray, n_symbols: int, length: int) -> AnyArray:
+    """Return whether a wildcard is among the `length` symbols that begin at each position."""
+    ahead = np.concatenate([[0], np.cumsum(symbols == n_symbols)])
+    ends = np.minimum(np.arange(len(symbols)) + length, len(symbols))
+    return np.asarray(ahead[ends] > ahead[:-1])
+
+
 def context_indices(symbols: AnyArray, offsets: IntArray, n_symbols: int, order: int) -> AnyArray:
     """Return the word of order + 1 symbols that ends at each position, as a number in base n_symbols.
 
-    Positions with fewer than `order` symbols before them have the number n_symbols^(order + 1).
+    Positions with fewer than `order` symbols before them, and words with a wildcard, have the number
+    n_symbols^(order + 1).
     """
     indices = np.full(len(symbols), n_symbols ** (order + 1), np.int32)
     if len(symbols) > order:
-        indices[order:] = word_indices(symbols, n_symbols, order + 1)[: len(symbols) - order]
+        words = word_indices(symbols, n_symbols, order + 1)[: len(symbols) - order]
+        unknown = holds_wildcard(symbols, n_symbols, order + 1)[: len(words)]
+        indices[order:] = np.where(unknown, indices[order:], words)
     for j in range(order):
         early = offsets[:-1] + j
         indices[early[early < offsets[1:]]] = n_symbols ** (order + 1)

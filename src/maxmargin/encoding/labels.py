@@ -66,6 +66,17 @@ class Labels:
                 ) from None
         return np.array(codes, np.int32)
 
+    def find(self, labels: Iterable[Any]) -> CodeArray:
+        """Return the codes of labels, −1 for those that are not classes."""
+        flat = labels.tolist() if isinstance(labels, np.ndarray) else labels
+        return np.fromiter(map(self._code, flat), np.int32)
+
+    def _code(self, label: Any) -> int:
+        try:
+            return self.codes.get(_plain(label), -1)
+        except TypeError:  # not hashable
+            return -1
+
     def decode(self, codes: AnyArray) -> list[Any]:
         """Return the labels of codes; raise ValueError if a code is out of range."""
         if codes.dtype.kind not in "iu" or (len(codes) and not 0 <= codes.min() <= codes.max() < len(self)):

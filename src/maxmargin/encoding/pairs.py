@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._checked import beyond_floats
-from maxmargin._types import IntArray
+from maxmargin._types import FloatArray, IntArray
 from maxmargin.core.errors import ExampleError, Place
 from maxmargin.encoding.rows import check_finite
 from maxmargin.encoding.sparse import checked_csr
@@ -163,3 +163,11 @@ def _common_width(parts: Sequence[Any], width: int | None) -> int:
     if width is None:
         raise ValueError("no example has two items: there is nothing to learn from")
     return width
+
+
+def symmetric_table(values: FloatArray) -> FloatArray:
+    """Return numbers of the pairs i < j of n items as a table (n, n), −∞ on its diagonal."""
+    n = (1 + isqrt(1 + 8 * len(values))) // 2
+    table, (i, j) = np.full((n, n), -np.inf), np.triu_indices(n, 1)
+    table[i, j] = table[j, i] = values
+    return table

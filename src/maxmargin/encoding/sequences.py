@@ -12,6 +12,7 @@ from maxmargin._checked import is_list, whole_number
 from maxmargin._memory import check_rows
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.core.errors import Place, error_at
+from maxmargin.encoding.frames import shared_columns
 from maxmargin.encoding.rows import check_finite
 from maxmargin.encoding.sparse import checked_csr
 from maxmargin.encoding.vocabulary import Vocabulary, is_named
@@ -58,6 +59,8 @@ class SequenceEncoder:
         Vocabulary of named features; None if tokens are rows of numbers.
     width : int
         Number of feature columns.
+    names : list of str or None
+        Names of the columns if sequences were data frames.
     """
 
     #: Name of a row of a sequence in error messages.
@@ -67,9 +70,11 @@ class SequenceEncoder:
         self.part, self.may_be_empty = part, may_be_empty
         self.vocabulary: Vocabulary | None = None
         self.width = 0
+        self.names: list[str] | None = None
 
     def fit(self, X: Sequence[Any]) -> tuple[Any, IntArray]:
         """Learn from these sequences, and return their token matrix and offsets."""
+        self.names = shared_columns(X, self._name)
         X = [_plain(x) for x in X]
         for i, x in enumerate(X):
             if not sp.issparse(x) and not isinstance(x, np.ndarray):
@@ -81,11 +86,14 @@ class SequenceEncoder:
 
     def encode(self, X: Sequence[Any]) -> tuple[Any, IntArray]:
         """Return token matrix and offsets; names that did not occur in training are left out."""
+        shared_columns(X, self._name, self.names)
         return self._encode([_plain(x) for x in X], learn=False)
 
     def get_state(self) -> dict[str, Any]:
         """Return what was learnt: a vocabulary or a width."""
-        return {"width": self.width} if self.vocabulary is None else {"vocabulary": self.vocabulary.get_state()}
+        if self.vocabulary is not None:
+            return {"vocabulary": self.vocabulary.get_state()}
+        return {"width": self.width} if self.names is None else {"width": self.width, "names": self.names}
 
     def set_state(self, state: Any) -> SequenceEncoder:
         """Set what another encoder has learnt."""
@@ -94,11 +102,14 @@ class SequenceEncoder:
             self.width = len(self.vocabulary)
         else:
             self.vocabulary, self.width = None, whole_number(state["width"], "the number of features", 0)
+            self.names = _checked_names(state.get("names"), self.width)
         return self
 
     def column_names(self) -> Sequence[str]:
         """Return the name of each column."""
-        return NumberedNames(self.width) if self.vocabulary is None else list(self.vocabulary.columns)
+        if self.vocabulary is not None:
+            return list(self.vocabulary.columns)
+        return NumberedNames(self.width) if self.names is None else list(self.names)
 
     def _encode(self, X: Sequence[Any], learn: bool) -> tuple[Any, IntArray]:
         return self._named(X, learn) if self.vocabulary is not None else self._numeric(X, learn)
@@ -192,6 +203,13 @@ class SequenceEncoder:
     def _row_name(self, row: int, offsets: IntArray) -> Place:
         i = int(np.searchsorted(offsets, row, "right")) - 1
         return self._name(i, f", {self.row} {row - int(offsets[i])}")
+
+
+def _checked_names(names: Any, width: int) -> list[str] | None:
+    """Return the names of columns in a model file; raise ValueError if they are damaged."""
+    if names is not None and (len(names) != width or not all(isinstance(name, str) for name in names)):
+        raise ValueError(f"expected the names of {width} columns")
+    return names
 
 
 def _plain(x: Any) -> Any:

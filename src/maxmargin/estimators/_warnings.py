@@ -1,4 +1,4 @@
-"""Warnings at the end of a fit: its certificate is contradicted, or its gap is above `tol`."""
+"""Warnings of estimators: a contradicted certificate, a gap above `tol`, labels that are all unknown."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin.core.codes import TRUTH
 from maxmargin.core.problem import Problem
+from maxmargin.encoding.labels import Labels
 from maxmargin.solvers.base import State
 from maxmargin.training.cccp import InexactArgmaxWarning
 from maxmargin.training.run import Run
@@ -75,6 +76,16 @@ def _feature_spread(problem: Problem) -> float:
     np.maximum.at(sizes, planes.indices, np.abs(planes.values))
     sizes = sizes[sizes > 0]
     return float(sizes.max() / sizes.min()) if len(sizes) else 1.0
+
+
+def warn_of_unknown_labels(labels: Labels) -> None:
+    """Warn that no label to score with is a class: the labels are probably of another kind."""
+    shown = ", ".join(map(repr, labels.values[:5])) + (", …" if len(labels) > 5 else "")
+    warnings.warn(
+        f"none of the true labels is a class of the model, so that all predictions are wrong; the classes are {shown}",
+        UserWarning,
+        stacklevel=callers_level(),
+    )
 
 
 def _end(estimator: Any, run: Run, state: State) -> tuple[str, str]:

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sklearn.base import BaseEstimator, clone
 
+from maxmargin._compile_messages import messages
 from maxmargin._input import (
     by_position,
+    either,
     kept_examples,
 )
 from maxmargin._memory import check_memory
@@ -90,7 +92,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
     def _make_structure(self) -> Structure:
         raise TypeError(f"{type(self).__name__} does not define _make_structure")
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, Y: Any = None, sample_weight: Any = None, *, y: Any = None) -> Self:
         """Learn weights.
 
         Parameters
@@ -99,15 +101,19 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             Inputs, and the true output of each.
         sample_weight : array-like of shape (n,), default=None
             c_i ≥ 0 of each example in the objective; 1 by default. Examples of weight 0 are left out.
+        y : sequence, default=None
+            Another name of Y, as in scikit-learn.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        return self._fit(X, Y, sample_weight)
+        return self._fit(X, either(Y, y, "Y", "y"), sample_weight)
 
-    def resume(self, path: str | os.PathLike[str], X: Any, Y: Any, sample_weight: Any = None) -> Self:
+    def resume(
+        self, path: str | os.PathLike[str], X: Any, Y: Any = None, sample_weight: Any = None, *, y: Any = None
+    ) -> Self:
         """Resume a fit from a checkpoint; the result is bit for bit that of an uninterrupted fit.
 
         Data and parameters must be those of the fit that wrote the checkpoint, except the stopping criteria `tol`,
@@ -121,13 +127,15 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             Inputs, and the true output of each.
         sample_weight : array-like of shape (n,), default=None
             As in `fit`.
+        y : sequence, default=None
+            Another name of Y.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        return self._fit(X, Y, sample_weight, resume=path)
+        return self._fit(X, either(Y, y, "Y", "y"), sample_weight, resume=path)
 
     def _fit(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None, resume: Any = None) -> Self:
         self._check_parameters()
@@ -170,6 +178,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             state = self._train(problem, run, start=start, resume=resume, state=begin)
         self._finish(problem, run, state, data.structure, data.positions)
         callbacks.finish(state.best_w)
+        messages.finish()
         return state
 
     def _train(

@@ -31,8 +31,8 @@ class ColumnTagger(SequenceTagger):
         Function of a sentence that returns the names of the features of each token.
     label_column : int, default=-1
         Column of the labels in a file, for `read`; counted from 0, negative from the end.
-    C, loss, constraints, fit_intercept, start_end, classes, bound, slack, nonnegative, solver, tol, max_iter, \
-    max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, checkpoint_every : optional
+    C, loss, constraints, fit_intercept, start_end, classes, class_weight, bound, slack, nonnegative, solver, tol, \
+    max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, checkpoint_every : optional
         As in `SequenceTagger`.
 
     Attributes
@@ -64,6 +64,7 @@ class ColumnTagger(SequenceTagger):
         fit_intercept: bool = True,
         start_end: bool = True,
         classes: Any = None,
+        class_weight: Any = None,
         bound: str = "margin",
         slack: str = "linear",
         nonnegative: Any = False,
@@ -82,6 +83,7 @@ class ColumnTagger(SequenceTagger):
         self.templates, self.label_column = templates, label_column
         self.C, self.loss, self.constraints, self.fit_intercept = C, loss, constraints, fit_intercept
         self.start_end, self.classes = start_end, classes
+        self.class_weight = class_weight
         self.bound, self.slack, self.solver = bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.nonnegative = nonnegative

@@ -187,12 +187,13 @@ def _entries(structure: Structure, x: Any, output: Any) -> tuple[IntArray, Float
     return np.array(indices, np.int64), np.array(values, float)
 
 
-def weights_frame(names: AnyArray, w: FloatArray) -> Any:
-    """Return names and weights as a pandas frame, largest first."""
-    check_names(names, len(w))
+def weights_frame(columns: dict[str, AnyArray], w: FloatArray) -> Any:
+    """Return a description of each weight and its value as a pandas frame, largest first."""
+    for names in columns.values():
+        check_names(names, len(w))
     try:
         import pandas as pd
     except ImportError:
         raise missing_package("weights as a data frame need", "pandas", "data") from None
     order = np.argsort(-np.abs(w), kind="stable")
-    return pd.DataFrame({"feature": names[order], "weight": w[order]})
+    return pd.DataFrame({**{name: column[order] for name, column in columns.items()}, "weight": w[order]})

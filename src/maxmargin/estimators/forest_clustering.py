@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._input import example_weights, paired_examples
+from maxmargin._input import either, example_weights, paired_examples
 from maxmargin._types import AnyArray, FloatArray
 from maxmargin.core.errors import ExampleError, Place
 from maxmargin.core.structure import Structure
@@ -143,7 +143,7 @@ class ForestClustering(LatentEstimator):
         found: list[tuple[int, int, float]] = self.structure_.links(self._flat_weights(), x)  # type: ignore[attr-defined]
         return found
 
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, Y: Any = None, sample_weight: Any = None, *, y: Any = None) -> float:
         """Return F1 of MUC (`maxmargin.metrics.muc`), pooled over the examples.
 
         MUC is a standard metric of coreference and counts links as the loss does; unlike the loss it does not depend on
@@ -155,6 +155,8 @@ class ForestClustering(LatentEstimator):
             Inputs and their true clusters.
         sample_weight : array-like of shape (n,), default=None
             Factor of the counts of each example.
+        y : sequence, default=None
+            Another name of Y, as in scikit-learn.
 
         Returns
         -------
@@ -162,11 +164,11 @@ class ForestClustering(LatentEstimator):
             F1, between 0 and 1.
         """
         check_is_fitted(self, "coef_")
-        X, Y = paired_examples(X, Y)
+        X, Y = paired_examples(X, either(Y, y, "Y", "y"))
         weights = example_weights(sample_weight, len(Y))
         total = ClusterScores(0, 0, 0, 0)
-        for i, (y, y_hat) in enumerate(zip(Y, self.predict(X), strict=True)):
-            true = numbered_clusters(y, Place("Y", i))
+        for i, (clusters, y_hat) in enumerate(zip(Y, self.predict(X), strict=True)):
+            true = numbered_clusters(clusters, Place("Y", i))
             if len(true) != len(y_hat):
                 raise ExampleError.at(
                     Place("X", i),

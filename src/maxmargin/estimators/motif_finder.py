@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from maxmargin._input import check_labels_of_one_kind, indexable
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.errors import Place
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Structure
 from maxmargin.encoding.labels import named_classes
+from maxmargin.estimators._warnings import warn_of_unknown_labels
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.solvers.base import State
 from maxmargin.structures.motif.structure import Motif, MotifSite
@@ -43,14 +43,17 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         Order k of the Markov background. 3 is that of Yu and Joachims; cross-validation on yeast's replication origins
         chose 0 in every fold (benchmarks/results/p5_motifs.md).
     alphabet : str, default="ACGT"
-        The characters; lower case is read as upper case. For RNA use ``"ACGU"``. A string with another character, such
-        as N for an unknown base, is an error: leave it out, or split it at this character.
+        The characters; lower case is read as upper case. For RNA use ``"ACGU"``. N in DNA and RNA, and X in proteins,
+        stand for an unknown character: it scores 0 in the motif and in the background, and the k characters after it
+        have no full context. A string with any other character is an error.
     both_strands : bool, default=False
         Whether the motif may also be on the other strand of DNA or RNA, read as the reverse complement.
     classes : list or None, default=None
         The negative and the positive label, in this order. None for those of the data, the greater one positive: 1 for
         0 and 1, and the last in sorted order for strings. With the labels "with" and "without", the finder would search
-        for a motif of the strings "without": pass ``classes=["without", "with"]``.
+        for a motif of the strings "without": pass ``positive_label="with"``.
+    positive_label : label or None, default=None
+        The label of strings that contain the motif; the other label is negative. None for the last of `classes`.
     C : float, default=0.1
         Trade-off. The default is from yeast's replication origins, where errors from 0.1 to 1 differ by less than the
         folds do; it was chosen with those errors in view and not tested on other data. Choose it by cross-validation.
@@ -111,6 +114,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         alphabet: str = "ACGT",
         both_strands: bool = False,
         classes: Any = None,
+        positive_label: Any = None,
         C: float = 0.1,
         start: str = "words",
         n_restarts: int = 5,
@@ -131,7 +135,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         checkpoint_every: float = 60.0,
     ) -> None:
         self.length, self.background_order, self.alphabet = length, background_order, alphabet
-        self.both_strands, self.classes = both_strands, classes
+        self.both_strands, self.classes, self.positive_label = both_strands, classes, positive_label
         self.C, self.start, self.n_restarts, self.bound, self.max_outer = C, start, n_restarts, bound, max_outer
         self.slack, self.solver, self.tol, self.max_iter, self.max_seconds = slack, solver, tol, max_iter, max_seconds
         self.nonnegative = nonnegative
@@ -154,7 +158,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
             classes=self.classes_.tolist(),
         )
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Learn from strings with one of two labels each.
 
         Sequences that are only presumed to have no motif can be passed as negative ones of small `sample_weight`: they
@@ -187,8 +191,23 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         if len(found) == 1:
             only = found.tolist()[0]
             raise ValueError(f"y has one class only, {only!r}: expected sequences with and without the motif")
-        self.classes_ = found if named is None else named
+        self.classes_ = self._with_positive_last(found if named is None else named)
         return X, y.tolist(), weights, positions
+
+    def _with_positive_last(self, classes: AnyArray) -> AnyArray:
+        """Return the classes with `positive_label` last."""
+        if self.positive_label is None:
+            return classes
+        values = classes.tolist()
+        if self.positive_label not in values:
+            raise ValueError(f"positive_label must be one of the labels {values!r:.60}, found {self.positive_label!r}")
+        if self.classes is not None and values[-1] != self.positive_label:
+            raise ValueError(
+                f"positive_label={self.positive_label!r} contradicts classes={self.classes!r:.60}, whose last label is "
+                f"the positive one: pass one of the two"
+            )
+        positive = classes == self.positive_label
+        return np.concatenate([classes[~positive], classes[positive]])
 
     def _first_weights(self, problem: Problem, restart: int) -> FloatArray | None:
         if self.start == "random":
@@ -274,8 +293,8 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         sites = map(self._motif.site, codes.tolist())
         return [site._replace(label=positive if s > 0 else negative) for site, s in zip(sites, scores, strict=True)]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the fraction of correct labels; a label that is not a class is an error.
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # type: ignore[override]
+        """Return the fraction of correct labels; a label that is not a class is a wrong prediction.
 
         Parameters
         ----------
@@ -292,7 +311,9 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
             The accuracy.
         """
         check_is_fitted(self, "coef_")
-        self._motif.labels_.encode(column_or_1d(y).tolist(), lambda i: Place("Y", i))
+        labels = self._motif.labels_
+        if not (labels.find(column_or_1d(y)) >= 0).any():
+            warn_of_unknown_labels(labels)
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Any:

@@ -10,13 +10,15 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from maxmargin._input import check_labels_of_one_kind, naming_rows
+from maxmargin._input import check_labels_of_one_kind, example_weights, naming_rows
 from maxmargin._types import AnyArray, FloatArray, IntArray
-from maxmargin.core.errors import Place
 from maxmargin.core.structure import Structure
+from maxmargin.encoding.class_weights import check_class_weight, class_weights
 from maxmargin.encoding.costs import check_costs
 from maxmargin.encoding.labels import Labels, named_classes
 from maxmargin.encoding.sparse import checked_rows
+from maxmargin.estimators._margins import label_margins
+from maxmargin.estimators._warnings import warn_of_unknown_labels
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.structures.multiclass import Multiclass
 
@@ -40,6 +42,9 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         Whether to add a constant feature of value 1, whose weight is regularised like the others.
     classes : list or None, default=None
         All labels, in case some do not occur in the training data; None for the labels of the data.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the sample weights of each class, by label (default 1), or ``"balanced"`` for n / (K · n_k), as in
+        scikit-learn.
     bound, slack, nonnegative, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, \
     callbacks, checkpoint, checkpoint_every : optional
         As in `StructuralSVM`.
@@ -63,6 +68,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         loss: Any = "zero-one",
         fit_intercept: bool = True,
         classes: Any = None,
+        class_weight: Any = None,
         bound: str = "margin",
         slack: str = "linear",
         nonnegative: Any = False,
@@ -79,6 +85,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         checkpoint_every: float = 60.0,
     ) -> None:
         self.C, self.loss, self.fit_intercept, self.classes = C, loss, fit_intercept, classes
+        self.class_weight = class_weight
         self.bound, self.slack, self.solver = bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.nonnegative = nonnegative
@@ -88,11 +95,12 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_costs(self.loss, Multiclass.cost_names, "loss")
+        check_class_weight(self.class_weight)
 
     def _make_structure(self) -> Structure:
         return Multiclass(cost=self.loss, fit_intercept=self.fit_intercept, classes=self.classes_.tolist())
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Learn from rows and their labels.
 
         Parameters
@@ -111,7 +119,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         """
         return self._fit(X, y, sample_weight)
 
-    def resume(self, path: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def resume(self, path: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
         """Resume a fit from a checkpoint, bit for bit.
 
         Parameters
@@ -136,9 +144,21 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         check_classification_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
+        if self.class_weight is not None:
+            sample_weight = self._class_factors(y, example_weights(sample_weight, len(y)))
         X, y, weights, positions = super()._prepare(X, y, sample_weight, groups)
         self.classes_ = np.unique(y) if named is None else named
         return X, y, weights, positions
+
+    def _class_factors(self, y: AnyArray, weights: FloatArray) -> FloatArray:
+        """Return the sample weights multiplied by the weights of the classes."""
+        kept = weights > 0
+        labels, at = np.unique(y[kept], return_inverse=True)
+        counts = dict(zip(labels.tolist(), np.bincount(at, weights[kept]).tolist(), strict=True))
+        found = class_weights(self.class_weight, counts)
+        factors: FloatArray = np.zeros(len(y))
+        factors[kept] = weights[kept] * np.array(list(found.values()))[at]
+        return factors
 
     def _merged(self, examples: Any, weights: FloatArray, positions: IntArray) -> tuple[Any, FloatArray, IntArray]:
         examples, weights, first = examples.merged(weights)
@@ -160,6 +180,11 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         names: AnyArray = structure.feature_names(getattr(self, "feature_names_in_", None))
         return names
 
+    def _weight_columns(self) -> dict[str, AnyArray]:
+        structure: Any = self.structure_
+        columns: dict[str, AnyArray] = structure.weight_columns(getattr(self, "feature_names_in_", None))
+        return columns
+
     def decision_function(self, X: Any) -> FloatArray:
         """Return the score of every label.
 
@@ -173,11 +198,42 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         ndarray of shape (n, K), or (n,) for two classes
             Scores; for two classes positive for the second.
         """
+        scores = self.decision_scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def decision_scores(self, X: Any) -> FloatArray:
+        """Return the score of every label, also for two classes.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            Rows of features.
+
+        Returns
+        -------
+        ndarray of shape (n, K)
+            Scores w_k·x + b_k, in the order of `classes_`.
+        """
         check_is_fitted(self, "coef_")
         with naming_rows(X, OverflowError):  # scikit-learn has its own message for values that are not numbers
             X = validate_data(self, checked_rows(X), accept_sparse="csr", dtype=np.float64, reset=False)
         scores: FloatArray = np.asarray(X @ self.coef_.T) + self.intercept_
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        return scores
+
+    def decision_margins(self, X: Any) -> FloatArray:
+        """Return how clear each decision is: the best minus the second best score.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            Rows of features.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Margins ≥ 0. They grow with C and are not probabilities.
+        """
+        return label_margins(self.decision_scores(X))
 
     def predict(self, X: Any) -> AnyArray:
         """Return the label of best score for each row.
@@ -195,11 +251,10 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # type: ignore[override]
         """Return the fraction of correct labels.
 
-        A label that is not a class is an error; pass ``classes=`` if a label may be absent from the training data, or
-        from a fold of a cross-validation.
+        A label that is not a class, as in a fold that lacks it, is a wrong prediction.
 
         Parameters
         ----------
@@ -217,7 +272,8 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         """
         check_is_fitted(self, "coef_")
         labels: Labels = self.structure_.labels_  # type: ignore[attr-defined]
-        labels.encode(column_or_1d(y).tolist(), lambda i: Place("Y", i))
+        if not (labels.find(column_or_1d(y)) >= 0).any():
+            warn_of_unknown_labels(labels)
         return float(ClassifierMixin.score(self, X, y, sample_weight))
 
     def __sklearn_tags__(self) -> Any:

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from sklearn.base import clone
 
+from maxmargin._input import either
 from maxmargin.engines import Local
 from maxmargin.estimators._parameters import check_files, check_trade_off
 from maxmargin.estimators._refit import refitting, take_over
@@ -16,7 +17,15 @@ Model = TypeVar("Model", bound=MaxMarginEstimator)
 
 
 def regularization_path(
-    estimator: Model, X: Any, Y: Any, Cs: Iterable[float], sample_weight: Any = None, *, groups: Any = None
+    estimator: Model,
+    X: Any,
+    Y: Any = None,
+    Cs: Iterable[float] | None = None,
+    sample_weight: Any = None,
+    *,
+    y: Any = None,
+    groups: Any = None,
+    qid: Any = None,
 ) -> list[Model]:
     """Fit a copy of the estimator for each C, in the order given; ascending C is fastest.
 
@@ -34,8 +43,12 @@ def regularization_path(
         The trade-offs.
     sample_weight : array-like of shape (n,), default=None
         Weights of the examples, as in `fit`.
+    y : sequence, default=None
+        Another name of Y, as in scikit-learn.
     groups : sequence, default=None
         Query of each row, for `PrecisionAtK`.
+    qid : sequence, default=None
+        Another name of `groups`.
 
     Returns
     -------
@@ -50,6 +63,9 @@ def regularization_path(
     >>> [model.C for model in models]
     [0.01, 0.1, 1.0]
     """
+    if Cs is None:
+        raise TypeError("regularization_path requires Cs, the trade-offs to fit")
+    Y, groups = either(Y, y, "Y", "y"), either(groups, qid, "groups", "qid")
     models: list[Model] = []
     state = None
     first = clone(estimator)

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from maxmargin._checked import beyond_floats, is_list, positive_number, whole_number
-from maxmargin._input import naming_rows
+from maxmargin._input import either, naming_rows
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
 from maxmargin.core.problem import Problem
@@ -127,7 +127,7 @@ class PrecisionAtK(LatentEstimator):
     def _make_structure(self) -> Structure:
         return TopK(k=self.k)
 
-    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None, *, qid: Any = None) -> Self:  # type: ignore[override]
         """Learn from documents.
 
         Parameters
@@ -138,13 +138,15 @@ class PrecisionAtK(LatentEstimator):
             Relevance of each row; above 0 means relevant.
         groups : sequence of length n
             Query of each row, by any hashable names; the rows of a query need not be adjacent.
+        qid : sequence of length n, default=None
+            Another name of `groups`.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        return self._fit(X, y, groups=groups)
+        return self._fit(X, y, groups=either(groups, qid, "groups", "qid"))
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
         if sample_weight is not None:
@@ -217,7 +219,22 @@ class PrecisionAtK(LatentEstimator):
             X = validate_data(self, checked_rows(X), accept_sparse="csr", dtype=np.float64, reset=False)
         return np.asarray(X @ self.coef_)
 
-    def score(self, X: Any, y: Any, groups: Any = None) -> float:
+    def decision_scores(self, X: Any) -> FloatArray:
+        """Return the score of each row, as `predict` does.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            A row for each document and query.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Scores.
+        """
+        return self.predict(X)
+
+    def score(self, X: Any, y: Any, groups: Any = None, *, qid: Any = None) -> float:  # type: ignore[override]
         """Return the mean over queries of the precision at k (`maxmargin.metrics.precision_at_k`).
 
         Parameters
@@ -228,13 +245,15 @@ class PrecisionAtK(LatentEstimator):
             Relevance of each row; above 0 means relevant.
         groups : sequence of length n
             Query of each row.
+        qid : sequence of length n, default=None
+            Another name of `groups`.
 
         Returns
         -------
         float
             The mean precision, between 0 and 1.
         """
-        scores = self.predict(X)
+        scores, groups = self.predict(X), either(groups, qid, "groups", "qid")
         return precision_at_k(_checked_relevance(y), scores, _checked_groups(groups, len(scores)), self.k)
 
     def _weight_names(self, structure: Any, size: int) -> AnyArray:
@@ -250,7 +269,12 @@ class PrecisionAtK(LatentEstimator):
 def _checked_groups(groups: Any, n: int) -> Any:
     """Return the query of each of n rows; raise ValueError if they are not given."""
     if groups is None:
-        raise ValueError("groups= is required: the query of each row")
+        raise ValueError(
+            "groups= is required: the query of each row (qid= is another name). In a search or a cross-validation, "
+            "sklearn.set_config(enable_metadata_routing=True), "
+            "PrecisionAtK().set_fit_request(groups=True).set_score_request(groups=True), and pass groups as "
+            "cross_val_score(…, params={'groups': groups}) or GridSearchCV(…).fit(X, y, groups=groups)"
+        )
     groups = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
     shape = getattr(groups, "shape", None)
     if not is_list(groups) or (shape is not None and len(shape) != 1):

@@ -10,7 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._checked import is_list, whole_number
-from maxmargin._input import example_weights, indexable, n_examples, paired_examples
+from maxmargin._compile_messages import messages
+from maxmargin._input import either, example_weights, indexable, n_examples, paired_examples
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers
 from maxmargin.core.errors import Place
@@ -80,10 +81,51 @@ class Predictor:
             engine.map(
                 lambda ids, chunk: examples.decode(w, ids, zeros[chunk], answers), np.arange(examples.n_examples)
             )
+        messages.finish()
         return examples, answers
 
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+    def decision_scores(self, X: Any) -> Any:
+        """Return, for every part of an output, the best score of an output that has this part (max-marginals).
+
+            m_p(x) = max_{ŷ: ŷ has p} w·Ψ(x, ŷ)
+
+        The greatest of them is the score of the prediction; the difference to it is what forcing a part costs. Parts
+        that no output can have get −∞.
+
+        Parameters
+        ----------
+        X : sequence
+            Inputs.
+
+        Returns
+        -------
+        list
+            For each input an array, in the arrangement of the input: labels of `Multiclass`, tokens × labels of
+            `Chain`, [head, node] of `Tree`, items × items of `Forest`, windows × strands of `Motif` (relative to no
+            motif). Structures over several blocks of parts return a dict of arrays by the names of the blocks.
+        """
+        check_is_fitted(self, "coef_")
+        X = indexable(X, "X")
+        if not isinstance(self.structure_, Compiled):
+            raise TypeError(
+                f"decision_scores needs a structure over parts, which {type(self.structure_).__name__} is not: use "
+                f"topk or explain"
+            )
+        examples, w = self.structure_.encode(self._features(X)), self._flat_weights()
+        found: list[Any] = [None] * examples.n_examples
+
+        def ask(ids: IntArray, chunk: slice) -> None:
+            found[chunk] = examples.max_marginals(w, ids)
+
+        with Local(self.n_jobs) as engine, one_blas_thread():
+            engine.map(ask, np.arange(examples.n_examples))
+        messages.finish()
+        return found
+
+    def score(self, X: Any, Y: Any = None, sample_weight: Any = None, *, y: Any = None) -> float:
         """Return minus the mean loss of the predictions: higher is better, 0 is perfect.
+
+        A label that is not a class, as in a fold that lacks it, is a wrong prediction of loss 1.
 
         Parameters
         ----------
@@ -91,6 +133,8 @@ class Predictor:
             Inputs and their true outputs.
         sample_weight : array-like of shape (n,), default=None
             Weight of each example in the mean; 1 by default.
+        y : sequence, default=None
+            Another name of Y, as in scikit-learn.
 
         Returns
         -------
@@ -98,14 +142,15 @@ class Predictor:
             The score.
         """
         check_is_fitted(self, "coef_")
-        X, Y = paired_examples(X, Y)
+        X, Y = paired_examples(X, either(Y, y, "Y", "y"))
         weights = example_weights(sample_weight, len(Y))
         pairs = enumerate(zip(Y, self.predict(X), strict=True))
         losses = [_called(Place("Y", i), "loss", self._loss, y, y_hat) for i, (y, y_hat) in pairs]
         return -float(np.average(losses, weights=weights))
 
     def _loss(self, y: Any, y_hat: Any) -> float:
-        return float(self.structure_.loss(y, y_hat))
+        structure = self.structure_
+        return float(structure.score_loss(y, y_hat) if isinstance(structure, Compiled) else structure.loss(y, y_hat))
 
     def topk(self, x: Any, k: int) -> list[tuple[Any, float]]:
         """Return the k best outputs of one input, with their scores.
@@ -182,10 +227,18 @@ class Predictor:
         Returns
         -------
         pandas.DataFrame
-            The columns ``feature`` and ``weight``.
+            The columns ``feature``, ``label``, ``next_label`` and ``weight`` of a tagger; ``feature``, ``label`` and
+            ``weight`` of a classifier; ``feature`` and ``weight`` of most others. An entry that a weight does not have
+            is None.
         """
         check_is_fitted(self, "coef_")
-        return weights_frame(self.feature_names_out, self._flat_weights())
+        return weights_frame(self._weight_columns(), self._flat_weights())
+
+    def _weight_columns(self) -> dict[str, AnyArray]:
+        """Return columns that describe the weights."""
+        if type(self)._weight_names is Predictor._weight_names and isinstance(self.structure_, Compiled):
+            return self.structure_.weight_columns()
+        return {"feature": self.feature_names_out}
 
 
 def _called(place: Place, name: str, method: Callable[..., Any], *arguments: Any) -> Any:

@@ -90,7 +90,7 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
     warm_start : bool, default=False
         Whether to start from the weights of the last fit.
     verbose : int, default=0
-        1 shows a progress line on a terminal.
+        1 shows progress on standard error: a line on a terminal, plain lines at growing intervals elsewhere.
     callbacks : callable, list of callables or None, default=None
         Functions called with a `Step` after every step; a true return value stops the fit.
     checkpoint : str, path-like or None, default=None

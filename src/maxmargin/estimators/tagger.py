@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._input import example_weights, paired_examples
-from maxmargin._types import FloatArray
-from maxmargin.core.errors import ExampleError, Place
+from maxmargin._input import either, example_weights, paired_examples
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.core.errors import ExampleError, Place, inside
 from maxmargin.core.structure import Structure
+from maxmargin.encoding.class_weights import check_class_weight, class_weights
 from maxmargin.encoding.costs import check_costs
-from maxmargin.encoding.labels import Labels
+from maxmargin.encoding.labels import Labels, distinct_labels, named_classes
+from maxmargin.estimators._margins import label_margins
+from maxmargin.estimators._warnings import warn_of_unknown_labels
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.structures.chain.structure import Chain, label_sequence
 
@@ -43,6 +47,10 @@ class SequenceTagger(MaxMarginEstimator):
         Whether each x is a pair (tokens, transitions), the second with T − 1 rows of features.
     classes : list or None, default=None
         All labels, in case some do not occur in the training data; None for the labels of the data.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of the cost of every error at a token whose true label is this one, by label (default 1), or
+        ``"balanced"`` for n_tokens / (K · number of tokens with the label). For losses that are sums over tokens:
+        ``"hamming"``, a matrix or a dict.
     tol : float, default=1e-2
         Relative gap at which training stops.
     bound, slack, nonnegative, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
@@ -71,6 +79,7 @@ class SequenceTagger(MaxMarginEstimator):
         start_end: bool = True,
         transition_features: bool = False,
         classes: Any = None,
+        class_weight: Any = None,
         bound: str = "margin",
         slack: str = "linear",
         nonnegative: Any = False,
@@ -88,6 +97,7 @@ class SequenceTagger(MaxMarginEstimator):
     ) -> None:
         self.C, self.loss, self.constraints, self.fit_intercept = C, loss, constraints, fit_intercept
         self.start_end, self.transition_features, self.classes = start_end, transition_features, classes
+        self.class_weight = class_weight
         self.bound, self.slack, self.solver = bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.nonnegative = nonnegative
@@ -97,10 +107,33 @@ class SequenceTagger(MaxMarginEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_costs(self.loss, Chain.cost_names, "loss")
+        check_class_weight(self.class_weight)
+        if self.class_weight is not None and isinstance(self.loss, str) and self.loss != "hamming":
+            raise ValueError(
+                f"class_weight needs a loss that sums over tokens ('hamming', a matrix or a dict), found {self.loss!r}"
+            )
+
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
+        X, Y, weights, positions = super()._prepare(X, Y, sample_weight, groups)
+        if self.class_weight is not None:
+            self.class_weight_ = class_weights(self.class_weight, _label_counts(Y, weights))
+        return X, Y, weights, positions
+
+    def _costs(self) -> Any:
+        """Return the costs of errors, multiplied by the weights of the true labels if there are some."""
+        if self.class_weight is None:
+            return self.loss
+        if isinstance(self.loss, str | Mapping):
+            costs = {} if isinstance(self.loss, str) else self.loss
+            return {**costs, **{label: costs.get(label, 1.0) * w for label, w in self.class_weight_.items()}}
+        labels = Labels(self.class_weight_) if self.classes is None else named_classes(self.classes)
+        table: FloatArray = np.array(self.loss, float)
+        factors = np.array([self.class_weight_.get(label, 1.0) for label in labels.values])
+        return table * factors[:, None] if len(table) == len(factors) else table
 
     def _make_structure(self) -> Structure:
         return Chain(
-            cost=self.loss,
+            cost=self._costs(),
             constraints=self.constraints,
             fit_intercept=self.fit_intercept,
             start_end=self.start_end,
@@ -115,13 +148,53 @@ class SequenceTagger(MaxMarginEstimator):
         attributes |= {f"{name}_": parts[name].copy() for name in ("transitions", "start", "end")}
         if structure.tokens_.vocabulary is None:
             attributes["n_features_in_"] = structure.tokens_.width
+        if structure.tokens_.names is not None:
+            attributes["feature_names_in_"] = np.array(structure.tokens_.names, object)
         return attributes
 
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+    def decision_scores(self, X: Any) -> list[FloatArray]:
+        """Return, for every token and label, the best score of a labelling that has this label at this token.
+
+            m[t, k] = max_{ŷ: ŷ_t = k} w·Ψ(x, ŷ)        (max-marginals)
+
+        Every row has the same maximum, the score of the prediction. A label that the constraints exclude at a token
+        has −∞.
+
+        Parameters
+        ----------
+        X : sequence
+            Sequences.
+
+        Returns
+        -------
+        list of ndarray of shape (T, K)
+            One table for each sequence, with columns in the order of `classes_`.
+        """
+        found: list[FloatArray] = super().decision_scores(X)
+        return found
+
+    def decision_margins(self, X: Any) -> list[FloatArray]:
+        """Return how clear each decision is: the best minus the second best decision score of every token.
+
+        The least margin of a sequence is the difference of its two best labellings. Margins grow with C and are not
+        probabilities.
+
+        Parameters
+        ----------
+        X : sequence
+            Sequences.
+
+        Returns
+        -------
+        list of ndarray of shape (T,)
+            One array for each sequence; infinite where only one label is possible.
+        """
+        return [label_margins(scores) for scores in self.decision_scores(X)]
+
+    def score(self, X: Any, Y: Any = None, sample_weight: Any = None, *, y: Any = None) -> float:
         """Return the fraction of tokens with the correct label.
 
-        A label that is not a class is an error; pass ``classes=`` if a label may be absent from the training data, or
-        from a fold of a cross-validation.
+        A label that is not a class, as in a fold that lacks it, is a wrong prediction.
 
         Parameters
         ----------
@@ -129,6 +202,8 @@ class SequenceTagger(MaxMarginEstimator):
             Sequences and their true labels.
         sample_weight : array-like of shape (n,), default=None
             Weight of each sequence, for all of its tokens.
+        y : sequence, default=None
+            Another name of Y, as in scikit-learn.
 
         Returns
         -------
@@ -136,18 +211,30 @@ class SequenceTagger(MaxMarginEstimator):
             The accuracy.
         """
         check_is_fitted(self, "coef_")
-        X, Y = paired_examples(X, Y)
+        X, Y = paired_examples(X, either(Y, y, "Y", "y"))
         weights = example_weights(sample_weight, len(Y))
         labels: Labels = self.structure_.labels_  # type: ignore[attr-defined]
-        right, total = np.zeros(len(Y)), np.zeros(len(Y))
-        for i, (y, y_hat) in enumerate(zip(Y, self.predict(X), strict=True)):
-            place = Place("Y", i)
-            true = label_sequence(y, place)
-            if len(true) != len(y_hat):
-                raise ExampleError.at(Place("X", i), f"{len(y_hat)} rows of features but {len(true)} labels")
-            codes = labels.encode(true, place)
-            right[i] = sum(labels.values[c] == v for c, v in zip(codes, y_hat, strict=True))
-            total[i] = len(y_hat)
+        right, total, known = np.zeros(len(Y)), np.zeros(len(Y)), False
+        for i, (true, found) in enumerate(zip(Y, self.predict(X), strict=True)):
+            codes = labels.find(label_sequence(true, Place("Y", i)))
+            if len(codes) != len(found):
+                raise ExampleError.at(Place("X", i), f"{len(found)} rows of features but {len(codes)} labels")
+            right[i], total[i] = (codes == labels.find(found)).sum(), len(found)
+            known |= bool((codes >= 0).any())
         if not weights @ total > 0:
             raise ValueError("every sequence is empty, or has the sample_weight 0: there is nothing to score")
+        if not known:
+            warn_of_unknown_labels(labels)
         return float(weights @ right / (weights @ total))
+
+
+def _label_counts(Y: Any, weights: FloatArray) -> Counter[Any]:
+    """Return the number of tokens of each label, by the weights of their sequences."""
+    counts: Counter[Any] = Counter()
+    for i, (y, weight) in enumerate(zip(Y, weights.tolist(), strict=True)):
+        place = Place("Y", i)
+        labels = label_sequence(y, place)
+        distinct_labels(labels, lambda t, place=place: inside(place, f"position {t}"))  # type: ignore[misc]
+        for label, count in Counter(labels).items():
+            counts[label] += count * weight
+    return counts

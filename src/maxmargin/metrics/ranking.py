@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from maxmargin._checked import whole_number
+from maxmargin._input import either
 from maxmargin._types import FloatArray, IntArray
 
 
-def precision_at_k(y: Any, scores: Any, groups: Any, k: int = 10) -> float:
+def precision_at_k(y: Any, scores: Any, groups: Any = None, k: int = 10, *, qid: Any = None) -> float:
     """Return the mean over queries of the fraction of relevant documents among the k best.
 
     Ties go to the earlier document. The count of a query with fewer than k documents is divided
@@ -27,6 +28,8 @@ def precision_at_k(y: Any, scores: Any, groups: Any, k: int = 10) -> float:
         Query of each document.
     k : int, default=10
         Number of documents.
+    qid : sequence of length n, default=None
+        Another name of `groups`.
 
     Returns
     -------
@@ -39,7 +42,9 @@ def precision_at_k(y: Any, scores: Any, groups: Any, k: int = 10) -> float:
     0.5
     """
     k, scores, relevance = whole_number(k, "k"), np.asarray(scores, float), np.asarray(y, float)
-    relevant = relevance > 0
+    relevant, groups = relevance > 0, either(groups, qid, "groups", "qid")
+    if groups is None:
+        raise ValueError("groups= is required: the query of each document (qid= is another name)")
     if not relevant.shape == scores.shape == (len(groups),):
         raise ValueError(f"{relevant.shape} relevance labels, {scores.shape} scores and {len(groups)} groups differ")
     if not len(scores):

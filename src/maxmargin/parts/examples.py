@@ -178,6 +178,15 @@ class PartExamples(Examples):
         for some in self._batches(ids):
             self.decode_scores(self.scores(w, ids[some]), ids[some], scales[some], answers)
 
+    def max_marginals(self, w: FloatArray, ids: IntArray) -> list[Any]:
+        """Return the best score of an output that has a part, for every part, as the structure arranges parts."""
+        from maxmargin.parts.max_marginals import forced_part_scores
+
+        if type(self).argmax is PartExamples.argmax:
+            return super().max_marginals(w, ids)
+        arrange = getattr(self.structure, "arranged", _by_block)
+        return [arrange(blocks) for blocks in forced_part_scores(self, w, ids)]
+
     def planned_decoding(self, bound: Bound, threads: int) -> tuple[float, str]:
         """Return the memory of scores, with and without costs, of one batch in each thread."""
         largest = max((int(n.max(initial=0)) for n in self.n_parts), default=0)
@@ -345,6 +354,11 @@ class PartExamples(Examples):
 
     def __getstate__(self) -> dict[str, Any]:
         return super().__getstate__() | {"_scratch": np.zeros(0)}
+
+
+def _by_block(blocks: list[FloatArray]) -> Any:
+    """Return the only array, or all arrays in the order of the blocks."""
+    return blocks[0] if len(blocks) == 1 else blocks
 
 
 def count_changes(ids: IntArray, true: Planes, found: Planes, n_parts: int) -> Planes:

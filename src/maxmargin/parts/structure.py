@@ -71,6 +71,19 @@ class PartStructure(Compiled):
         """Return the weights of each block by name; by default one weight per column of each encoder."""
         return {name.rstrip("_"): WeightTable(getattr(self, name).column_names()) for name in self.learns}
 
+    def arranged(self, blocks: list[FloatArray]) -> Any:
+        """Return numbers of all parts of an example in the arrangement of its input.
+
+        By default, the array of the only block (rows × K if parts are rows under K outputs), or a dict of arrays by the
+        names of `tables`.
+        """
+        tables = self.tables()
+        named = {
+            name: block if table.outputs is None else block.reshape(-1, len(table.outputs))
+            for (name, table), block in zip(tables.items(), blocks, strict=True)
+        }
+        return next(iter(named.values())) if len(named) == 1 else named
+
     # ------------------------------------------------------------------ what follows
 
     def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Self:
@@ -122,6 +135,20 @@ class PartStructure(Compiled):
 
     def feature_names(self) -> AnyArray:
         return np.array([name for table in self.tables().values() for name in table.names()], object)
+
+    def weight_columns(self) -> dict[str, AnyArray]:
+        """Return the feature of each weight, its output if rows have several, its block if there are several."""
+        tables = self.tables()
+        rows = [
+            (name, column, output)
+            for name, table in tables.items()
+            for column in table.columns
+            for output in (table.outputs or [None])  # type: ignore[list-item]
+        ]
+        block, feature, output = (np.array(part, object) for part in zip(*rows, strict=True)) if rows else ([],) * 3
+        columns: dict[str, Any] = {"block": block} if len(tables) > 1 else {}
+        columns["feature"] = feature
+        return columns | ({"output": output} if any(table.outputs for table in tables.values()) else {})
 
     def split_weights(self, w: FloatArray) -> dict[str, FloatArray]:
         """Return the weights of each block, of shape (columns,) or (columns, K)."""

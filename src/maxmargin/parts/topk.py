@@ -26,9 +26,14 @@ class Candidate(NamedTuple):
 
     score: float
     code: CodeArray
-    parts: list[Part]
+    counts: dict[Part, float]
     forced: Parts
     forbidden: Parts
+
+    @property
+    def parts(self) -> list[Part]:
+        """The parts of the output, each once."""
+        return list(self.counts)
 
 
 def best_outputs(examples: PartExamples, w: FloatArray, k: int) -> list[tuple[CodeArray, float]]:
@@ -50,7 +55,7 @@ def ranked_outputs(examples: PartExamples, scores: list[Scores]) -> Iterator[tup
     number, classes = count(), iter([(Parts(), Parts())])
     while True:
         for forced, forbidden in classes:
-            candidate = _best_within(examples, scores, forced, forbidden)
+            candidate = best_within(examples, scores, forced, forbidden)
             if candidate is not None:
                 heapq.heappush(waiting, (-candidate.score, next(number), candidate))
         if not waiting:
@@ -75,7 +80,7 @@ def _without(examples: PartExamples, best: Candidate) -> Iterator[tuple[Parts, P
                 forbidden = forbidden | {part}
 
 
-def _best_within(examples: PartExamples, scores: list[Scores], forced: Parts, forbidden: Parts) -> Candidate | None:
+def best_within(examples: PartExamples, scores: list[Scores], forced: Parts, forbidden: Parts) -> Candidate | None:
     """Return the best output with all parts of `forced` and none of `forbidden`; None if there is none."""
     codes = np.zeros(int(examples.code_offsets[-1]), np.int32)
     changed = [Scores(s.values.copy(), s.starts) for s in scores]
@@ -88,10 +93,13 @@ def _best_within(examples: PartExamples, scores: list[Scores], forced: Parts, fo
     if len(codes) and codes[0] == NO_OUTPUT:
         return None
     rows = examples.parts(_ONLY, codes)
-    parts = list(dict.fromkeys((b, int(p)) for b, row in enumerate(rows) for p in row.indices))
-    if not forced.issubset(parts) or not forbidden.isdisjoint(parts):
+    counts: dict[Part, float] = {}
+    for b, row in enumerate(rows):
+        for p, c in zip(row.indices.tolist(), row.values.tolist(), strict=True):
+            counts[b, p] = counts.get((b, p), 0.0) + c
+    if not forced.issubset(counts) or not forbidden.isdisjoint(counts):
         return None
     total = np.zeros(1)
     for row, s in zip(rows, scores, strict=True):
         kernels.count_dots(row.indptr, row.indices, row.values, s.starts, s.values, 1.0, total)
-    return Candidate(float(total[0]), codes, parts, forced, forbidden)
+    return Candidate(float(total[0]), codes, counts, forced, forbidden)

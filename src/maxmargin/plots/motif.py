@@ -19,10 +19,14 @@ _LARGEST_FACTOR = 1e6
 class MotifDisplay:
     """The logo of a motif (left) and, if sequences are given, its positions in them (right).
 
-    The weights M of `Motif.motif` are read as log odds over the frequencies q of the characters: position j of the
-    motif draws character a with probability p_j(a) ∝ q(a) exp(β M[j, a]). The height of the stack at j is its
-    information Σ_a p_j(a) log₂(p_j(a) / q(a)), divided in proportion to p_j. Weights have no unit (they grow with C),
-    so that β is chosen to give `bits`.
+    With `counts`, the logo is that of the aligned sites (Schneider and Stephens 1990): p_j(a) is the share of character
+    a at position j of the motif, the stack at j has the height R_j = Σ_a p_j(a) log₂(p_j(a) / q(a)) − (A − 1) / (2 n_j
+    ln 2), at least 0, divided in proportion to p_j. The second term corrects for the number n_j of sites.
+
+    Without `counts`, the weights M of `Motif.motif` are read as log odds over the frequencies q of the characters:
+    position j of the motif draws character a with probability p_j(a) ∝ q(a) exp(β M[j, a]). The height of the stack at
+    j is its information Σ_a p_j(a) log₂(p_j(a) / q(a)), divided in proportion to p_j. Weights have no unit (they grow
+    with C), so that β is chosen to give `bits`.
 
     Use `from_estimator`.
 
@@ -41,7 +45,9 @@ class MotifDisplay:
     known : sequence of lists of (start, stop, …) or None, default=None
         Sites of each sequence that are known from elsewhere, drawn for comparison.
     bits : float or None, default=1.0
-        Mean information of a position; None for β = 1.
+        Mean information of a position; None for β = 1. Not used with `counts`.
+    counts : ndarray of shape (l, A) or None, default=None
+        How often each character occurs at each position of the aligned sites; None for a logo of the weights.
 
     Attributes
     ----------
@@ -61,11 +67,15 @@ class MotifDisplay:
         lengths: Sequence[int] = (),
         known: Sequence[Sequence[Any]] | None = None,
         bits: float | None = 1.0,
+        counts: AnyArray | None = None,
     ) -> None:
+        self.counts = None if counts is None else np.asarray(counts, float)
         self.motif, self.alphabet = np.asarray(motif, float), alphabet
         if self.motif.ndim != 2 or self.motif.shape[1] != len(alphabet):
             raise ValueError(f"motif must have a column for each of {alphabet!r}, found shape {self.motif.shape}")
         self.shares = np.full(len(alphabet), 1 / len(alphabet)) if shares is None else np.asarray(shares, float)
+        if self.counts is not None and self.counts.shape != self.motif.shape:
+            raise ValueError(f"counts must have the shape {self.motif.shape} of motif, found {self.counts.shape}")
         for name, given in (("lengths", lengths), ("known sites", known)):
             if given is not None and len(given) != len(sites):
                 raise ValueError(f"{len(sites)} sequences have sites but {len(given)} have {name}")
@@ -78,6 +88,7 @@ class MotifDisplay:
         X: Sequence[str] = (),
         *,
         known: Sequence[Sequence[Any]] | None = None,
+        logo: str | None = None,
         bits: float | None = 1.0,
         axes: Any = None,
     ) -> MotifDisplay:
@@ -91,8 +102,11 @@ class MotifDisplay:
             Sequences to draw.
         known : sequence of lists of (start, stop, …) or None, default=None
             Sites of each sequence that are known from elsewhere.
+        logo : {"sites", "weights"} or None, default=None
+            What the logo shows: the aligned sites that are found in X, in bits, or the weights. None for the sites if
+            some are found, otherwise the weights.
         bits : float or None, default=1.0
-            Mean information of a position; None for β = 1.
+            Mean information of a position in a logo of weights; None for β = 1.
         axes : matplotlib Axes, sequence of them or None, default=None
             Axes to draw on, two if there are sequences; None for a new figure.
 
@@ -107,11 +121,18 @@ class MotifDisplay:
                 f"{type(estimator).__name__} has no motif to plot: it is not fitted, or not a motif finder"
             )
         weights = np.asarray(estimator.coef_, float).ravel()
+        if logo not in (None, "sites", "weights"):
+            raise ValueError(f"logo must be 'sites', 'weights' or None, found {logo!r}")
         sites = [structure.argmax(weights, x) for x in X]
         shares, lengths = structure.symbol_shares(), [len(x) for x in X]
+        found = any(site.position is not None for site in sites)
+        if logo == "sites" and not found:
+            raise ValueError("logo='sites' needs sequences X in which the motif is found, and found none")
+        counts = structure.site_counts(X, sites) if found and logo != "weights" else None
         display = cls(
-            structure.motif(weights), structure.alphabet, shares, sites=sites, lengths=lengths, known=known, bits=bits
-        )
+            structure.motif(weights), structure.alphabet, shares, sites=sites, lengths=lengths, known=known, bits=bits,
+            counts=counts,
+        )  # fmt: skip
         return display.plot(axes=axes)
 
     # ------------------------------------------------------------------ numbers
@@ -157,6 +178,11 @@ class MotifDisplay:
         ndarray of shape (l, A)
             Heights.
         """
+        if self.counts is not None:
+            n = self.counts.sum(axis=1, keepdims=True)
+            p = np.divide(self.counts, n, out=np.zeros_like(self.counts), where=n > 0)
+            correction = (len(self.alphabet) - 1) / (2.0 * np.log(2.0) * np.maximum(n[:, 0], 1.0))
+            return p * np.maximum(self.information(p) - correction, 0.0)[:, None]
         p = self.probabilities(1.0 if self.bits is None else self._factor(self.bits))
         return p * self.information(p)[:, None]
 

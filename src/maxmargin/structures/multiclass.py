@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -106,6 +106,11 @@ class Multiclass(Compiled):
         true, found = self.labels_.encode([y, y_hat], ["y", "y_hat"].__getitem__)
         return float(self.costs_[true, found])
 
+    def score_loss(self, y: Any, y_hat: Any) -> float:
+        if isinstance(self.cost, str | Mapping) and self.labels_.find([y])[0] < 0:
+            return 1.0
+        return self.loss(y, y_hat)
+
     def enumerate(self, x: Any) -> list[Any]:
         """Return all labels."""
         return list(self.labels_.values)
@@ -118,9 +123,16 @@ class Multiclass(Compiled):
         return [(self.labels_.values[c], float(scores[c])) for c in order]
 
     def feature_names(self, columns: Sequence[str] | None = None) -> AnyArray:
-        names = [f"x{f}" for f in range(self.n_features_)] if columns is None else list(map(str, columns))
-        names += ["intercept"] * bool(self.fit_intercept)
+        names = self._column_names(columns)
         return np.array([f"{name} → {label}" for name in names for label in self.labels_.values], object)
+
+    def _column_names(self, columns: Sequence[str] | None) -> list[str]:
+        names = [f"x{f}" for f in range(self.n_features_)] if columns is None else list(map(str, columns))
+        return names + ["intercept"] * bool(self.fit_intercept)
+
+    def weight_columns(self, columns: Sequence[str] | None = None) -> dict[str, AnyArray]:
+        names, labels = np.array(self._column_names(columns), object), self.labels_.array().astype(object)
+        return {"feature": np.repeat(names, len(labels)), "label": np.tile(labels, len(names))}
 
     def _learnt(self) -> dict[str, Any]:
         return {"labels": self.labels_.get_state(), "n_features": self.n_features_}
@@ -214,6 +226,10 @@ class MulticlassExamples(Examples):
     def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
         """Return the scores of the parts: one for each label."""
         return [Scores(self.table(w, ids).ravel(), np.arange(len(ids) + 1) * self.n_labels)]
+
+    def max_marginals(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:
+        """Return the score of every label, for each example of ids."""
+        return list(self.table(w, ids))
 
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self._decode(self.table(w, ids), ids, scales, -1, answers)

@@ -17,6 +17,7 @@ from maxmargin.core.scores import Scores
 from maxmargin.encoding.costs import cost_levels
 from maxmargin.encoding.rows import Rows
 from maxmargin.structures.chain import _kernels as kernels
+from maxmargin.structures.chain._max_marginals import max_marginals
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
@@ -112,6 +113,13 @@ class ChainExamples(Examples):
                 ends = np.concatenate([[0.0], np.cumsum(rows.norms())])[self.code_offsets]
                 norms = norms + np.diff(ends)
         return rounding_units(terms, norms)
+
+    def max_marginals(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:
+        """Return a table (T, K) for each example of ids, −∞ for labels that the constraints exclude."""
+        scores, *shared = self.tables(w, ids)
+        ends, out = self._spans(ids), np.empty_like(scores)
+        max_marginals(ends, scores, *shared, out)
+        return np.split(out, ends[1:-1]) if len(ids) else []
 
     def exact_for(self, bound: Bound) -> bool:
         """Return whether costs are multiples of one number, as the recursion over levels of the loss requires."""

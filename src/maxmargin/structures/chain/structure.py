@@ -7,7 +7,7 @@ The blocks are token features, transitions, start, end, and transition features 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -203,6 +203,16 @@ class Chain(Compiled):
         total = float(self.costs_[true, found].sum())
         return total / max(len(true), 1) if isinstance(self.cost, str) and self.cost == "hamming-share" else total
 
+    def score_loss(self, y: Any, y_hat: Any) -> float:
+        true, found = self.labels_.find(label_sequence(y, "y")), self.labels_.encode(label_sequence(y_hat, "y_hat"), "")
+        unknown = true < 0
+        if not unknown.any() or len(true) != len(found) or not isinstance(self.cost, str | Mapping):
+            return self.loss(y, y_hat)
+        if self.cost == "zero-one":
+            return 1.0
+        total = float(unknown.sum() + self.costs_[true, found][~unknown].sum())
+        return total / len(true) if self.cost == "hamming-share" else total
+
     def enumerate(self, x: Any) -> Iterator[list[Any]]:
         """Yield all allowed label sequences, up to K^T of them, for tests."""
         length, size, names = int(self.encode([x]).code_offsets[-1]), len(self.labels_), self.labels_.values
@@ -243,6 +253,26 @@ class Chain(Compiled):
             f"{column}: {pair}" for column in (self.edges_.column_names() if self.edges_ else []) for pair in pairs
         ]
         return np.array(names, object)
+
+    def weight_columns(self) -> dict[str, AnyArray]:
+        """Return feature, label and next label, which is None for a weight of one label.
+
+        The feature of label pairs is "transition", that of first and last labels "start" and "end".
+        """
+        labels, size = self.labels_.array().astype(object), len(self.labels_)
+        columns = np.array([*self.tokens_.column_names(), *["intercept"] * bool(self.fit_intercept)], object)
+        edges = np.array(self.edges_.column_names() if self.edges_ else [], object)
+        before, after = np.repeat(labels, size), np.tile(labels, size)
+        borders = ["start", "end"] * bool(self.start_end)
+        named = np.array(["transition"], object)
+        features = [np.repeat(columns, size), np.repeat(named, size**2), np.repeat(np.array(borders, object), size)]
+        first = [np.tile(labels, len(columns)), before, np.tile(labels, len(borders)), np.tile(before, len(edges))]
+        single = [np.full(len(part), None, object) for part in (first[0], first[2])]
+        return {
+            "feature": np.concatenate([*features, np.repeat(edges, size**2)]),
+            "label": np.concatenate(first),
+            "next_label": np.concatenate([single[0], after, single[1], np.tile(after, len(edges))]),
+        }
 
     def split_weights(self, w: FloatArray) -> dict[str, FloatArray]:
         """Return the weights as tables.

@@ -19,7 +19,7 @@ from maxmargin.core.errors import Place, Where, error_at, inside
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import LatentCompiled
-from maxmargin.encoding.pairs import Pairs, pair_numbers
+from maxmargin.encoding.pairs import Pairs, pair_numbers, symmetric_table
 from maxmargin.parts._kernels import forbid
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.examples import PartExamples, counted_once
@@ -129,6 +129,11 @@ class Forest(LatentCompiled):
         code = code[np.argsort(-scores[code], kind="stable")]
         first, second = (items[code] for items in np.triu_indices(int(examples.sizes[0]), 1))
         return list(zip(first.tolist(), second.tolist(), scores[code].tolist(), strict=True))
+
+    @staticmethod
+    def arranged(blocks: list[FloatArray]) -> FloatArray:
+        """Return numbers of the links of an example as a symmetric table of its items."""
+        return symmetric_table(blocks[0])
 
     # ------------------------------------------------------------------ weights
 

@@ -74,7 +74,8 @@ def add_site(code, sign, first, length, n_symbols, strands, symbols, complements
             index = j * n_symbols + symbol
         else:
             index = (length - 1 - j) * n_symbols + np.int64(complements[symbol])
-        count = add_entry(index, sign, sums, touched, count)
+        if symbol < n_symbols:  # a wildcard counts nowhere
+            count = add_entry(index, sign, sums, touched, count)
         if context < n_contexts:
             count = add_entry(length * n_symbols + context, -sign, sums, touched, count)
     return count

@@ -40,10 +40,11 @@ class MotifExamples(Examples):
         )  # fmt: skip
         n_symbols, length = structure.n_symbols_, structure.length_
         self.contexts = context_indices(symbols, offsets, n_symbols, structure.order_)
-        self.width = max(1, min(length, int(np.log(_MOST_BLOCKS) / np.log(n_symbols) + 1e-9)))
+        self.base = n_symbols + bool((symbols == n_symbols).any())  # one more if there are wildcards
+        self.width = max(1, min(length, int(np.log(_MOST_BLOCKS) / np.log(self.base) + 1e-9)))
         self.n_blocks = -(-length // self.width)
         room = np.zeros(self.n_blocks * self.width, np.uint8)  # the last block may extend past the end
-        self.blocks = word_indices(np.concatenate([symbols, room]), n_symbols, self.width)
+        self.blocks = word_indices(np.concatenate([symbols, room]), self.base, self.width)
         self.n_examples, self.dim = len(truths), int(structure.size or 0)
         self.code_offsets = np.arange(self.n_examples + 1)
         self.operations = 0.5 * len(symbols) * (4 + self.n_blocks * structure.n_strands_)
@@ -59,7 +60,9 @@ class MotifExamples(Examples):
         parts = self.structure.split_weights(w)
         strands = [parts["motif"]]
         if self.structure.both_strands:
-            strands.append(parts["motif"][::-1, self.structure.complements_])
+            strands.append(parts["motif"][::-1, self.structure.complements_[:-1]])
+        if self.base > self.structure.n_symbols_:  # a wildcard scores 0
+            strands = [np.column_stack([weights, np.zeros(len(weights))]) for weights in strands]
         tables = np.stack([_block_tables(weights, self.n_blocks, self.width) for weights in strands])
         background = np.append(parts["background"].ravel(), 0.0)
         return self.structure.length_, self.contexts, background, self.blocks, self.width, tables
@@ -82,6 +85,10 @@ class MotifExamples(Examples):
         found = [self.site_scores(w, i) for i in ids.tolist()]
         starts = np.concatenate([[0], np.cumsum([len(scores) for scores in found])]).astype(np.int64)
         return [Scores(np.concatenate([*found, np.zeros(0)]), starts)]
+
+    def max_marginals(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:
+        """Return the score of each site relative to no motif, windows × strands, for each example of ids."""
+        return [self.site_scores(w, i).reshape(-1, self.structure.n_strands_) for i in ids.tolist()]
 
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self._decide(ids, *self.best_sites(w, ids), lambda rise, loss: rise + scales * loss, answers)

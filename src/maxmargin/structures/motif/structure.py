@@ -73,7 +73,8 @@ class Motif(LatentCompiled):
     background_order : int, default=3
         Order k of the Markov background.
     alphabet : str, default="ACGT"
-        The characters; lower case is read as upper case.
+        The characters; lower case is read as upper case. N in DNA and RNA and X in proteins stand for an unknown
+        character, which scores 0 in the motif and in the background.
     both_strands : bool, default=False
         Whether the motif may also be on the other strand, its window read as the reverse complement (DNA, RNA).
     classes : sequence of two labels, optional
@@ -227,6 +228,19 @@ class Motif(LatentCompiled):
         names += [f"background: {word}→{c}" if word else f"background: {c}" for word in words for c in characters]
         return np.array(names, object)
 
+    def weight_columns(self) -> dict[str, AnyArray]:
+        """Return feature ("motif" or "background"), position in the motif, character, and the characters before it."""
+        characters = np.array(list(self.alphabet_.characters), object)
+        words = np.array(self.alphabet_.words(self.order_), object)
+        places = np.arange(1, self.length_ + 1).astype(object)
+        n_motif, n_background = self.length_ * self.n_symbols_, self.n_contexts_
+        return {
+            "feature": np.repeat(np.array(["motif", "background"], object), [n_motif, n_background]),
+            "position": np.concatenate([np.repeat(places, self.n_symbols_), np.full(n_background, None, object)]),
+            "character": np.tile(characters, self.length_ + len(words)),
+            "context": np.concatenate([np.full(n_motif, None, object), np.repeat(words, self.n_symbols_)]),
+        }
+
     def split_weights(self, w: FloatArray) -> dict[str, FloatArray]:
         """Return the weights as tables: motif (l, A), and background (A^k, A) with a row per context of k symbols."""
         at = self.length_ * self.n_symbols_
@@ -244,6 +258,20 @@ class Motif(LatentCompiled):
         seen = np.maximum(self.background_counts_.sum(axis=0), 1)
         background = (self.background_counts_ * parts["background"]).sum(axis=0) / seen
         return parts["motif"] - background
+
+    def site_counts(self, X: Sequence[str], sites: Sequence[MotifSite]) -> IntArray:
+        """Return how often each character occurs at each position of these sites, (l, A); wildcards are not counted.
+
+        Sites on the other strand are read as the reverse complement.
+        """
+        symbols, offsets = self.alphabet_.encode(X)
+        counts = np.zeros((self.length_, self.n_symbols_ + 1), np.int64)
+        for first, site in zip(offsets.tolist(), sites, strict=False):
+            if site.position is not None:
+                window = symbols[first + site.position : first + site.position + self.length_]
+                window = self.complements_[window[::-1]] if site.strand == "-" else window
+                counts[np.arange(self.length_), window] += 1
+        return counts[:, :-1]
 
     def symbol_shares(self) -> FloatArray:
         """Return the frequency of each character in the training sequences, with one added to each count."""

@@ -12,8 +12,11 @@ import numpy as np
 
 from maxmargin._compile import kernel
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.encoding.alphabet import word_indices
+from maxmargin.encoding.alphabet import holds_wildcard, word_indices
 from maxmargin.structures.motif.examples import MotifExamples
+
+#: Number of a word with a wildcard; −1 is the reverse complement of a word if there is one strand.
+_NO_WORD = -2
 
 
 def start_from_word(examples: MotifExamples, weights: FloatArray, rank: int) -> FloatArray | None:
@@ -51,7 +54,10 @@ class Words:
         n_symbols = float(np.diff(examples.offsets) @ (self.positive * weights))
         most = int(np.log(max(n_symbols, 1.0)) / np.log(self.structure.n_symbols_))
         self.length = max(1, min(self.structure.length_, most))
-        self.words = word_indices(examples.symbols, self.structure.n_symbols_, self.length)
+        n_symbols_ = self.structure.n_symbols_
+        words = word_indices(examples.symbols, n_symbols_, self.length).astype(np.int32)
+        words[holds_wildcard(examples.symbols, n_symbols_, self.length)] = _NO_WORD
+        self.words = words
 
     def symbols(self, word: int) -> IntArray:
         """Return the symbols of a word."""
@@ -113,6 +119,8 @@ def count_sequences(offsets, words, canonical, length, side, weights, found):
     last = np.full(found.shape[1], -1, np.int64)
     for i in range(len(offsets) - 1):
         for p in range(offsets[i], offsets[i + 1] - length + 1):
+            if words[p] < 0:
+                continue
             word = canonical[words[p]]
             if last[word] != i:
                 last[word] = i
@@ -135,4 +143,5 @@ def count_around(offsets, words, symbols, complements, word, reverse, length, ro
                 at = p + j if forward else p + length - 1 - j
                 if offsets[i] <= at < offsets[i + 1]:
                     symbol = symbols[at] if forward else complements[symbols[at]]
-                    counts[side[i], room + j, symbol] += weights[i]
+                    if symbol < counts.shape[2]:
+                        counts[side[i], room + j, symbol] += weights[i]

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from typing import Any, ClassVar
@@ -18,6 +19,7 @@ from maxmargin.core.errors import Place, Where, error_at, inside
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
 from maxmargin.encoding.arcs import ArcEncoder, Arcs, pairs_of, read_arcs
+from maxmargin.encoding.pairs import symmetric_table
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.costs import PartCosts, cost_table, costs_of
 from maxmargin.parts.examples import PartExamples, counted_once
@@ -134,6 +136,16 @@ class Tree(PartStructure):
         costs = false.copy()
         costs[true] = -missed[true]
         return costs
+
+    def arranged(self, blocks: list[FloatArray]) -> FloatArray:
+        """Return the numbers of arcs as a table: [h, m] if directed, else symmetric; −∞ for pairs without an arc."""
+        arcs = blocks[0]
+        if self.directed:
+            n = math.isqrt(len(arcs))
+            table = np.full((n + 1, n + 1), -np.inf)
+            table[:, 1:] = arcs.reshape(n, n + 1).T if n else 0.0
+            return table
+        return symmetric_table(arcs)
 
     # ------------------------------------------------------------------ outputs
 
