@@ -18,7 +18,7 @@ from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes, float32_exact, gathered
 from maxmargin.core.structure import Bounded, Structure, StructureError
 from maxmargin.custom.batches import Batch
-from maxmargin.custom.calls import completed, declared_size, loss_values, raised_by, read_only
+from maxmargin.custom.calls import completed, declared_size, loss_values, raised_by, read_only, shown
 from maxmargin.custom.joint_features import check_rows, joint_feature_rows, may_share_memory
 from maxmargin.custom.sameness import flat_copy, is_flat, own_copy, same
 
@@ -81,6 +81,7 @@ class CustomExamples(Examples):
 
     def _encode_truths(self) -> Planes:
         ids, psis = np.arange(self.n_examples), []
+        self._check_feasible()
         try:
             for i in range(self.n_examples):
                 psis.append(self.structure.joint_feature(self.X[i], self.outputs_known[i]))
@@ -94,6 +95,25 @@ class CustomExamples(Examples):
             )
         check_rows(ids, truths, self.size)
         return truths
+
+    def feasible(self, i: int, output: Any) -> bool:
+        """Return whether an output is one of example i; True if the structure has no method `feasible`."""
+        method = getattr(self.structure, "feasible", None)
+        return method is None or bool(method(self.X[i], output))
+
+    def _check_feasible(self) -> None:
+        """Raise StructureError if the structure rejects a true output."""
+        for i in range(self.n_examples if hasattr(self.structure, "feasible") else 0):
+            try:
+                feasible = self.feasible(i, self.outputs_known[i])
+            except Exception as error:
+                raise raised_by("feasible", error, i) from error
+            if not feasible:
+                raise StructureError.at(
+                    Place("Y", i),
+                    f"the true output {shown(self.outputs_known[i])} is not feasible: feasible(x, y) is false for it; "
+                    f"correct the output, leave the example out, or correct feasible",
+                )
 
     # ------------------------------------------------------------------ latent variables
 

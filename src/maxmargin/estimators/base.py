@@ -38,6 +38,7 @@ from maxmargin.estimators.explain import Support
 from maxmargin.estimators.predictor import Predictor
 from maxmargin.solvers.base import Limits, State
 from maxmargin.solvers.registry import resolve
+from maxmargin.training.audit import audit
 from maxmargin.training.cccp import ConcaveConvex
 from maxmargin.training.run import Run
 
@@ -250,13 +251,22 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         """Set the fitted attributes, and warn if the gap is above `tol`."""
         for name, value in self._fitted_attributes(state.best_w, structure).items():
             setattr(self, name, value)
-        self.certificate_ = replace(
-            state.certificate(problem).reconsidered(), outer_steps=run.outer_steps, outer_decrease=run.outer_decrease
-        )
         self.history_, self.stop_reason_, self.n_iter_ = run.history, run.stop_reason, state.iteration
         self.support_ = Support.of(problem, state, positions)
-        warn_of_contradiction(self.certificate_)
+        fault = self._audit(problem, run, state)
+        self.certificate_ = replace(
+            state.certificate(problem), outer_steps=run.outer_steps, outer_decrease=run.outer_decrease,
+            beaten=fault is not None,
+        ).reconsidered()  # fmt: skip
+        warn_of_contradiction(self.certificate_, fault)
         warn_of_gap(self, run, state)
+
+    def _audit(self, problem: Problem, run: Run, state: State) -> str | None:
+        """Return what contradicts the argmaxes of a user-defined structure, or None; nothing is asked after Ctrl-C."""
+        if run.stop_reason == "interrupted":
+            return None
+        held = {} if self.support_ is None else self.support_.outputs_by_example(problem.positions)
+        return audit(problem, state.best_w, state.best_primal, run.seed, held)
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         """Return the attributes that make an estimator fitted, by name."""
