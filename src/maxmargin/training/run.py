@@ -16,6 +16,7 @@ from maxmargin.core.certificate import Certificate
 from maxmargin.core.problem import Problem
 from maxmargin.engines.local import one_blas_thread
 from maxmargin.solvers.base import Limits, Solver, State
+from maxmargin.solvers.zero import offer_zero
 from maxmargin.training.checkpoint import load_checkpoint, save_checkpoint
 from maxmargin.training.progress import ProgressLine
 
@@ -63,7 +64,7 @@ class Run:
     verbose : int, default=0
         Whether progress is displayed.
     history : list of dict
-        One row for each step.
+        One row for each step; primal value and gap are NaN as long as no weights have a certificate.
     stop_reason : str
         The reason why the run stopped, see `Solver.run`.
     outer_steps : int
@@ -107,21 +108,36 @@ class Run:
                 )
             if self.checkpoint is not None and self.stop_reason != "interrupted":
                 save_checkpoint(self.checkpoint, problem, self.solver, state)
-            if np.isinf(state.best_primal):
-                self._use_last_weights(problem, state)
+            self._complete(problem, state)
         return state
 
+    def _complete(self, problem: Problem, state: State) -> None:
+        """Offer the last weights if there are no best ones, and weights of 0 if they may be better than the best.
+
+        This comes after the last checkpoint, so that a resumed fit continues as if it had not stopped.
+        """
+        swept = False
+        if np.isinf(state.best_primal):
+            swept = self._use_last_weights(problem, state)
+        if self.stop_reason != "interrupted" and self.solver.certifies:
+            swept = offer_zero(problem, state) or swept
+        if swept and self.history:
+            certificate = state.certificate(problem).reconsidered()
+            self.history[-1] |= {"oracle_calls": certificate.oracle_calls, **_values(certificate)}
+
     @staticmethod
-    def _use_last_weights(problem: Problem, state: State) -> None:
+    def _use_last_weights(problem: Problem, state: State) -> bool:
         """Use the last weights if there are no best ones.
 
-        That is the case if the run stopped before the first certificate, or before a hard margin was satisfied.
+        That is the case if the run stopped before the first certificate, or before a hard margin was satisfied. Return
+        whether they were decoded.
         """
         state.best_w = state.w.copy()
         if not problem.objective.hard:
             problem.decode(state.w, problem.everyone)
             state.offer(problem, state.w)
             state.oracle_calls = problem.oracle_calls
+        return not problem.objective.hard
 
     def _after_step(self, problem: Problem, state: State, certificate: Certificate, line: ProgressLine) -> bool:
         certificate = certificate.reconsidered()
@@ -130,9 +146,7 @@ class Run:
                 "iteration": state.iteration,
                 "oracle_calls": certificate.oracle_calls,
                 "seconds": certificate.seconds,
-                "primal": certificate.primal,
-                "dual": certificate.dual,
-                "gap": certificate.gap,
+                **_values(certificate),
                 "round": state.round or self.solver.name,
             }
         )
@@ -144,3 +158,13 @@ class Run:
         weights.flags.writeable = False
         step = Step(state.iteration, certificate, weights)
         return any([bool(callback(step)) for callback in self.callbacks])
+
+
+def _values(certificate: Certificate) -> dict[str, float]:
+    """Return primal and dual value and gap for the history; NaN where no weights have a certificate yet."""
+    known = np.isfinite(certificate.primal)
+    return {
+        "primal": certificate.primal if known else np.nan,
+        "dual": certificate.dual,
+        "gap": certificate.gap if known else np.nan,
+    }
