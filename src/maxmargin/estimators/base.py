@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from maxmargin._input import (
@@ -22,6 +23,7 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin.bounds import BOUNDS, Bound
 from maxmargin.bounds.references import References
 from maxmargin.core.examples import Examples
+from maxmargin.core.fingerprint import Fingerprint
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Compiled, Structure, check_methods
@@ -167,6 +169,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             problem = self._problem(data, engine)
             problem.positions = data.positions
             run = self._run(callbacks)
+            run.identity = cache(partial(self._identity, data.structure))
             begin = None if before is None else run.solver.adapt(problem, before, run.seed)
             state = self._train(problem, run, start=start, resume=resume, state=begin)
         self._finish(problem, run, state, data.structure, data.positions)
@@ -235,6 +238,20 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             float(self.checkpoint_every),
             self.verbose,
         )
+
+    def _identity(self, structure: Structure) -> dict[str, Any]:
+        """Return what a checkpoint must know besides data, objective and solver: the seed, and names and labels."""
+        names: Any = None
+        try:
+            names = structure._learnt()  # type: ignore[attr-defined]
+        except (AttributeError, TypeError):  # a user-defined structure, or one that cannot be saved
+            if hasattr(structure, "feature_names"):
+                names = list(structure.feature_names())
+        seed = self.random_state
+        return {
+            "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
+            "feature names or labels": Fingerprint().add(names, getattr(self, "feature_names_in_", None)).hexdigest(),
+        }
 
     def _warm_weights(self, dim: int) -> FloatArray | None:
         if not self.warm_start or not hasattr(self, "coef_"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,6 +71,8 @@ class Run:
         Number of outer steps, for bounds that are not convex.
     outer_decrease : float
         Relative decrease of the objective in the last outer step.
+    identity : callable
+        Returns what a checkpoint knows of the run besides the problem and the solver.
     """
 
     solver: Solver
@@ -84,6 +86,7 @@ class Run:
     stop_reason: str = ""
     outer_steps: int = 0
     outer_decrease: float = float("nan")
+    identity: Callable[[], Mapping[str, Any]] = dict
 
     def go(
         self,
@@ -100,14 +103,16 @@ class Run:
             if state is None:
                 state = self.solver.init(problem, self.seed, start)
             if resume is not None:
-                load_checkpoint(resume, problem, self.solver, state)
+                load_checkpoint(resume, problem, self.solver, state, self.identity())
+            elif self.checkpoint is not None:
+                problem.examples.digest()  # before a structure can write into its inputs
             with ProgressLine(self.verbose, self.limits.tol) as line:
                 self._saved_at = time.monotonic()
                 self.stop_reason = self.solver.run(
                     problem, state, self.limits, lambda s, c: self._after_step(problem, s, c, line)
                 )
             if self.checkpoint is not None and self.stop_reason != "interrupted":
-                save_checkpoint(self.checkpoint, problem, self.solver, state)
+                save_checkpoint(self.checkpoint, problem, self.solver, state, self.identity())
             self._complete(problem, state)
         return state
 
@@ -152,7 +157,7 @@ class Run:
         )
         line.update(state.iteration, certificate)
         if self.checkpoint is not None and time.monotonic() - self._saved_at >= self.checkpoint_every:
-            save_checkpoint(self.checkpoint, problem, self.solver, state)
+            save_checkpoint(self.checkpoint, problem, self.solver, state, self.identity())
             self._saved_at = time.monotonic()
         weights = state.best_w.view()
         weights.flags.writeable = False
