@@ -127,7 +127,7 @@ class Refilling(mm.Structure):
         return self.work
 
     def loss_augmented_argmax(self, w, x, y, scale=1.0):
-        self.work[:] = np.where(w * x - scale * y > 0, 1, -1)
+        self.work[:] = np.where(2 * w * x - scale * y > 0, 1, -1)
         return self.work
 
     def enumerate(self, x):

@@ -17,7 +17,7 @@ from numpy.exceptions import ComplexWarning
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.bounds import Bound
 from maxmargin.core.structure import Compiled, Structure
-from maxmargin.custom.calls import completed
+from maxmargin.custom.calls import completed, shown
 from maxmargin.custom.joint_features import sparse_vector, value_fault
 from maxmargin.custom.sameness import equal, same
 
@@ -296,9 +296,3 @@ def copied(value: Any) -> Any:
 def described(error: Exception) -> str:
     """Return the type and the text of an exception, for a message."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-
-
-def shown(value: Any) -> str:
-    """Return a value for a message: on one line and not too long."""
-    text = " ".join(repr(value).split())
-    return text if len(text) <= 60 else text[:57] + "…"

@@ -12,8 +12,9 @@ import numpy as np
 
 from maxmargin._types import FloatArray
 from maxmargin.bounds import Bound
-from maxmargin.checking.probe import FAILED, Output, Probe, binds, bound_argmax, shown
+from maxmargin.checking.probe import FAILED, Output, Probe, binds, bound_argmax
 from maxmargin.core.structure import Bounded, plain_output
+from maxmargin.custom.calls import shown
 
 #: Tolerance relative to Σ |w_j Ψ_j|: the rounding errors, also in float32, that an argmax is allowed.
 TOLERANCE = 1e-6

@@ -26,7 +26,8 @@ class Certificate:
         Wall-clock time so far, without the time for compiling kernels.
     exact : bool, default=True
         Whether every argmax used for `primal` was exact, so that the gap is proven. A fit reports False if the lower
-        bound is above the objective (see `contradicted`), even if the structure declares its argmaxes exact.
+        bound is above the objective, or an argmax is beaten (see `contradicted`), even if the structure declares its
+        argmaxes exact.
     primal_bound : float, default=inf
         Proven upper bound of the objective at the best weights, rounding errors of scores included; infinite if there
         is none.
@@ -36,6 +37,9 @@ class Certificate:
         the optimum.
     outer_decrease : float, default=nan
         Relative decrease of the non-convex objective in the last outer step.
+    beaten : bool, default=False
+        Whether a known output was better than the result of an argmax when a few examples were asked again after the
+        fit (user-defined structures).
     """
 
     primal: float
@@ -46,11 +50,17 @@ class Certificate:
     primal_bound: float = float("inf")
     outer_steps: int = 0
     outer_decrease: float = float("nan")
+    beaten: bool = False
+
+    @property
+    def crossed(self) -> bool:
+        """Whether the lower bound is above the objective, which is impossible if argmaxes are exact."""
+        return self.dual > self.primal * (1.0 + ROUNDING)
 
     @property
     def contradicted(self) -> bool:
-        """Whether the lower bound is above the objective, which is impossible if argmaxes are exact."""
-        return self.dual > self.primal * (1.0 + ROUNDING)
+        """Whether an argmax cannot be exact: `crossed` or `beaten`."""
+        return self.beaten or self.crossed
 
     def reconsidered(self) -> Certificate:
         """Return the certificate, with `exact` set to False if the certificate is contradicted."""
@@ -80,8 +90,10 @@ class Certificate:
     @property
     def standing(self) -> str:
         """Short description of how reliable the gap is."""
-        if self.contradicted:
+        if self.crossed:
             return "contradicted: the lower bound is above the objective"
+        if self.beaten:
+            return "contradicted: an argmax returned a wrong output"
         if not self.exact:
             return "estimated: the argmax is not exact"
         rounded = isfinite(self.primal_bound) and self.unproven > ROUNDING

@@ -28,6 +28,12 @@ def completed(y: Any, found: Any) -> tuple[Any, Any]:
     return y, found
 
 
+def shown(value: Any) -> str:
+    """Return a value for a message: on one line and not too long."""
+    text = " ".join(repr(value).split())
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
 def read_only(w: FloatArray) -> FloatArray:
     """Return a view of the weights that cannot be written to."""
     view = w.view()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from copy import deepcopy
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,11 +17,12 @@ from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import TRUTH, Answers
 from maxmargin.core.errors import Place
 from maxmargin.core.examples import Examples
+from maxmargin.core.fingerprint import Fingerprint
 from maxmargin.core.planes import Planes, float32_exact, gathered
 from maxmargin.core.rounding import rounding_units
 from maxmargin.core.structure import Bounded, Structure, StructureError
 from maxmargin.custom.batches import Batch
-from maxmargin.custom.calls import completed, declared_size, loss_values, raised_by, read_only
+from maxmargin.custom.calls import completed, declared_size, loss_values, raised_by, read_only, shown
 from maxmargin.custom.joint_features import check_rows, joint_feature_rows, may_share_memory
 from maxmargin.custom.sameness import flat_copy, is_flat, own_copy, same
 from maxmargin.encoding.rows import squared_norms
@@ -34,8 +36,8 @@ TOGETHER = 128
 #: Maximum number of outputs of an input that are listed where a search leaves a gap.
 MOST_LISTED = 1000
 
-#: Number of examples whose argmaxes enter a fingerprint of the data.
-DIGEST_SAMPLE = 32
+#: Number of examples whose argmaxes enter a fingerprint of the data, and of random weights that they are asked at.
+DIGEST_SAMPLE, DIGEST_WEIGHTS = 32, 3
 
 
 class CustomExamples(Examples):
@@ -87,6 +89,7 @@ class CustomExamples(Examples):
 
     def _encode_truths(self) -> Planes:
         ids, psis = np.arange(self.n_examples), []
+        self._check_feasible()
         try:
             for i in range(self.n_examples):
                 psis.append(self.structure.joint_feature(self.X[i], self.outputs_known[i]))
@@ -100,6 +103,25 @@ class CustomExamples(Examples):
             )
         check_rows(ids, truths, self.size)
         return truths
+
+    def feasible(self, i: int, output: Any) -> bool:
+        """Return whether an output is one of example i; True if the structure has no method `feasible`."""
+        method = getattr(self.structure, "feasible", None)
+        return method is None or bool(method(self.X[i], output))
+
+    def _check_feasible(self) -> None:
+        """Raise StructureError if the structure rejects a true output."""
+        for i in range(self.n_examples if hasattr(self.structure, "feasible") else 0):
+            try:
+                feasible = self.feasible(i, self.outputs_known[i])
+            except Exception as error:
+                raise raised_by("feasible", error, i) from error
+            if not feasible:
+                raise StructureError.at(
+                    Place("Y", i),
+                    f"the true output {shown(self.outputs_known[i])} is not feasible: feasible(x, y) is false for it; "
+                    f"correct the output, leave the example out, or correct feasible",
+                )
 
     # ------------------------------------------------------------------ latent variables
 
@@ -365,15 +387,29 @@ class CustomExamples(Examples):
         return (keys * self.n_examples + ids).tolist()
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
-        """Return the truths, and the losses and keys that some argmaxes find at weights of 0."""
-        sample = np.linspace(0, self.n_examples - 1, min(self.n_examples, DIGEST_SAMPLE)).astype(np.int64)
-        answers = self.empty_answers()
-        kept = self._batches, self._indexed
-        self._batches = []
-        self.decode(np.zeros(self.dim), sample, np.ones(len(sample)), answers)
-        self._batches, self._indexed = kept
-        found = answers.losses[sample], answers.keys[sample]
+        """Return a fingerprint of X and Y, the truths, and the losses and keys that some argmaxes find.
+
+        The argmaxes at weights of 0 depend on the structure as well. If X or Y hold objects that cannot be read,
+        argmaxes at random weights, which are not negative, take their place.
+        """
+        data = Fingerprint().add(self.X, self.Y)
+        found: list[AnyArray] = [np.frombuffer(data.hexdigest().encode(), np.uint8), *self._probed(np.zeros(self.dim))]
+        rng = np.random.default_rng(0)
+        for _ in range(0 if data.complete else DIGEST_WEIGHTS):
+            with suppress(StructureError):  # the fit may never need such weights
+                found += self._probed(rng.uniform(size=self.dim))
         return self.truths.indptr, self.truths.indices, self.truths.values, *found
+
+    def _probed(self, w: FloatArray) -> tuple[FloatArray, IntArray]:
+        """Return the losses and keys that the argmaxes of a sample find, without a trace in the examples."""
+        sample = np.linspace(0, self.n_examples - 1, min(self.n_examples, DIGEST_SAMPLE)).astype(np.int64)
+        answers, kept = self.empty_answers(), (self._batches, self._indexed, self._unchecked)
+        self._batches = []
+        try:
+            self.decode(w, sample, np.ones(len(sample)), answers)
+        finally:
+            self._batches, self._indexed, self._unchecked = kept
+        return answers.losses[sample], answers.keys[sample]
 
     @property
     def outputs_held(self) -> int:

@@ -1,4 +1,4 @@
-"""Warnings of estimators: a contradicted certificate, a gap above `tol`, labels that are all unknown."""
+"""Warnings at the end of a fit: an argmax or the certificate is contradicted, or its gap is above `tol`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,18 @@ from maxmargin.training.run import Run
 MOST_PLANES, LARGE_SPREAD = 500, 1e4
 
 
-def warn_of_contradiction(certificate: Any) -> None:
-    """Warn if the lower bound is above the objective."""
-    if certificate.contradicted:
-        warnings.warn(
+def warn_of_contradiction(certificate: Any, fault: str | None) -> None:
+    """Warn if an argmax is contradicted by a known output, or if the lower bound is above the objective."""
+    found = [] if fault is None else [fault]
+    if certificate.crossed:
+        found.append(
             f"the lower bound {certificate.dual:.6g} is above the objective {certificate.primal:.6g}, which is "
-            f"impossible if every argmax is exact; call maxmargin.check_structure, or set exact = False",
+            f"impossible if every argmax is exact"
+        )
+    if found:
+        warnings.warn(
+            f"{'; '.join(found)}; so the certificate is not proven: call maxmargin.check_structure on a few examples, "
+            f"or set exact = False if the argmax is approximate",
             InexactArgmaxWarning,
             stacklevel=callers_level(),
         )

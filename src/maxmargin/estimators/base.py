@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from maxmargin._compile_messages import messages
@@ -24,6 +25,7 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin.bounds import BOUNDS, Bound
 from maxmargin.bounds.references import References
 from maxmargin.core.examples import Examples
+from maxmargin.core.fingerprint import Fingerprint
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Compiled, Structure, check_methods
@@ -40,6 +42,7 @@ from maxmargin.estimators.explain import Support
 from maxmargin.estimators.predictor import Predictor
 from maxmargin.solvers.base import Limits, State
 from maxmargin.solvers.registry import resolve
+from maxmargin.training.audit import audit
 from maxmargin.training.cccp import ConcaveConvex
 from maxmargin.training.run import Run
 
@@ -174,6 +177,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             problem = self._problem(data, engine)
             problem.positions = data.positions
             run = self._run(callbacks)
+            run.identity = cache(partial(self._identity, data.structure))
             begin = None if before is None else run.solver.adapt(problem, before, run.seed)
             state = self._train(problem, run, start=start, resume=resume, state=begin)
         self._finish(problem, run, state, data.structure, data.positions)
@@ -244,6 +248,20 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             self.verbose,
         )
 
+    def _identity(self, structure: Structure) -> dict[str, Any]:
+        """Return what a checkpoint must know besides data, objective and solver: the seed, and names and labels."""
+        names: Any = None
+        try:
+            names = structure._learnt()  # type: ignore[attr-defined]
+        except (AttributeError, TypeError):  # a user-defined structure, or one that cannot be saved
+            if hasattr(structure, "feature_names"):
+                names = list(structure.feature_names())
+        seed = self.random_state
+        return {
+            "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
+            "feature names or labels": Fingerprint().add(names, getattr(self, "feature_names_in_", None)).hexdigest(),
+        }
+
     def _warm_weights(self, dim: int) -> FloatArray | None:
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
@@ -259,14 +277,23 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         """Set the fitted attributes, and warn if the gap is above `tol`."""
         for name, value in self._fitted_attributes(state.best_w, structure).items():
             setattr(self, name, value)
-        self.certificate_ = replace(
-            state.certificate(problem).reconsidered(), outer_steps=run.outer_steps, outer_decrease=run.outer_decrease
-        )
         self.history_, self.stop_reason_, self.n_iter_ = run.history, run.stop_reason, state.iteration
         self.support_ = Support.of(problem, state, positions)
-        warn_of_contradiction(self.certificate_)
+        fault = self._audit(problem, run, state)
+        self.certificate_ = replace(
+            state.certificate(problem), outer_steps=run.outer_steps, outer_decrease=run.outer_decrease,
+            beaten=fault is not None,
+        ).reconsidered()  # fmt: skip
+        warn_of_contradiction(self.certificate_, fault)
         warn_of_estimate(self, problem)
         warn_of_gap(self, run, state, problem)
+
+    def _audit(self, problem: Problem, run: Run, state: State) -> str | None:
+        """Return what contradicts the argmaxes of a user-defined structure, or None; nothing is asked after Ctrl-C."""
+        if state.cut_short:
+            return None
+        held = {} if self.support_ is None else self.support_.outputs_by_example(problem.positions)
+        return audit(problem, state.best_w, state.best_primal, run.seed, held)
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         """Return the attributes that make an estimator fitted, by name."""

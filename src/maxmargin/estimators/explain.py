@@ -88,6 +88,14 @@ class Support:
         where = positions[found["example"]]
         return cls(where, outputs, found["alpha"], found["value"], found["planes"], problem.dim)
 
+    def outputs_by_example(self, positions: IntArray) -> dict[int, list[Any]]:
+        """Return the outputs of each example, those of greatest dual value first; `positions` are those of `of`."""
+        found: dict[int, list[Any]] = {}
+        example = dict(zip(positions.tolist(), range(len(positions)), strict=True))
+        for k in np.argsort(-self.alphas, kind="stable").tolist():
+            found.setdefault(example[int(self.examples[k])], []).append(self.outputs[k])
+        return found
+
     def __len__(self) -> int:
         return len(self.examples)
 

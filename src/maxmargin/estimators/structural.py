@@ -108,8 +108,8 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
         What is proven about the weights.
     history_ : list of dict
         A row per step: iteration, round (of the solver), oracle_calls, seconds, primal, dual, gap; after `resume` only
-        of new steps. For a ramp, a row per outer step: step, objective, convex, bound, loss, inner_gap, changes,
-        oracle_calls, seconds.
+        of new steps. Primal value and gap are NaN before the first certificate. For a ramp, a row per outer step:
+        step, objective, convex, bound, loss, inner_gap, changes, oracle_calls, seconds.
     n_iter_ : int
         Number of steps of the solver.
     stop_reason_ : str

@@ -28,6 +28,7 @@ from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, FloatArray
 from maxmargin.core.lower_bounds import best_step, conjugate
 from maxmargin.core.objective import half_square
+from maxmargin.solvers._saved import check_model
 
 #: Damping of the Newton step, relative to the diagonal, for planes that depend on each other.
 _DAMPING = 1e-13
@@ -170,6 +171,10 @@ class AggregateModel:
         """Return all that is needed to continue, as plain arrays."""
         saved = {name: getattr(self, name) for name in self._saved}
         return {**saved, "row": self.row[: self.count], "rounds": np.array([self.rounds])}
+
+    def check_saved(self, arrays: dict[str, AnyArray]) -> None:
+        """Raise ValueError if `restore` cannot use these arrays."""
+        check_model(self, arrays)
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:
         """Set what `arrays` returned."""

@@ -16,6 +16,7 @@ from maxmargin._types import AnyArray, FloatArray
 from maxmargin.bounds.references import References
 from maxmargin.core.certificate import Certificate
 from maxmargin.core.problem import OutOfTime, Problem
+from maxmargin.solvers._saved import check_array, check_counters, check_generator, check_names
 from maxmargin.solvers.protocol import Decodable
 
 #: Relative tolerance of the test whether a search proved its argmaxes exact.
@@ -130,6 +131,16 @@ class State:
         meta = json.dumps({"counters": counters, "rng": self.rng.bit_generator.state})
         arrays = {name: getattr(self, name) for name in ("w", "best_w", *self._saved)}
         return {**arrays, "meta": np.frombuffer(meta.encode(), np.uint8)}
+
+    def check_saved(self, arrays: dict[str, AnyArray]) -> None:
+        """Raise ValueError if `restore` cannot use these arrays; the message begins with what is wrong with them."""
+        check_names(arrays, self.arrays())
+        meta = json.loads(bytes(arrays["meta"]).decode())
+        names = (*self._common_counters, *self._counters)
+        check_counters(meta["counters"], {name: getattr(self, name) for name in names})
+        check_generator(meta["rng"])
+        for name in ("w", "best_w", *self._saved):
+            check_array(name, arrays[name], getattr(self, name))
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:
         """Set what `arrays` returned."""

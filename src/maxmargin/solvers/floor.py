@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._types import AnyArray, FloatArray
+from maxmargin.solvers._saved import check_array, check_names
 from maxmargin.solvers.protocol import Decodable
 
 
@@ -56,6 +57,11 @@ class Floor:
     def arrays(self) -> dict[str, AnyArray]:
         """Return the lift as a plain array."""
         return {"lift": self.lift}
+
+    def check_saved(self, arrays: dict[str, AnyArray]) -> None:
+        """Raise ValueError if `restore` cannot use these arrays."""
+        check_names(arrays, ["lift"])
+        check_array("lift", arrays["lift"], self.lift)
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:
         """Set the lift."""

@@ -20,9 +20,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._types import FloatArray, IntArray
+from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.problem import Problem
 from maxmargin.solvers._composed import ComposedState
+from maxmargin.solvers._saved import check_array, check_within
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.budgets import BUDGET_FACTOR, GrowingBudgets
 from maxmargin.solvers.feasibility import check_separable, feasible_scale
@@ -82,6 +83,13 @@ class NSlackState(ComposedState):
     def begin_at_solution(self) -> None:
         """Set the weights to those of the dual values."""
         self.w = self.floor.raised(self.sets.combination())
+
+    def check_saved(self, arrays: dict[str, AnyArray]) -> None:
+        everyone, violated = self.violated, arrays.get("violated", self.violated)
+        check_array("violated", violated, everyone, (None,))
+        check_within("violated", violated, 0, len(self.sets.count) - 1)
+        check_within("violated", np.diff(violated), 1, len(everyone))
+        super().check_saved({**arrays, "violated": everyone} if "violated" in arrays else arrays)
 
     def support(self, problem: Problem) -> dict[str, Any]:
         return self.sets.support(problem)

@@ -22,13 +22,14 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
 from maxmargin.core.codes import TRUTH
 from maxmargin.core.planes import Planes, float32_exact, gathered
 from maxmargin.core.problem import Problem
 from maxmargin.solvers import _block_kernels as steps
 from maxmargin.solvers import _upkeep_kernels as upkeep
+from maxmargin.solvers._saved import check_working_sets
 
 #: Age of a plane to be dropped, and a key that no plane has.
 FORGOTTEN, UNKNOWN = -2, -1
@@ -61,6 +62,8 @@ class WorkingSets:
         n, room = problem.n_examples, 2
         self.most_slots = most_slots
         self.ridge, self.unlimited = problem.objective.ridges, problem.objective.quadratic
+        limited = not (self.unlimited or problem.objective.hard)
+        self.most_budget = problem.objective.budgets if limited else None
         self.code_length = np.diff(problem.examples.code_offsets)
         self.code_offsets = problem.examples.code_offsets
         self.dim = problem.dim
@@ -337,14 +340,22 @@ class WorkingSets:
         examples, slots = self._held()
         active = self.alpha[slots] * multiple > 0
         examples, slots = examples[active], slots[active]
+        return {
+            "example": examples, "alpha": multiple * self.alpha[slots], "value": self.value[slots],
+            "key": self.key[slots], "codes": self._codes(examples, slots), "planes": self._planes(slots),
+        }  # fmt: skip
+
+    def _codes(self, examples: IntArray, slots: IntArray) -> list[CodeArray]:
+        """Return the codes of these slots."""
         stops = self.start[slots]
         codes = gathered(stops - self.code_length[examples], stops, self.index, self.entry)
         symbols = codes.indices.astype(np.int32)
-        return {
-            "example": examples, "alpha": multiple * self.alpha[slots], "value": self.value[slots],
-            "key": self.key[slots], "codes": [symbols[p:q] for p, q in pairwise(codes.indptr.tolist())],
-            "planes": self._planes(slots),
-        }  # fmt: skip
+        return [symbols[p:q] for p, q in pairwise(codes.indptr.tolist())]
+
+    def check_outputs(self, problem: Problem) -> None:
+        """Raise an error if the code of a held plane does not represent an output."""
+        examples, slots = self._held()
+        problem.examples.outputs_of(examples, self.key[slots], self._codes(examples, slots))
 
     def held_planes(self) -> tuple[Planes, FloatArray, FloatArray]:
         """Return all held planes, their values b and their dual values."""
@@ -377,6 +388,10 @@ class WorkingSets:
         saved = {name: getattr(self, name) for name in self._saved}
         saved["index"], saved["entry"] = self.index[: self.end], self.entry[: self.end]
         return {**saved, "ends": np.array([self.slots_end, self.gram_end, self.end, len(self.index)])}
+
+    def check_saved(self, arrays: dict[str, AnyArray]) -> None:
+        """Raise ValueError if `restore` cannot use these arrays."""
+        check_working_sets(self, arrays)
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:
         """Set what `arrays` returned."""

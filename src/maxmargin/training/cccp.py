@@ -35,10 +35,10 @@ INEXACT = 1e-6
 
 
 class InexactArgmaxWarning(UserWarning):
-    """Warning that an argmax found a worse output than it had found before.
+    """Warning that an argmax returned a worse output than one that is known.
 
-    The argmax is then not exact, and the objective may increase between outer steps; the better output is kept. See
-    `Structure.exact` for declaring an argmax approximate.
+    The argmax is then not exact, so that a certificate proves nothing, and the objective may increase between outer
+    steps. `check_structure` finds the reason; see `Structure.exact` for declaring an argmax approximate.
     """
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from maxmargin.core.certificate import Certificate
 from maxmargin.core.problem import Problem
 from maxmargin.engines.local import one_blas_thread
 from maxmargin.solvers.base import Limits, Solver, State
+from maxmargin.solvers.zero import offer_zero
 from maxmargin.training.checkpoint import load_checkpoint, save_checkpoint
 from maxmargin.training.progress import ProgressLine
 
@@ -66,13 +67,15 @@ class Run:
     verbose : int, default=0
         Whether progress is displayed.
     history : list of dict
-        One row for each step.
+        One row for each step; primal value and gap are NaN as long as no weights have a certificate.
     stop_reason : str
         The reason why the run stopped, see `Solver.run`.
     outer_steps : int
         Number of outer steps, for bounds that are not convex.
     outer_decrease : float
         Relative decrease of the objective in the last outer step.
+    identity : callable
+        Returns what a checkpoint knows of the run besides the problem and the solver.
     """
 
     solver: Solver
@@ -86,6 +89,7 @@ class Run:
     stop_reason: str = ""
     outer_steps: int = 0
     outer_decrease: float = float("nan")
+    identity: Callable[[], Mapping[str, Any]] = dict
 
     def go(
         self,
@@ -102,16 +106,17 @@ class Run:
             if state is None:
                 state = self.solver.init(problem, self.seed, start)
             if resume is not None:
-                load_checkpoint(resume, problem, self.solver, state)
+                load_checkpoint(resume, problem, self.solver, state, self.identity())
+            elif self.checkpoint is not None:
+                problem.examples.digest()  # before a structure can write into its inputs
             with ProgressLine(self.verbose, self.limits.tol) as line:
                 self._saved_at = time.monotonic()
                 self.stop_reason = self.solver.run(
                     problem, state, self.limits, lambda s, c: self._after_step(problem, s, c, line)
                 )
             if self.checkpoint is not None and not state.cut_short:
-                save_checkpoint(self.checkpoint, problem, self.solver, state)
-            if np.isinf(state.best_primal):
-                self._use_last_weights(problem, state)
+                save_checkpoint(self.checkpoint, problem, self.solver, state, self.identity())
+            self._complete(problem, state)
         return state
 
     @property
@@ -120,18 +125,34 @@ class Run:
         limit = self.limits.max_seconds
         return self.checkpoint_every if limit is None else min(self.checkpoint_every, SAVED_SHARE * limit)
 
+    def _complete(self, problem: Problem, state: State) -> None:
+        """Offer the last weights if there are no best ones, and weights of 0 if they may be better than the best.
+
+        This comes after the last checkpoint, so that a resumed fit continues as if it had not stopped.
+        """
+        swept = False
+        if np.isinf(state.best_primal):
+            swept = self._use_last_weights(problem, state)
+        if not state.cut_short and self.stop_reason != "interrupted" and self.solver.certifies:
+            swept = offer_zero(problem, state) or swept
+        if swept and self.history:
+            certificate = state.certificate(problem).reconsidered()
+            self.history[-1] |= {"oracle_calls": certificate.oracle_calls, **_values(certificate)}
+
     @staticmethod
-    def _use_last_weights(problem: Problem, state: State) -> None:
+    def _use_last_weights(problem: Problem, state: State) -> bool:
         """Use the last weights if there are no best ones.
 
-        That is the case if the run stopped before the first certificate, or before a hard margin was satisfied. After
-        a first step that took too long, no objective is computed.
+        That is the case if the run stopped before the first certificate, or before a hard margin was satisfied. Return
+        whether they were decoded; after a first step that took too long, they are not.
         """
         state.best_w = state.w.copy()
-        if not problem.objective.hard and not state.cut_short:
-            problem.decode(state.w, problem.everyone)
-            state.offer(problem, state.w)
-            state.oracle_calls = problem.oracle_calls
+        if problem.objective.hard or state.cut_short:
+            return False
+        problem.decode(state.w, problem.everyone)
+        state.offer(problem, state.w)
+        state.oracle_calls = problem.oracle_calls
+        return True
 
     def _after_step(self, problem: Problem, state: State, certificate: Certificate, line: ProgressLine) -> bool:
         certificate = certificate.reconsidered()
@@ -140,17 +161,25 @@ class Run:
                 "iteration": state.iteration,
                 "oracle_calls": certificate.oracle_calls,
                 "seconds": certificate.seconds,
-                "primal": certificate.primal,
-                "dual": certificate.dual,
-                "gap": certificate.gap,
+                **_values(certificate),
                 "round": state.round or self.solver.name,
             }
         )
         line.update(state.iteration, certificate)
         if self.checkpoint is not None and time.monotonic() - self._saved_at >= self._save_every:
-            save_checkpoint(self.checkpoint, problem, self.solver, state)
+            save_checkpoint(self.checkpoint, problem, self.solver, state, self.identity())
             self._saved_at = time.monotonic()
         weights = state.best_w.view()
         weights.flags.writeable = False
         step = Step(state.iteration, certificate, weights)
         return any([bool(callback(step)) for callback in self.callbacks])
+
+
+def _values(certificate: Certificate) -> dict[str, float]:
+    """Return primal and dual value and gap for the history; NaN where no weights have a certificate yet."""
+    known = np.isfinite(certificate.primal)
+    return {
+        "primal": certificate.primal if known else np.nan,
+        "dual": certificate.dual,
+        "gap": certificate.gap if known else np.nan,
+    }

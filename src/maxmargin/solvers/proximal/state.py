@@ -9,6 +9,7 @@ Lower bounds of weights add their multipliers β to the right-hand side (`floor`
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -53,6 +54,8 @@ class Centre(Part):
         Objective at the centre of the last joint round; 0 before the first one.
     """
 
+    _ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"rho": (1.0, np.inf), "next_rho": (1.0, np.inf)}
+
     z: FloatArray
     rho: float = np.inf
     next_rho: float = np.inf
@@ -75,6 +78,8 @@ class Effort(Part):
     declined_at : float, default=0.0
         Level at which the held planes were too many, or could not be solved for.
     """
+
+    _ranges: ClassVar[Mapping[str, tuple[float, float]]] = {"level": (1.0, MOST_EFFORT)}
 
     level: float = 1.0
     marked_gap: float = np.inf

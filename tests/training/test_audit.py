@@ -1,0 +1,235 @@
+"""Wrong argmaxes of user-defined structures: a fit says so, and proves nothing."""
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import maxmargin as mm
+from maxmargin.training.audit import MOST_EXAMPLES
+
+LABELS = (0, 1, 2)
+
+
+class Labels(mm.Structure):
+    """Multiclass with a loss that grows with the distance of the labels."""
+
+    def joint_feature(self, x, y):
+        psi = np.zeros(9)
+        psi[3 * y : 3 * y + 3] = x
+        return psi
+
+    def loss(self, y, y_hat):
+        return float(abs(y - y_hat))
+
+    def argmax(self, w, x):
+        return self.loss_augmented_argmax(w, x, 0, 0.0)
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        return max(LABELS, key=lambda k: w @ self.joint_feature(x, k) + scale * self.loss(y, k))
+
+
+class SubtractsLoss(Labels):
+    def argmax(self, w, x):
+        return Labels.loss_augmented_argmax(self, w, x, 0, 0.0)
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        return super().loss_augmented_argmax(w, x, y, -scale)
+
+
+class ReturnsTruth(SubtractsLoss):
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        return y
+
+
+class Approximate(SubtractsLoss):
+    exact = False
+
+
+class Minimises(Labels):
+    def argmax(self, w, x):
+        return min(LABELS, key=lambda k: w @ self.joint_feature(x, k))
+
+
+class RowsAndColumns(Labels):
+    """As `linear_sum_assignment` answers."""
+
+    def argmax(self, w, x):
+        return np.arange(3), np.full(3, super().argmax(w, x))
+
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(40, 3))
+Y = X.argmax(axis=1).tolist()
+
+
+def fitted(structure, estimator=mm.StructuralSVM, **settings):
+    with pytest.warns(mm.InexactArgmaxWarning) as caught:
+        model = estimator(structure, **settings).fit(X, Y)
+    assert len(caught) == 1
+    assert not model.certificate_.exact
+    assert model.certificate_.contradicted
+    assert model.certificate_.primal_bound == np.inf
+    assert "contradicted: an argmax returned a wrong output" in str(model.certificate_)
+    text = str(caught[0].message)
+    assert "call maxmargin.check_structure" in text
+    return model, text
+
+
+@pytest.mark.parametrize("solver", ["auto", "nslack", "oneslack", "bundle", "subgradient"])
+@pytest.mark.parametrize("structure", [SubtractsLoss, ReturnsTruth, Approximate])
+def test_a_loss_augmented_argmax_that_finds_no_loss(structure, solver):
+    model, text = fitted(structure(), solver=solver)
+    assert not model.coef_.any()
+    assert model.certificate_.primal == 0.0
+    found = re.match(
+        r"X\[(\d+)\]: loss_augmented_argmax returned (\d) with w·Ψ \+ Δ = 0 at weights of 0, but (\d)", text
+    )
+    example, truth, other = map(int, found.groups())
+    assert truth == Y[example] != other
+    assert f"has {abs(truth - other)}; all weights are 0, so nothing was learnt" in text
+
+
+@pytest.mark.parametrize("bound", ["margin", "slack", "ramp"])
+def test_an_argmax_that_minimises(bound):
+    model, text = fitted(Minimises(), bound=bound)
+    values = [float(v) for v in re.findall(r"(?:= |has )(-?[\d.]+)", text)]
+    i = int(re.match(r"X\[(\d+)\]: argmax returned", text)[1])
+    scores = [model.coef_ @ Labels().joint_feature(X[i], k) for k in LABELS]
+    np.testing.assert_allclose(values[0], min(scores), rtol=1e-5)
+    assert values[1] > values[0]
+
+
+def test_an_argmax_that_returns_no_output():
+    _, text = fitted(RowsAndColumns())
+    assert re.match(r"X\[\d+\]: argmax returned \(array\(\[0, 1, 2\]\), .* is not a valid output", text)
+
+
+def test_the_position_is_that_of_the_users_data():
+    weights = np.r_[np.zeros(30), np.ones(10)]
+    with pytest.warns(mm.InexactArgmaxWarning, match=r"^X\[3\d\]: loss_augmented_argmax"):
+        mm.StructuralSVM(ReturnsTruth()).fit(X, Y, sample_weight=weights)
+
+
+class Hidden(Labels):
+    """A latent sign besides the label."""
+
+    size = 18
+
+    def joint_feature(self, x, output):
+        y, h = output
+        psi = np.zeros(18)
+        psi[9 * h + 3 * y : 9 * h + 3 * y + 3] = x
+        return psi
+
+    def loss(self, y, output):
+        return float(y != output[0])
+
+    def _best(self, w, x, labels, value=lambda k: 0.0):
+        pairs = [(k, h) for k in labels for h in (0, 1)]
+        return max(pairs, key=lambda p: w @ self.joint_feature(x, p) + value(p[0]))
+
+    def argmax(self, w, x):
+        return self._best(w, x, LABELS)
+
+    def complete(self, w, x, y):
+        return self._best(w, x, (y,))
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        return self._best(w, x, LABELS, lambda k: scale * (k != y))
+
+
+class HiddenTruth(Hidden):
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        return self._best(w, x, (y,))
+
+
+def test_latent_structures():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sound = mm.LatentStructuralSVM(Hidden()).fit(X, Y)
+    assert sound.certificate_.exact
+    fitted(HiddenTruth(), mm.LatentStructuralSVM)
+
+
+class ReturnsSecondBest(Labels):
+    """Wrong only once weights have grown, and only a little: found by outputs of earlier planes."""
+
+    def argmax(self, w, x):
+        return Labels.loss_augmented_argmax(self, w, x, 0, 0.0)
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        ranked = sorted(LABELS, key=lambda k: -(w @ self.joint_feature(x, k) + scale * self.loss(y, k)))
+        return ranked[0] if np.abs(w).sum() < 4.0 else ranked[1]
+
+
+def test_outputs_of_held_planes_are_compared():
+    with pytest.warns(mm.InexactArgmaxWarning) as caught:
+        model = mm.StructuralSVM(ReturnsSecondBest(), C=0.3, max_iter=50, tol=0.05).fit(X, Y)
+    assert model.certificate_.contradicted
+    assert "loss_augmented_argmax returned" in str(caught[0].message)
+
+
+class Counted(Labels):
+    """Counts its calls, and claims an upper bound if it is asked to."""
+
+    def __init__(self, error=0.0, exact=True):
+        self.calls, self.plain, self.error, self.exact = 0, 0, error, exact
+
+    def argmax(self, w, x):
+        self.plain += 1
+        return Labels.loss_augmented_argmax(self, w, x, 0, 0.0)
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        self.calls += 1
+        best = Labels.loss_augmented_argmax(self, w, x, y, scale)
+        value = w @ self.joint_feature(x, best) + scale * self.loss(y, best)
+        return best if self.exact else mm.Bounded(best, value + self.error)
+
+
+@pytest.mark.parametrize("n", [3, 40])
+def test_calls_are_few_and_not_counted(n):
+    structure = Counted()
+    certificate = mm.StructuralSVM(structure).fit(X[:n], Y[:n]).certificate_
+    assert certificate.exact
+    asked = structure.calls - certificate.oracle_calls + structure.plain
+    assert 3 <= asked <= 3 * MOST_EXAMPLES
+    assert asked <= max(3 * 4, certificate.oracle_calls / 10)
+
+
+def test_the_audit_changes_nothing():
+    """The same weights and the same sample, with the same seed."""
+    texts = {fitted(Minimises(), random_state=3)[1] for _ in range(2)}
+    assert len(texts) == 1
+    sound = mm.StructuralSVM(Labels()).fit(X, Y)
+    np.testing.assert_array_equal(fitted(Minimises())[0].coef_, sound.coef_)
+
+
+class FalseBound(Counted):
+    def argmax(self, w, x):
+        return mm.Bounded(super().argmax(w, x), -1.0)
+
+
+def test_approximate_argmaxes_answer_for_their_upper_bounds():
+    assert np.isfinite(mm.StructuralSVM(Counted(0.1, exact=False)).fit(X, Y).certificate_.primal_bound)
+    with pytest.warns(mm.InexactArgmaxWarning, match=r"^X\[\d+\]: argmax returned the upper bound -1 of w·Ψ"):
+        mm.StructuralSVM(FalseBound(0.1, exact=False)).fit(X, Y)
+
+
+class Rounded(Labels):
+    """Scores in float32."""
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        w = np.asarray(w, np.float32)
+        return max(
+            LABELS, key=lambda k: np.float32(w @ self.joint_feature(x, k).astype(np.float32)) + scale * abs(y - k)
+        )
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_rounding_and_ties_are_no_contradiction(scale):
+    twice = np.repeat(X, 2, axis=0)
+    labels = [y if i % 2 else (y + 1) % 3 for i, y in enumerate(np.repeat(Y, 2).tolist())]
+    model = mm.StructuralSVM(Rounded(), tol=0.01).fit(scale * twice, labels)
+    assert not model.certificate_.contradicted

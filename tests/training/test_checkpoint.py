@@ -1,0 +1,254 @@
+"""Checkpoints recognise their data and settings, and no damaged one is restored."""
+
+import json
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import maxmargin as mm
+from maxmargin.training.checkpoint import checksum
+
+LABELS = (0, 1, 2)
+
+
+class Labels(mm.Structure):
+    """Multiclass over inputs of any kind; loss and argmaxes at w = 0 are the same whatever the features."""
+
+    size = 9
+
+    def __init__(self, read=np.asarray, names=None):
+        self.read = read
+        if names is not None:
+            self.feature_names = lambda: names
+
+    def joint_feature(self, x, y):
+        return 3 * y + np.arange(3), self.read(x) * (1.0 if y else 0.0)
+
+    def loss(self, y, y_hat):
+        return float(y != y_hat)
+
+    def argmax(self, w, x):
+        return self.loss_augmented_argmax(w, x, 0, 0.0)
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        def value(k):
+            indices, values = self.joint_feature(x, k)
+            return w[indices] @ values + scale * (k != y)
+
+        return max(LABELS, key=value)
+
+
+@dataclass
+class Row:
+    numbers: list
+
+
+class Opaque:
+    """An input that cannot be read without the structure."""
+
+    def __init__(self, numbers):
+        self.numbers = numbers
+
+
+FORMS = {
+    "arrays": (np.asarray, np.asarray),
+    "lists": (list, np.asarray),
+    "dicts": (lambda row: {"row": tuple(row)}, lambda x: np.asarray(x["row"])),
+    "dataclasses": (lambda row: Row(row.tolist()), lambda x: np.asarray(x.numbers)),
+    "text": (lambda row: " ".join(map(repr, row.tolist())), lambda x: np.array(x.split(), float)),
+    "objects": (Opaque, lambda x: x.numbers),
+}
+
+rng = np.random.default_rng(0)
+ROWS = rng.normal(size=(40, 3))
+TRUTHS = [0 if i % 2 else int(row.argmax()) for i, row in enumerate(ROWS)]
+
+
+def quiet(call, *arguments, **named):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return call(*arguments, **named)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_other_data_of_the_same_shape(tmp_path, form):
+    """An example whose truth has no features differs in what its other outputs cost, which no truth tells."""
+    write, read = FORMS[form]
+    path, structure = tmp_path / "fit.npz", Labels(read)
+    fit = mm.StructuralSVM(structure, checkpoint=path, max_iter=3, tol=1e-9)
+    quiet(fit.fit, [write(row) for row in ROWS], TRUTHS)
+    again = quiet(mm.StructuralSVM(structure, max_iter=4).resume, path, [write(row.copy()) for row in ROWS], TRUTHS)
+    assert again.n_iter_ >= 3
+    others = ROWS.copy()
+    changed = [i for i, y in enumerate(TRUTHS) if y == 0]
+    others[changed] *= -1.0
+    with pytest.raises(ValueError, match="belongs to another run: its data"):
+        mm.StructuralSVM(structure).resume(path, [write(row) for row in others], TRUTHS)
+
+
+def test_other_names_of_features(tmp_path):
+    path = tmp_path / "fit.npz"
+    names = [f"f{j}" for j in range(9)]
+    quiet(mm.StructuralSVM(Labels(names=names), checkpoint=path, max_iter=2, tol=1e-9).fit, ROWS, TRUTHS)
+    quiet(mm.StructuralSVM(Labels(names=list(names)), max_iter=3).resume, path, ROWS, TRUTHS)
+    with pytest.raises(ValueError, match="another run: its feature names or labels"):
+        mm.StructuralSVM(Labels(names=names[::-1])).resume(path, ROWS, TRUTHS)
+
+
+def test_other_names_of_labels_and_columns(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    path, labels = tmp_path / "fit.npz", np.array(["a", "b", "c"])[TRUTHS]
+    frame = pandas.DataFrame(ROWS, columns=["x", "y", "z"])
+    quiet(mm.MulticlassSVM(checkpoint=path, max_iter=2, tol=1e-9).fit, frame, labels)
+    quiet(mm.MulticlassSVM(max_iter=3).resume, path, frame, labels)
+    for other in (
+        (frame, np.array(["a", "b", "d"])[TRUTHS]),
+        (frame.rename(columns={"y": "v"}), labels),
+    ):
+        with pytest.raises(ValueError, match="another run: its feature names or labels"):
+            mm.MulticlassSVM().resume(path, *other)
+    tokens = [[{"word=a": 1.0}, {"word=b": 1.0}], [{"word=b": 1.0}]]
+    path = tmp_path / "tags.npz"
+    quiet(mm.SequenceTagger(checkpoint=path, max_iter=2, tol=1e-9).fit, tokens, [["X", "O"], ["O"]])
+    renamed = [[{name.replace("word", "form"): v for name, v in t.items()} for t in s] for s in tokens]
+    with pytest.raises(ValueError, match="another run: its feature names or labels"):
+        mm.SequenceTagger().resume(path, renamed, [["X", "O"], ["O"]])
+
+
+def test_another_random_state(tmp_path):
+    path = tmp_path / "fit.npz"
+    quiet(mm.MulticlassSVM(checkpoint=path, max_iter=2, tol=1e-9, random_state=1).fit, ROWS, TRUTHS)
+    quiet(mm.MulticlassSVM(max_iter=3, random_state=np.int64(1)).resume, path, ROWS, TRUTHS)
+    with pytest.raises(ValueError, match="another run: its random_state is 1, expected 2"):
+        mm.MulticlassSVM(random_state=2).resume(path, ROWS, TRUTHS)
+    generator = np.random.RandomState(0)  # a new seed at every use, so that there is nothing to compare
+    model = mm.MulticlassSVM(checkpoint=path, max_iter=2, tol=1e-9, random_state=generator)
+    quiet(model.fit, ROWS, TRUTHS)
+    quiet(model.resume, path, ROWS, TRUTHS)
+
+
+class Writes(Labels):
+    """Keeps what it has computed in its inputs."""
+
+    def joint_feature(self, x, y):
+        x.setdefault("calls", 0)
+        return super().joint_feature(x, y)
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        x["calls"] = x.get("calls", 0) + 1
+        return super().loss_augmented_argmax(w, x, y, scale)
+
+
+def test_inputs_that_a_structure_writes_into(tmp_path):
+    path, (write, read) = tmp_path / "fit.npz", FORMS["dicts"]
+    quiet(mm.StructuralSVM(Writes(read), checkpoint=path, max_iter=3, tol=1e-9).fit, [*map(write, ROWS)], TRUTHS)
+    quiet(mm.StructuralSVM(Writes(read), max_iter=4).resume, path, [*map(write, ROWS)], TRUTHS)
+
+
+# ------------------------------------------------------------------ damage
+
+SOLVERS = ["auto", "nslack", "oneslack", "bundle", "subgradient", "perceptron"]
+CHAINS = mm.datasets.make_chains(12, random_state=0)
+
+
+def mutations(array, rng):
+    """Return damaged forms of an array."""
+    yield array.astype(np.complex128 if array.dtype.kind == "f" else np.float32)
+    yield array.astype(object).astype(str)
+    yield array[None]
+    yield array.ravel()[: array.size // 2]
+    yield np.concatenate([array.ravel(), array.ravel()])
+    if not array.size:
+        return
+    flat = array.ravel()
+    if array.dtype.kind == "f":
+        worst = [np.nan, np.inf, -np.inf, 1e308, -1.0]
+    else:
+        worst = [np.iinfo(array.dtype).max, np.iinfo(array.dtype).min, len(flat), 2**31 - 1]
+    for value in worst:
+        for place in (0, len(flat) - 1, int(rng.integers(len(flat)))):
+            damaged = flat.copy()
+            with np.errstate(all="ignore"):
+                damaged[place] = np.array(value).astype(array.dtype)
+            yield damaged.reshape(array.shape)
+        yield np.full_like(array, np.array(value).astype(array.dtype))
+    yield rng.permutation(flat).reshape(array.shape)
+
+
+def rewritten(path, target, name, array, sign):
+    """Write a checkpoint with one array replaced, with a checksum of its own if `sign`."""
+    with np.load(path) as file:
+        arrays = {each: file[each] for each in file.files}
+    arrays[name] = array
+    header = json.loads(bytes(arrays.pop("header")).decode())
+    if sign:
+        header["arrays"] = checksum(arrays)
+    np.savez(target, header=np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays)
+
+
+def checkpoint(tmp_path, solver, **settings):
+    path = tmp_path / "fit.npz"
+    fit = mm.SequenceTagger(solver=solver, checkpoint=path, max_iter=3, tol=1e-9, **settings)
+    quiet(fit.fit, *CHAINS)
+    return path
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_changed_array_is_never_restored(tmp_path, solver):
+    path, target = checkpoint(tmp_path, solver), tmp_path / "damaged.npz"
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files if name != "header"}
+    for name, array in arrays.items():
+        if array.size:
+            damaged = array.copy()
+            damaged.ravel()[0] += 1
+            rewritten(path, target, name, damaged, sign=False)
+            with pytest.raises(ValueError, match=r"damaged\.npz is damaged: its arrays are not those"):
+                mm.SequenceTagger(solver=solver).resume(target, *CHAINS)
+
+
+@pytest.mark.parametrize(
+    ("solver", "settings"),
+    [
+        *((solver, {}) for solver in SOLVERS),
+        ("auto", {"nonnegative": True, "slack": "quadratic"}),
+        ("auto", {"C": 1e6}),
+    ],
+)
+def test_foreign_arrays_do_not_crash(tmp_path, solver, settings):
+    """Even with a checksum that fits: an error that names the file, or a fit that goes on; never a crash."""
+    path, target, rng = checkpoint(tmp_path, solver, **settings), tmp_path / "damaged.npz", np.random.default_rng(1)
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files if name != "header"}
+    refused = 0
+    for name, array in arrays.items():
+        for damaged in mutations(array, rng):
+            rewritten(path, target, name, damaged, sign=True)
+            try:
+                with np.errstate(all="ignore"):
+                    model = quiet(mm.SequenceTagger(solver=solver, max_iter=5, **settings).resume, target, *CHAINS)
+            except ValueError as error:  # scores of forged weights may overflow
+                refused += "damaged.npz is damaged: " in str(error)
+            else:
+                assert len(model.predict(CHAINS[0])) == 12
+    assert refused > 5 * len(arrays)
+
+
+def test_other_arrays_and_files(tmp_path):
+    path, target = checkpoint(tmp_path, "auto"), tmp_path / "damaged.npz"
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    for wrong in ({}, {"header": np.zeros(3)}, {"header": np.frombuffer(b"[]", np.uint8)}, {"w": np.zeros(2)}):
+        np.savez(target, **wrong)
+        with pytest.raises(ValueError, match=r"damaged\.npz is not a maxmargin checkpoint, or is damaged"):
+            mm.SequenceTagger().resume(target, *CHAINS)
+    header = json.loads(bytes(arrays.pop("header")).decode())
+    for names in ([*arrays][1:], [*arrays, "other"]):
+        some = {name: arrays.get(name, np.zeros(1)) for name in names}
+        signed = json.dumps(header | {"arrays": checksum(some)}).encode()
+        np.savez(target, header=np.frombuffer(signed, np.uint8), **some)
+        with pytest.raises(ValueError, match=r"damaged\.npz is damaged: it has (no|an unknown) array"):
+            mm.SequenceTagger().resume(target, *CHAINS)
