@@ -102,7 +102,7 @@ def _weight_table(model: Any) -> tuple[Any, Any]:
 def _has_numbered_features(model: Any) -> bool:
     """Return whether features have no names but x0, x1 and so on."""
     if hasattr(model, "transitions_"):
-        return model.structure_.tokens_.vocabulary is None
+        return not model.structure_.tokens_.named
     return not hasattr(model, "feature_names_in_")
 
 

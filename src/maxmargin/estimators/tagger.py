@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._checked import whole_number
 from maxmargin._input import example_weights, paired_examples
 from maxmargin._types import FloatArray
 from maxmargin.core.errors import ExampleError, Place
@@ -42,6 +43,8 @@ class SequenceTagger(MaxMarginEstimator):
         Whether each x is a pair (tokens, transitions), the second with T − 1 rows of features.
     classes : list or None, default=None
         All labels, in case some do not occur in the training data; None for the labels of the data.
+    min_count : int, default=1
+        Named features (dicts, strings) that occur fewer times in the training data are left out.
     tol : float, default=1e-2
         Relative gap at which training stops.
     bound, slack, nonnegative, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
@@ -70,6 +73,7 @@ class SequenceTagger(MaxMarginEstimator):
         start_end: bool = True,
         transition_features: bool = False,
         classes: Any = None,
+        min_count: int = 1,
         bound: str = "margin",
         slack: str = "linear",
         nonnegative: Any = False,
@@ -87,6 +91,7 @@ class SequenceTagger(MaxMarginEstimator):
     ) -> None:
         self.C, self.loss, self.constraints, self.fit_intercept = C, loss, constraints, fit_intercept
         self.start_end, self.transition_features, self.classes = start_end, transition_features, classes
+        self.min_count = min_count
         self.bound, self.slack, self.solver = bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.nonnegative = nonnegative
@@ -96,6 +101,7 @@ class SequenceTagger(MaxMarginEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_costs(self.loss, Chain.cost_names, "loss")
+        whole_number(self.min_count, "min_count")
 
     def _make_structure(self) -> Structure:
         return Chain(
@@ -105,6 +111,7 @@ class SequenceTagger(MaxMarginEstimator):
             start_end=self.start_end,
             transition_features=self.transition_features,
             classes=self.classes,
+            min_count=self.min_count,
         )
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
@@ -112,7 +119,7 @@ class SequenceTagger(MaxMarginEstimator):
         parts = structure.split_weights(attributes["coef_"])
         attributes["classes_"] = structure.labels_.array()
         attributes |= {f"{name}_": parts[name].copy() for name in ("transitions", "start", "end")}
-        if structure.tokens_.vocabulary is None:
+        if not structure.tokens_.named:
             attributes["n_features_in_"] = structure.tokens_.width
         return attributes
 

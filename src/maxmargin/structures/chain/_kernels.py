@@ -238,7 +238,10 @@ def chain_planes(
     ids, offsets, labels, codes, indptr, indices, data, n_columns, n_labels, start_end, edge_ptr, edge_index, edge_data,
     out_ptr, out_index, out_value,
 ):  # fmt: skip
-    """Write Ψ(x, y) − Ψ(x, code): unary rows, pairs, start, end, transition features; equal parts are left out."""
+    """Write Ψ(x, y) − Ψ(x, code): unary rows, pairs, start, end, transition features; equal parts are left out.
+
+    Features have the value 1 if `data` (`edge_data`) is empty.
+    """
     K, p = n_labels, 0
     pair_base = n_columns * K
     start_base = pair_base + K * K
@@ -250,9 +253,9 @@ def chain_planes(
             y, c = labels[t], codes[t]
             if y != c:
                 for q in range(indptr[t], indptr[t + 1]):
-                    at = np.int64(indices[q]) * K
-                    out_index[p], out_value[p] = at + y, data[q]
-                    out_index[p + 1], out_value[p + 1] = at + c, -data[q]
+                    at, value = np.int64(indices[q]) * K, data[q] if len(data) > 0 else 1.0
+                    out_index[p], out_value[p] = at + y, value
+                    out_index[p + 1], out_value[p + 1] = at + c, -value
                     p += 2
             if start_end and t == first and y != c:
                 out_index[p], out_value[p] = start_base + y, 1.0
@@ -270,8 +273,9 @@ def chain_planes(
                 if len(edge_ptr) > 1:
                     for q in range(edge_ptr[t], edge_ptr[t + 1]):
                         at = edge_base + np.int64(edge_index[q]) * K * K
-                        out_index[p], out_value[p] = at + pair, edge_data[q]
-                        out_index[p + 1], out_value[p + 1] = at + other, -edge_data[q]
+                        value = edge_data[q] if len(edge_data) > 0 else 1.0
+                        out_index[p], out_value[p] = at + pair, value
+                        out_index[p + 1], out_value[p + 1] = at + other, -value
                         p += 2
         out_ptr[r + 1] = p
     return p

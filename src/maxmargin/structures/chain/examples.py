@@ -165,7 +165,7 @@ class ChainExamples(Examples):
 
     def output(self, example: int, key: int, code: CodeArray) -> list[Any]:
         names = self.structure.labels_.values
-        return [names[c] for c in code]
+        return [names[c] for c in code.tolist()]
 
     def outputs(self, answers: Answers) -> list[Any]:
         values = self.structure.labels_.array()[answers.codes].tolist()

@@ -8,8 +8,8 @@ The blocks are token features, transitions, start, end, and transition features 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from itertools import chain, pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,12 +22,11 @@ from maxmargin.encoding.costs import check_costs, cost_matrix
 from maxmargin.encoding.labels import Labels, distinct_labels, named_classes
 from maxmargin.encoding.rows import Rows
 from maxmargin.encoding.sequences import SequenceEncoder
+from maxmargin.encoding.template_encoder import TemplateEncoder
+from maxmargin.encoding.templates import TokenTemplates
 from maxmargin.structures.chain import _kernels as kernels
 from maxmargin.structures.chain.constraints import feasible_lengths, resolve_constraints
 from maxmargin.structures.chain.examples import ChainExamples
-
-if TYPE_CHECKING:
-    pass
 
 
 class Chain(Compiled):
@@ -52,6 +51,10 @@ class Chain(Compiled):
         Whether each x is a pair (tokens, transitions), the second with T − 1 rows of features.
     classes : sequence, optional
         All labels in order, in case some do not occur in the training data; by default the labels of the data, sorted.
+    templates : TokenTemplates, optional
+        Templates that make the features; each x is then a list of words, or of tuples of columns.
+    min_count : int, default=1
+        Named features of tokens that occur fewer times in the training data are left out.
     """
 
     output_name: ClassVar[str] = "label sequence"
@@ -67,9 +70,12 @@ class Chain(Compiled):
         start_end: bool = True,
         transition_features: bool = False,
         classes: Any = None,
+        templates: TokenTemplates | None = None,
+        min_count: int = 1,
     ) -> None:
         self.cost, self.constraints, self.fit_intercept, self.start_end = cost, constraints, fit_intercept, start_end
         self.transition_features, self.classes = transition_features, classes
+        self.templates, self.min_count = templates, min_count
 
     # ------------------------------------------------------------------ sizes
 
@@ -81,6 +87,9 @@ class Chain(Compiled):
     def check_parameters(self) -> None:
         for name in ("fit_intercept", "start_end", "transition_features"):
             check_flag(getattr(self, name), name)
+        whole_number(self.min_count, "min_count")
+        if not (self.templates is None or isinstance(self.templates, TokenTemplates)):
+            raise ValueError(f"templates must be TokenTemplates or None, found {self.templates!r}")
         check_costs(self.cost, self.cost_names, "cost")
 
     def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ChainExamples:
@@ -99,8 +108,13 @@ class Chain(Compiled):
         self.labels_, self.costs_ = labels, cost_matrix(self.cost, labels)
         tables = resolve_constraints(self.constraints, labels).tables(labels)
         self.allowed_, self.start_allowed_, self.end_allowed_ = tables
-        self.tokens_ = SequenceEncoder()
+        self.tokens_ = self._token_encoder()
         self.edges_ = SequenceEncoder("[1]", may_be_empty=True) if self.transition_features else None
+
+    def _token_encoder(self) -> SequenceEncoder | TemplateEncoder:
+        if self.templates is None:
+            return SequenceEncoder(min_count=self.min_count)
+        return TemplateEncoder(self.templates, bool(self.fit_intercept), self.min_count)
 
     def _set_sizes(self) -> None:
         """Set all attributes that follow from the labels and the encoders."""
@@ -145,25 +159,33 @@ class Chain(Compiled):
     def _examples(self, matrix: Any, offsets: IntArray, edges: Any, Y: Sequence[Any] | None) -> ChainExamples:
         labels = None if Y is None else self._encode_labels(Y, offsets)
         self._check_feasible(offsets)
-        rows = Rows(matrix, self.fit_intercept)
+        rows = matrix if isinstance(matrix, Rows) else Rows(matrix, self.fit_intercept)
         return ChainExamples(self, rows, offsets, None if edges is None else Rows(edges, False), labels)
 
     def _encode_labels(self, Y: Sequence[Any], offsets: IntArray) -> CodeArray:
         if len(Y) != len(offsets) - 1:
             raise ValueError(f"X has {len(offsets) - 1} sequences but Y has {len(Y)}")
-        parts = []
-        for i, y in enumerate(Y):
-            rows, place = int(offsets[i + 1] - offsets[i]), Place("Y", i)
-            codes = self.labels_.encode(label_sequence(y, place), place)
-            if len(codes) != rows:
-                raise ExampleError.at(Place("X", i), f"{rows} rows of features but {len(codes)} labels")
-            self._check_allowed(i, codes)
-            parts.append(codes)
-        return np.concatenate(parts) if parts else np.zeros(0, np.int32)
+        sequences = [label_sequence(y, Place("Y", i)) for i, y in enumerate(Y)]
+        found, expected = np.fromiter(map(len, sequences), np.int64, len(sequences)), np.diff(offsets)
+
+        def place_of(position: int) -> Where:
+            i = int(np.searchsorted(np.cumsum(found), position, "right"))
+            return inside(Place("Y", i), f"position {position - int(found[:i].sum())}")
+
+        codes = self.labels_.encode(list(chain.from_iterable(sequences)), place_of)
+        if (found != expected).any():
+            i = int(np.flatnonzero(found != expected)[0])
+            raise ExampleError.at(Place("X", i), f"{expected[i]} rows of features but {found[i]} labels")
+        first, last = codes[offsets[:-1][found > 0]], codes[offsets[1:][found > 0] - 1]
+        within = self.allowed_[codes[:-1], codes[1:]]
+        within[(offsets[1:-1] - 1)[(offsets[1:-1] > 0) & (offsets[1:-1] < len(codes))]] = True
+        if not (within.all() and self.start_allowed_[first].all() and self.end_allowed_[last].all()):
+            for i in np.flatnonzero(found > 0).tolist():
+                self._check_allowed(i, codes[offsets[i] : offsets[i + 1]])
+        return codes
 
     def _check_allowed(self, i: int, codes: CodeArray) -> None:
-        if len(codes) == 0:
-            return
+        """Raise ExampleError if the constraints forbid the labels of an example, of which there is at least one."""
         names = self.labels_.values
         forbidden = np.flatnonzero(~self.allowed_[codes[:-1], codes[1:]])
         problem = None
@@ -282,7 +304,7 @@ class Chain(Compiled):
         parts = self.split_weights(np.zeros(int(self.size or 0)))
         y, rows = examples.labels, examples.rows
         counts = rows.counts()
-        np.add.at(parts["tokens"], (rows.indices.astype(int), np.repeat(y, counts)), rows.data)
+        np.add.at(parts["tokens"], (rows.indices.astype(int), np.repeat(y, counts)), rows.values())
         if len(y):
             np.add.at(parts["transitions"], (y[:-1], y[1:]), 1.0)
             parts["start"][y[0]] += 1.0
@@ -290,7 +312,7 @@ class Chain(Compiled):
         if examples.edges is not None and len(y):
             counts, before = examples.edges.counts(), np.concatenate([[0], y[:-1]])
             at = (examples.edges.indices.astype(int), np.repeat(before, counts), np.repeat(y, counts))
-            np.add.at(parts["edges"], at, examples.edges.data)
+            np.add.at(parts["edges"], at, examples.edges.values())
         if not self.start_end:
             del parts["start"], parts["end"]
         return np.concatenate([part.ravel() for part in parts.values()])
