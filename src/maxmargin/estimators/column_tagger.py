@@ -31,8 +31,9 @@ class ColumnTagger(SequenceTagger):
         are computed without their names, which is many times as fast.
     label_column : int, default=-1
         Column of the labels in a file, for `read`; counted from 0, negative from the end.
-    C, loss, constraints, fit_intercept, start_end, classes, min_count, bound, slack, nonnegative, solver, tol, \
-    max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, checkpoint_every : optional
+    C, loss, constraints, fit_intercept, start_end, classes, min_count, seen_pairs, bound, slack, nonnegative, \
+    solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, \
+    checkpoint_every : optional
         As in `SequenceTagger`.
 
     Attributes
@@ -65,6 +66,7 @@ class ColumnTagger(SequenceTagger):
         start_end: bool = True,
         classes: Any = None,
         min_count: int = 1,
+        seen_pairs: bool = False,
         bound: str = "margin",
         slack: str = "linear",
         nonnegative: Any = False,
@@ -82,7 +84,7 @@ class ColumnTagger(SequenceTagger):
     ) -> None:
         self.templates, self.label_column = templates, label_column
         self.C, self.loss, self.constraints, self.fit_intercept = C, loss, constraints, fit_intercept
-        self.start_end, self.classes, self.min_count = start_end, classes, min_count
+        self.start_end, self.classes, self.min_count, self.seen_pairs = start_end, classes, min_count, seen_pairs
         self.bound, self.slack, self.solver = bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.nonnegative = nonnegative

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._checked import whole_number
+from maxmargin._checked import check_flag, whole_number
 from maxmargin._input import example_weights, paired_examples
 from maxmargin._types import FloatArray
 from maxmargin.core.errors import ExampleError, Place
@@ -45,6 +45,9 @@ class SequenceTagger(MaxMarginEstimator):
         All labels, in case some do not occur in the training data; None for the labels of the data.
     min_count : int, default=1
         Named features (dicts, strings) that occur fewer times in the training data are left out.
+    seen_pairs : bool, default=False
+        Whether a feature has weights only for the labels with which it occurs in the training data, as in CRF packages.
+        The model is several times as small, but cannot learn that a feature speaks against a label.
     tol : float, default=1e-2
         Relative gap at which training stops.
     bound, slack, nonnegative, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
@@ -74,6 +77,7 @@ class SequenceTagger(MaxMarginEstimator):
         transition_features: bool = False,
         classes: Any = None,
         min_count: int = 1,
+        seen_pairs: bool = False,
         bound: str = "margin",
         slack: str = "linear",
         nonnegative: Any = False,
@@ -91,7 +95,7 @@ class SequenceTagger(MaxMarginEstimator):
     ) -> None:
         self.C, self.loss, self.constraints, self.fit_intercept = C, loss, constraints, fit_intercept
         self.start_end, self.transition_features, self.classes = start_end, transition_features, classes
-        self.min_count = min_count
+        self.min_count, self.seen_pairs = min_count, seen_pairs
         self.bound, self.slack, self.solver = bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.nonnegative = nonnegative
@@ -102,6 +106,7 @@ class SequenceTagger(MaxMarginEstimator):
         super()._check_parameters()
         check_costs(self.loss, Chain.cost_names, "loss")
         whole_number(self.min_count, "min_count")
+        check_flag(self.seen_pairs, "seen_pairs")
 
     def _make_structure(self) -> Structure:
         return Chain(
@@ -112,11 +117,12 @@ class SequenceTagger(MaxMarginEstimator):
             transition_features=self.transition_features,
             classes=self.classes,
             min_count=self.min_count,
+            seen_pairs=self.seen_pairs,
         )
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         attributes = super()._fitted_attributes(weights, structure)
-        parts = structure.split_weights(attributes["coef_"])
+        parts = structure.transition_weights(attributes["coef_"])
         attributes["classes_"] = structure.labels_.array()
         attributes |= {f"{name}_": parts[name].copy() for name in ("transitions", "start", "end")}
         if not structure.tokens_.named:

@@ -27,6 +27,7 @@ from maxmargin.encoding.templates import TokenTemplates
 from maxmargin.structures.chain import _kernels as kernels
 from maxmargin.structures.chain.constraints import feasible_lengths, resolve_constraints
 from maxmargin.structures.chain.examples import ChainExamples
+from maxmargin.structures.chain.seen_pairs import SeenPairs
 
 
 class Chain(Compiled):
@@ -55,6 +56,9 @@ class Chain(Compiled):
         Templates that make the features; each x is then a list of words, or of tuples of columns.
     min_count : int, default=1
         Named features of tokens that occur fewer times in the training data are left out.
+    seen_pairs : bool, default=False
+        Whether a feature of a token has weights only for the labels with which it occurs in the training data. All
+        other weights are 0, and are neither learnt nor stored.
     """
 
     output_name: ClassVar[str] = "label sequence"
@@ -72,10 +76,11 @@ class Chain(Compiled):
         classes: Any = None,
         templates: TokenTemplates | None = None,
         min_count: int = 1,
+        seen_pairs: bool = False,
     ) -> None:
         self.cost, self.constraints, self.fit_intercept, self.start_end = cost, constraints, fit_intercept, start_end
         self.transition_features, self.classes = transition_features, classes
-        self.templates, self.min_count = templates, min_count
+        self.templates, self.min_count, self.seen_pairs = templates, min_count, seen_pairs
 
     # ------------------------------------------------------------------ sizes
 
@@ -85,7 +90,7 @@ class Chain(Compiled):
         return self
 
     def check_parameters(self) -> None:
-        for name in ("fit_intercept", "start_end", "transition_features"):
+        for name in ("fit_intercept", "start_end", "transition_features", "seen_pairs"):
             check_flag(getattr(self, name), name)
         whole_number(self.min_count, "min_count")
         if not (self.templates is None or isinstance(self.templates, TokenTemplates)):
@@ -98,8 +103,16 @@ class Chain(Compiled):
         tokens, edges = self._split(X)
         matrix, offsets = self.tokens_.fit(tokens)
         edge_matrix = None if self.edges_ is None else self._place_edges(*self.edges_.fit(edges), offsets)
+        labels, rows = self._encode_labels(Y, offsets), self._rows(matrix)
+        if self.seen_pairs:
+            self.seen_ = SeenPairs.of(rows, labels, len(self.labels_))
         self._set_sizes()
-        return self._examples(matrix, offsets, edge_matrix, Y)
+        return self._examples(rows, offsets, edge_matrix, labels)
+
+    def _rows(self, matrix: Any) -> Rows:
+        return matrix if isinstance(matrix, Rows) else Rows(matrix, self.fit_intercept)
+
+    seen_: SeenPairs | None
 
     def _set_labels(self, labels: Labels) -> None:
         """Set all attributes that follow from the labels, and new encoders."""
@@ -108,7 +121,7 @@ class Chain(Compiled):
         self.labels_, self.costs_ = labels, cost_matrix(self.cost, labels)
         tables = resolve_constraints(self.constraints, labels).tables(labels)
         self.allowed_, self.start_allowed_, self.end_allowed_ = tables
-        self.tokens_ = self._token_encoder()
+        self.tokens_, self.seen_ = self._token_encoder(), None
         self.edges_ = SequenceEncoder("[1]", may_be_empty=True) if self.transition_features else None
 
     def _token_encoder(self) -> SequenceEncoder | TemplateEncoder:
@@ -120,14 +133,16 @@ class Chain(Compiled):
         """Set all attributes that follow from the labels and the encoders."""
         size = len(self.labels_)
         self.n_columns_ = self.tokens_.width + self.fit_intercept
+        self.n_token_weights_ = self.n_columns_ * size if self.seen_ is None else len(self.seen_)
         n_edges = self.edges_.width if self.edges_ else 0
-        self.size = self.n_columns_ * size + size * size + 2 * size * bool(self.start_end) + n_edges * size * size
+        self.size = self.n_token_weights_ + size * size + 2 * size * bool(self.start_end) + n_edges * size * size
 
     def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> ChainExamples:
         tokens, edges = self._split(X)
         matrix, offsets = self.tokens_.encode(tokens)
         edge_matrix = None if self.edges_ is None else self._place_edges(*self.edges_.encode(edges), offsets)
-        return self._examples(matrix, offsets, edge_matrix, Y)
+        labels = None if Y is None else self._encode_labels(Y, offsets)
+        return self._examples(self._rows(matrix), offsets, edge_matrix, labels)
 
     def _split(self, X: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         if not self.transition_features:
@@ -156,10 +171,8 @@ class Chain(Compiled):
         indptr = np.concatenate([[0], np.cumsum(counts)])
         return sp.csr_array((matrix.data, matrix.indices, indptr), shape=(len(counts), matrix.shape[1]))
 
-    def _examples(self, matrix: Any, offsets: IntArray, edges: Any, Y: Sequence[Any] | None) -> ChainExamples:
-        labels = None if Y is None else self._encode_labels(Y, offsets)
+    def _examples(self, rows: Rows, offsets: IntArray, edges: Any, labels: CodeArray | None) -> ChainExamples:
         self._check_feasible(offsets)
-        rows = matrix if isinstance(matrix, Rows) else Rows(matrix, self.fit_intercept)
         return ChainExamples(self, rows, offsets, None if edges is None else Rows(edges, False), labels)
 
     def _encode_labels(self, Y: Sequence[Any], offsets: IntArray) -> CodeArray:
@@ -253,7 +266,12 @@ class Chain(Compiled):
         labels = [str(v) for v in self.labels_.values]
         columns = self.tokens_.column_names() + ["intercept"] * bool(self.fit_intercept)
         pairs = [f"{a} → {b}" for a in labels for b in labels]
-        names = [f"{column} → {label}" for column in columns for label in labels] + pairs
+        if self.seen_ is None:
+            names = [f"{column} → {label}" for column in columns for label in labels]
+        else:
+            seen = zip(self.seen_.columns().tolist(), self.seen_.labels.tolist(), strict=True)
+            names = [f"{columns[f]} → {labels[k]}" for f, k in seen]
+        names += pairs
         if self.start_end:
             names += [f"start → {label}" for label in labels] + [f"{label} → end" for label in labels]
         names += [
@@ -267,11 +285,16 @@ class Chain(Compiled):
         The shapes are (columns, K) for tokens, (K, K) for transitions, (K,) for start and end, and (columns, K, K) for
         edges.
         """
-        size, at = len(self.labels_), self.n_columns_ * len(self.labels_)
+        tokens = w[: self.n_token_weights_]
+        table = tokens.reshape(-1, len(self.labels_)) if self.seen_ is None else self.seen_.table(tokens)
+        return {"tokens": table, **self.transition_weights(w)}
+
+    def transition_weights(self, w: FloatArray) -> dict[str, FloatArray]:
+        """Return the tables of `split_weights` except that of tokens, as views."""
+        size, at = len(self.labels_), self.n_token_weights_
         after = at + size * size
         rest = w[after:] if self.start_end else np.concatenate([np.zeros(2 * size), w[after:]])
         return {
-            "tokens": w[:at].reshape(-1, size),
             "transitions": w[at:after].reshape(size, size),
             "start": rest[:size],
             "end": rest[size : 2 * size],
@@ -280,13 +303,17 @@ class Chain(Compiled):
 
     def _learnt(self) -> dict[str, Any]:
         edges = None if self.edges_ is None else self.edges_.get_state()
-        return {"labels": self.labels_.get_state(), "tokens": self.tokens_.get_state(), "edges": edges}
+        seen = {} if self.seen_ is None else {"seen": self.seen_.get_state()}
+        return {"labels": self.labels_.get_state(), "tokens": self.tokens_.get_state(), "edges": edges, **seen}
 
     def _set_learnt(self, learnt: Any) -> None:
         self._set_labels(Labels.from_state(learnt["labels"]))
         self.tokens_.set_state(learnt["tokens"])
         if self.edges_ is not None:
             self.edges_.set_state(learnt["edges"])
+        if self.seen_pairs:
+            n_columns = self.tokens_.width + self.fit_intercept
+            self.seen_ = SeenPairs.from_state(learnt["seen"], n_columns, len(self.labels_))
         self._set_sizes()
 
     def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:
@@ -302,6 +329,7 @@ class Chain(Compiled):
 
     def _joint_features(self, examples: Any) -> FloatArray:
         parts = self.split_weights(np.zeros(int(self.size or 0)))
+        seen = self.seen_
         y, rows = examples.labels, examples.rows
         counts = rows.counts()
         np.add.at(parts["tokens"], (rows.indices.astype(int), np.repeat(y, counts)), rows.values())
@@ -313,6 +341,8 @@ class Chain(Compiled):
             counts, before = examples.edges.counts(), np.concatenate([[0], y[:-1]])
             at = (examples.edges.indices.astype(int), np.repeat(before, counts), np.repeat(y, counts))
             np.add.at(parts["edges"], at, examples.edges.values())
+        if seen is not None:
+            parts["tokens"] = seen.entries(parts["tokens"])
         if not self.start_end:
             del parts["start"], parts["end"]
         return np.concatenate([part.ravel() for part in parts.values()])
