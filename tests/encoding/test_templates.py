@@ -146,3 +146,11 @@ def test_words_seen_before_cost_little():
     for sentence in sentences:
         templates(sentence)
     assert time.process_time() - began < 20_000 * 50e-6
+
+
+def test_pairs_of_values_with_blanks_are_not_confused():
+    templates = mm.TokenTemplates(window=1, affixes=0, shape=False)
+    first = templates([("x", "a b"), ("x", "c")])[1]
+    second = templates([("x", "a"), ("x", "b c")])[1]
+    assert {name for name in first if name.startswith("-1+0:")} == {r"-1+0:column1=a\ b c"}
+    assert {name for name in second if name.startswith("-1+0:")} == {r"-1+0:column1=a b\ c"}

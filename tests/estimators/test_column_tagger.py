@@ -88,7 +88,7 @@ def test_any_function_of_a_sentence_makes_features():
         ([["a"], "b c"], r"X\[1\]: expected a list of words"),
         ([["a"], [3]], r"X\[1\], token 0: expected a word or a tuple of columns, found 3"),
         ([["a"], 3], r"X\[1\]: expected a list of words"),
-        ([[("a", 1)], [("b", 2)]], r"X\[0\]: expected words or tuples of strings"),
+        ([[("a", 1)], [("b", 2)]], r"X\[0\], token 0: expected words or tuples of strings"),
     ],
 )
 def test_bad_sentences(X, sentence):
@@ -128,3 +128,34 @@ def test_read(tmp_path):
     path.write_text("Ana\n")
     with pytest.raises(FormatError, match="at least one more column"):
         mm.ColumnTagger().read(path)
+
+
+def test_min_count_leaves_out_rare_features(tmp_path):
+    X, Y = sentences(30)
+    X, Y = [*X, [("Rare", "NP")]], [*Y, ["B-PER"]]
+    tagger = mm.ColumnTagger(min_count=2).fit(X, Y)
+    plain = mm.SequenceTagger(min_count=2).fit([tagger.templates(x) for x in X], Y)
+    np.testing.assert_array_equal(tagger.coef_, plain.coef_)
+    assert list(tagger.feature_names_out) == list(plain.feature_names_out)
+    assert "word=Rare → O" not in set(tagger.feature_names_out)
+    assert len(tagger.coef_) < len(mm.ColumnTagger().fit(X, Y).coef_)
+    tagger.save(tmp_path / "m.mm")
+    assert list(mm.load(tmp_path / "m.mm").feature_names_out) == list(tagger.feature_names_out)
+    for wrong in (0, 1.5, True):
+        with pytest.raises(ValueError, match="min_count must be a whole number"):
+            mm.ColumnTagger(min_count=wrong).fit(X, Y)
+    with pytest.raises(ValueError, match="min_count=2 leaves out rare named features, but these are numbers"):
+        mm.SequenceTagger(min_count=2).fit([np.eye(2)] * 2, [["a", "b"]] * 2)
+
+
+def test_models_saved_with_strings_still_tag(tmp_path):
+    """Files of earlier versions have the names of all features instead of their parts."""
+    X, Y = sentences(20)
+    tagger = mm.ColumnTagger().fit(X, Y)
+    strings = mm.ColumnTagger().fit(X, Y)
+    strings.structure_ = mm.SequenceTagger().fit([tagger.templates(x) for x in X], Y).structure_
+    strings.save(tmp_path / "m.mm")
+    again = mm.load(tmp_path / "m.mm")
+    assert again.structure_.templates is None
+    assert again.predict(X) == tagger.predict(X)
+    assert again.topk(X[0], 2) == tagger.topk(X[0], 2)

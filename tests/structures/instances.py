@@ -86,7 +86,7 @@ FORMS = ["dense", "csr", "mixed", "dicts", "strings"]
 class Sequences(Instance):
     """Random sequences of length 0 to 4, random truths within random constraints."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, seen_pairs=False):
         super().__init__(seed)
         rng = self.rng
         self.n_labels, self.cost, self.intercept = int(rng.integers(2, 5)), self.choose(*COSTS), bool(rng.integers(2))
@@ -111,13 +111,28 @@ class Sequences(Instance):
         )
         self.structure = Chain(
             cost=self.parameter, constraints=forbidden if constrained else None, fit_intercept=self.intercept,
-            transition_features=self.edges is not None, classes=self.names,
+            transition_features=self.edges is not None, classes=self.names, seen_pairs=seen_pairs,
         )  # fmt: skip
+        self.seen = self._seen() if seen_pairs else None
         self.Y = [self.labels(y) for y in self.truths]
         self.encode()
 
     def labels(self, codes):
         return [self.names[k] for k in codes]
+
+    def encode(self):
+        if self.seen is not None:
+            self.structure.fit(self.X, self.Y)
+        super().encode()
+
+    def _seen(self):
+        """Whether feature f and label k occur together in the data."""
+        width = max(rows.shape[1] for rows in self.rows)
+        seen = np.zeros((width + self.intercept, self.n_labels), bool)
+        for rows, y in zip(self.rows, self.truths, strict=True):
+            for row, k in zip(rows, y, strict=True):
+                seen[:, k] |= np.array([*row, 1.0] if self.intercept else row) != 0
+        return seen
 
     def outputs(self, i):
         return [self.labels(y) for y in self.sequences(self.lengths[i])]
@@ -204,6 +219,7 @@ class Sequences(Instance):
         if y:
             start[y[0]] += 1
             end[y[-1]] += 1
+        tokens = tokens if self.seen is None else tokens[self.seen]
         return np.concatenate([tokens.ravel(), pairs.ravel(), start, end, edges.ravel()])
 
 

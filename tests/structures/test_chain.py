@@ -23,6 +23,11 @@ class TestChain(StructureConformance):
         assert all(case.examples.exact_for(bound) == (case.cost != "irregular") for bound in BOUNDS)
 
 
+class TestChainOfSeenPairs(StructureConformance):
+    def instance(self, seed):
+        return Sequences(seed, seen_pairs=True)
+
+
 @pytest.mark.parametrize("n_labels", [5, 6, 7, 8, 9])
 @pytest.mark.parametrize("n_edges", [0, 2])
 def test_decode_with_more_labels_than_are_taken_at_once(n_labels, n_edges):

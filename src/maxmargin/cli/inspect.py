@@ -106,7 +106,8 @@ def _weight_table(model: Any) -> tuple[Any, Any]:
 def _has_numbered_features(model: Any) -> bool:
     """Return whether features have no names but x0, x1 and so on."""
     if hasattr(model, "transitions_"):
-        return model.structure_.tokens_.vocabulary is None and model.structure_.tokens_.names is None
+        tokens = model.structure_.tokens_
+        return not tokens.named and tokens.names is None
     return not hasattr(model, "feature_names_in_")
 
 

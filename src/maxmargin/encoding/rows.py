@@ -28,15 +28,30 @@ class Rows:
     ----------
     n_columns : int
         Number of columns, the constant included.
+    indptr, indices : ndarray
+        Start of each row, and columns of the entries.
+    ones : bool
+        Whether all entries are 1, so that no values are stored.
+    data : ndarray of float64
+        Values of the entries; of length 0 if `ones`.
     """
 
     def __init__(self, matrix: Any, constant: bool) -> None:
         self.constant, self.n_columns = constant, matrix.shape[1] + constant
         self.dense: FloatArray | None = None
+        self.ones = False
         if sp.issparse(matrix):
             self._take_sparse(matrix.tocsr())
         else:
             self._take_dense(np.ascontiguousarray(matrix, float))
+
+    @classmethod
+    def of_ones(cls, indptr: IntArray, indices: AnyArray, n_columns: int, constant: bool) -> Rows:
+        """Return rows whose entries are all 1, the constant column included in `indices` and `n_columns`."""
+        rows = object.__new__(cls)
+        rows.constant, rows.n_columns, rows.dense, rows.ones = constant, n_columns, None, True
+        rows.indptr, rows.indices, rows.data = indptr, indices, np.zeros(0)
+        return rows
 
     def _take_dense(self, dense: FloatArray) -> None:
         bits, self.indptr = dense.view(np.int64), np.zeros(len(dense) + 1, np.int64)
@@ -47,16 +62,26 @@ class Rows:
             self.dense = dense
 
     def _take_sparse(self, matrix: Any) -> None:
-        indices, data, indptr = matrix.indices, matrix.data.astype(float, copy=False), matrix.indptr.astype(np.int64)
-        if self.constant:
-            indices, data = np.insert(indices, indptr[1:], matrix.shape[1]), np.insert(data, indptr[1:], 1.0)
-            indptr = indptr + np.arange(len(indptr))
-        self.indptr, self.indices, self.data = indptr, indices.astype(np.uint32), data
+        """Copy a CSR matrix; ones of type int8 (`encoding.vocabulary`) are not stored."""
+        indptr = matrix.indptr.astype(np.int64)
+        self.ones = matrix.data.dtype == np.int8 and bool((matrix.data == 1).all())
+        data = np.zeros(0) if self.ones else matrix.data.astype(float, copy=False)
+        if not self.constant:
+            self.indptr, self.indices, self.data = indptr, matrix.indices.astype(np.uint32), data
+            return
+        self.indptr = indptr + np.arange(len(indptr))
+        self.indices = np.empty(self.indptr[-1], np.uint32)
+        self.data = np.empty(0 if self.ones else self.indptr[-1])
+        append_constant(indptr, matrix.indices, data, matrix.shape[1], self.indices, self.data)
 
     @property
     def float32_exact(self) -> bool:
         """Return whether the values are exact in float32."""
-        return float32_exact(self.data)
+        return self.ones or float32_exact(self.data)
+
+    def values(self) -> FloatArray:
+        """Return the value of every entry, also if all are 1."""
+        return np.ones(len(self.indices)) if self.ones else self.data
 
     def scores(self, weights: FloatArray, rows: IntArray) -> FloatArray:
         """Return X[rows] @ weights, for weights of shape (n_columns, K)."""
@@ -69,7 +94,10 @@ class Rows:
             table += weights[-1]
             return table
         out = np.empty((len(rows), weights.shape[1]))
-        sparse_scores(rows, self.indptr, self.indices, self.data, weights, out)
+        if self.ones:
+            sums_of_weights(rows, self.indptr, self.indices, weights, out)
+        else:
+            sparse_scores(rows, self.indptr, self.indices, self.data, weights, out)
         return out
 
     def arrays(self) -> tuple[AnyArray, ...]:
@@ -79,16 +107,18 @@ class Rows:
     def take(self, rows: IntArray) -> Rows:
         """Return some of the rows, in this order."""
         part = object.__new__(Rows)
-        part.constant, part.n_columns = self.constant, self.n_columns
+        part.constant, part.n_columns, part.ones = self.constant, self.n_columns, self.ones
         part.dense = None if self.dense is None else self.dense[rows]
-        taken = gathered(self.indptr[rows], self.indptr[rows + 1], self.indices, self.data)
-        part.indptr, part.indices, part.data = taken.indptr, taken.indices, taken.values
+        values = self.indices if self.ones else self.data
+        taken = gathered(self.indptr[rows], self.indptr[rows + 1], self.indices, values)
+        part.indptr, part.indices = taken.indptr, taken.indices
+        part.data = self.data if self.ones else taken.values
         return part
 
     def hashes(self) -> IntArray:
         """Return a hash of each row; equal rows have equal hashes."""
         out = np.empty(len(self.indptr) - 1, np.int64)
-        hash_rows(self.indptr, self.indices, (self.data + 0.0).view(np.int64), out)
+        hash_rows(self.indptr, self.indices, (self.values() + 0.0).view(np.int64), out)
         return out
 
     def norms(self) -> FloatArray:
@@ -98,6 +128,22 @@ class Rows:
     def counts(self) -> IntArray:
         """Return the number of entries of each row."""
         return np.diff(self.indptr)
+
+
+@kernel
+def append_constant(indptr, indices, data, width, out_indices, out_data):
+    """Copy CSR rows with an entry (width, 1) at the end of each; without values if `data` is empty."""
+    q = 0
+    for r in range(len(indptr) - 1):
+        for p in range(indptr[r], indptr[r + 1]):
+            out_indices[q] = indices[p]
+            if len(data) > 0:
+                out_data[q] = data[p]
+            q += 1
+        out_indices[q] = width
+        if len(out_data) > 0:
+            out_data[q] = 1.0
+        q += 1
 
 
 @kernel
@@ -161,6 +207,27 @@ def sum_squares(indptr, data, out):
         out[r] = 0.0
         for q in range(indptr[r], indptr[r + 1]):
             out[r] += float(data[q]) * float(data[q])
+
+
+@kernel
+def sums_of_weights(rows, indptr, indices, weights, out):
+    """Compute out[r] = Σ_f weights[f] over the entries f of rows[r], in the order of `sparse_scores`."""
+    width = weights.shape[1]
+    for r in range(len(rows)):
+        row = out[r]
+        row[:] = 0.0
+        q, end = indptr[rows[r]], indptr[rows[r] + 1]
+        while q + 4 <= end:
+            w0, w1 = weights[indices[q]], weights[indices[q + 1]]
+            w2, w3 = weights[indices[q + 2]], weights[indices[q + 3]]
+            for k in range(width):
+                row[k] += (w0[k] + w1[k]) + (w2[k] + w3[k])
+            q += 4
+        while q < end:
+            w0 = weights[indices[q]]
+            for k in range(width):
+                row[k] += w0[k]
+            q += 1
 
 
 @kernel

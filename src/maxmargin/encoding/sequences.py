@@ -52,6 +52,8 @@ class SequenceEncoder:
         The part of an example that holds the sequences, for error messages: ``"[1]"`` for ``X[3][1]``.
     may_be_empty : bool, default=False
         Whether all sequences may be empty in `fit`, as transitions are if no sequence has two tokens.
+    min_count : int, default=1
+        Named features that occur fewer times are left out.
 
     Attributes
     ----------
@@ -66,8 +68,8 @@ class SequenceEncoder:
     #: Name of a row of a sequence in error messages.
     row: ClassVar[str] = "token"
 
-    def __init__(self, part: str = "", may_be_empty: bool = False) -> None:
-        self.part, self.may_be_empty = part, may_be_empty
+    def __init__(self, part: str = "", may_be_empty: bool = False, min_count: int = 1) -> None:
+        self.part, self.may_be_empty, self.min_count = part, may_be_empty, min_count
         self.vocabulary: Vocabulary | None = None
         self.width = 0
         self.names: list[str] | None = None
@@ -82,7 +84,14 @@ class SequenceEncoder:
                 if len(tokens) and is_named(tokens[0]):
                     self.vocabulary = Vocabulary()
                     break
+        if self.vocabulary is None and self.min_count > 1:
+            raise ValueError(f"min_count={self.min_count} leaves out rare named features, but these are numbers")
         return self._encode(X, learn=True)
+
+    @property
+    def named(self) -> bool:
+        """Whether features have names."""
+        return self.vocabulary is not None
 
     def encode(self, X: Sequence[Any]) -> tuple[Any, IntArray]:
         """Return token matrix and offsets; names that did not occur in training are left out."""
@@ -126,13 +135,14 @@ class SequenceEncoder:
             tokens.extend(self._tokens(i, x))
             offsets[i + 1] = len(tokens)
         try:
-            matrix = self.vocabulary.encode(tokens, learn)
+            matrix = self.vocabulary.encode(tokens, learn, self.min_count)
         except _UNREADABLE as error:
             self._explain(X, error)
             raise
-        check_finite(
-            matrix.data, lambda q: self._row_name(int(np.searchsorted(matrix.indptr, q, "right")) - 1, offsets)
-        )
+        if matrix.data.dtype != np.int8:
+            check_finite(
+                matrix.data, lambda q: self._row_name(int(np.searchsorted(matrix.indptr, q, "right")) - 1, offsets)
+            )
         if learn:
             self.width = len(self.vocabulary)
         return matrix, offsets

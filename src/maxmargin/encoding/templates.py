@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from itertools import groupby
 from threading import Lock
 from typing import Any, ClassVar
 
@@ -14,8 +14,8 @@ Features = tuple[str, ...]
 #: Number of tokens and triples whose features are cached; a larger cache is cleared.
 _CACHE_SIZE = 300_000
 
-#: Prefix of the features of short shapes.
-SHORT = "short="
+#: Beginnings of the names of features.
+WORD, LOWER, PREFIX, SUFFIX, SHAPE, SHORT = "word=", "lower=", "prefix=", "suffix=", "shape=", "short="
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class TokenTemplates:
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ValueError(f"{name} must be a whole number ≥ {least}, found {value!r}")
         if self.columns is not None:
-            columns = tuple(self.columns)
+            columns = tuple(dict.fromkeys(self.columns))
             if not all(isinstance(column, int) and column >= 0 for column in columns):
                 raise ValueError(f"columns must be column numbers ≥ 0, found {self.columns!r}")
             object.__setattr__(self, "columns", columns)
@@ -95,12 +95,12 @@ class TokenTemplates:
         pad = max(self.window, 1)
         outside = [self._outside()] * pad
         tokens = [*outside, *(self._facts(cache, token) for token in sentence), *outside]
-        shifts = [(pad + shift, at) for at, shift in enumerate(_shifts(self.window))]
+        places = [(pad + shift, at) for at, shift in enumerate(shifts(self.window))]
         rows: list[Features] = []
         # Tuples, since the garbage collector soon stops tracking tuples of strings: half the time on a large file.
         for t in range(len(sentence)):
             row = [*tokens[t + pad].own]
-            for shift, at in shifts:
+            for shift, at in places:
                 row += tokens[t + shift].seen[at]
             if self.pairs and self.window:
                 row += self._pairs(cache, tokens, t + pad)
@@ -117,8 +117,8 @@ class TokenTemplates:
             return pairs
         return [
             *pairs,
-            f"-2-1:lower={tokens[t - 2].lower} {before.lower}",
-            f"+1+2:lower={behind.lower} {tokens[t + 2].lower}",
+            f"-2-1:{LOWER}{tokens[t - 2].lower} {before.lower}",
+            f"+1+2:{LOWER}{behind.lower} {tokens[t + 2].lower}",
         ]
 
     def _facts(self, cache: _Cache, token: Any) -> _Facts:
@@ -142,15 +142,16 @@ class TokenTemplates:
         kinds = [(f"column{at}=", cells[at]) for at in others if at != self.word]
         if self.shape:
             kinds.insert(0, (SHORT, short_shape(form)))
-        own = ["word=" + word, "lower=" + lower, *_affixes(lower, self.affixes)]
-        own += ["shape=" + form] if self.shape else []
+        own = [WORD + word, LOWER + lower, *_affixes(lower, self.affixes)]
+        own += [SHAPE + form] if self.shape else []
         own += [name + value for name, value in kinds]
-        shared = ["lower=" + lower, *(name + value for name, value in kinds)]
-        seen = [tuple([f"{shift:+d}:{feature}" for feature in shared]) for shift in _shifts(self.window)]
-        return _Facts(tuple(own), seen, lower, cache.number(tuple(kinds)))
+        shared = [LOWER + lower, *(name + value for name, value in kinds)]
+        seen = [tuple([f"{shift:+d}:{feature}" for feature in shared]) for shift in shifts(self.window)]
+        kind = tuple((name, quoted(value)) for name, value in kinds)
+        return _Facts(tuple(own), seen, quoted(lower), cache.number(kind))
 
     def _outside(self) -> _Facts:
-        seen: list[Features] = [(f"{shift:+d}:outside",) for shift in _shifts(self.window)]
+        seen: list[Features] = [(f"{shift:+d}:outside",) for shift in shifts(self.window)]
         return _Facts((), seen, "", _Cache.OUTSIDE)
 
 
@@ -162,7 +163,7 @@ class _Facts:
     ----------
     own : features of the token itself.
     seen : features that the token contributes to its neighbours, one tuple per shift.
-    lower : the word in lower case.
+    lower : the word in lower case, as in the names of pairs.
     kind : number of the parts that enter pairs and triples: short shape and other columns.
     """
 
@@ -209,13 +210,27 @@ class _Cache:
         return features
 
 
-def _shifts(window: int) -> list[int]:
+def shifts(window: int) -> list[int]:
+    """Return the positions of the neighbours in a window, the nearest first."""
     return [shift for distance in range(1, window + 1) for shift in (-distance, distance)]
 
 
 def _affixes(word: str, longest: int) -> list[str]:
     lengths = range(1, min(longest, len(word)) + 1)
-    return [affix for k in lengths for affix in ("prefix=" + word[:k], "suffix=" + word[-k:])]
+    return [affix for k in lengths for affix in (PREFIX + word[:k], SUFFIX + word[-k:])]
+
+
+class _Shapes(dict[int, str]):
+    """Table for `str.translate` from characters to their classes, filled as characters occur."""
+
+    def __missing__(self, code: int) -> str:
+        c = chr(code)
+        self[code] = shape = "X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c
+        return shape
+
+
+_SHAPES = _Shapes()
+_REPEATED = re.compile(r"(.)\1+", re.DOTALL)
 
 
 def word_shape(word: str) -> str:
@@ -224,9 +239,17 @@ def word_shape(word: str) -> str:
     >>> word_shape("Ab-12")
     'Xx-dd'
     """
-    return "".join("X" if c.isupper() else "x" if c.islower() else "d" if c.isdigit() else c for c in word)
+    return word.translate(_SHAPES)
 
 
 def short_shape(shape: str) -> str:
     """Return a shape without repetitions: ``"Xx-d"`` for ``"Xxxx-dd"``."""
-    return "".join(character for character, _ in groupby(shape))
+    return _REPEATED.sub(r"\1", shape)
+
+
+def quoted(value: str) -> str:
+    r"""Return a value as it is written in the names of pairs: blanks and backslashes follow a backslash.
+
+    Otherwise ``"a b"`` before ``"c"`` and ``"a"`` before ``"b c"`` would be the same feature.
+    """
+    return value.replace("\\", "\\\\").replace(" ", "\\ ") if " " in value or "\\" in value else value

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin._compile import kernel
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 
 #: Types of feature values, the most frequent first, and types allowed in a list of names.
@@ -27,15 +28,16 @@ class Vocabulary:
     """
 
     def __init__(self) -> None:
-        self.columns: dict[str, int] = _KnownColumns()
+        self.columns: dict[str, int] = KnownColumns()
 
     def __len__(self) -> int:
         return len(self.columns)
 
-    def encode(self, tokens: list[Any], learn: bool) -> sp.csr_array:
+    def encode(self, tokens: list[Any], learn: bool, min_count: int = 1) -> sp.csr_array:
         """Return the CSR rows of tokens; new names are added if `learn` is true, otherwise left out.
 
-        If `learn` is false, a column may occur twice in a row and in any order; its entries are summed.
+        If `learn` is true, names that occur fewer than `min_count` times are left out too. Rows of which all values are
+        1 are of type int8. If `learn` is false, a column may occur twice in a row; its entries are summed.
         """
         names, lengths, values = _named_values(tokens)
         indptr = np.concatenate([[0], np.cumsum(lengths)])
@@ -44,15 +46,29 @@ class Vocabulary:
         except TypeError:
             list(map(_name, _named_values(tokens)[0]))  # raises a clearer error if a name is not even hashable
             raise
-        values = np.ones(len(indices)) if values is None else values
+        if learn and min_count > 1:
+            indices = self._without_rare(indices, min_count)
         known = indices >= 0
         if not known.all():
             indptr = np.concatenate([[0], np.cumsum(known)])[indptr]
-            indices, values = indices[known], values[known]
+            indices, values = indices[known], None if values is None else values[known]
+        repeated = learn and repeats(indptr, indices, np.full(len(self), -1, np.int32))
+        if values is None:
+            values = np.ones(len(indices), float if repeated else np.int8)
+        elif not repeated and (values == 1.0).all():
+            values = np.ones(len(indices), np.int8)
         matrix = sp.csr_array((values, indices, indptr), shape=(len(tokens), len(self.columns)))
-        if learn:
+        if repeated:
             matrix.sum_duplicates()
         return matrix
+
+    def _without_rare(self, indices: CodeArray, least: int) -> CodeArray:
+        """Leave out names that occur fewer than `least` times; return the new columns, −1 for these names."""
+        kept = np.bincount(indices, minlength=len(self)) >= least
+        numbers = np.where(kept, np.cumsum(kept) - 1, -1).astype(np.int32)
+        names = [name for name, is_kept in zip(self.columns, kept.tolist(), strict=True) if is_kept]
+        self.columns = numbered(names)
+        return numbers[indices]
 
     def _look_up(self, names: Iterable[str], total: int) -> CodeArray:
         """Return the column of each name, −1 for unknown names."""
@@ -64,39 +80,62 @@ class Vocabulary:
         The names kept are copies that are close together in memory: the names of the training data are scattered among
         millions of others, which makes look-ups slower and would keep the memory of all of them in use.
         """
-        growing = _GrowingColumns(self.columns)
+        growing = GrowingColumns(self.columns)
         indices = np.fromiter(map(growing.__getitem__, names), np.int32, total)
-        self.columns = _numbered("".join(growing), np.fromiter(map(len, growing), np.int64, len(growing)))
+        names = _split("".join(growing), np.fromiter(map(len, growing), np.int64, len(growing)))
+        self.columns = numbered(names)
         return indices
 
     def get_state(self) -> dict[str, AnyArray]:
         """Return the concatenated names in UTF-8, and the number of characters of each name."""
-        lengths = np.fromiter(map(len, self.columns), np.uint32, len(self.columns))
-        text = "".join(self.columns).encode("utf-8", "surrogatepass")  # lone surrogates are allowed in names
-        return {"text": np.frombuffer(text, np.uint8), "lengths": lengths}
+        return names_state(self.columns)
 
     @classmethod
     def from_state(cls, state: Any) -> Vocabulary:
         """Return the vocabulary of a state, the inverse of `get_state`."""
-        content, lengths = np.asarray(state["text"]), np.asarray(state["lengths"])
-        if content.dtype != np.uint8 or lengths.dtype != np.uint32 or content.ndim != 1 or lengths.ndim != 1:
-            raise ValueError("names of features must be bytes of UTF-8 and their lengths")
-        text = content.tobytes().decode("utf-8", "surrogatepass")
         vocabulary = cls()
-        vocabulary.columns = _numbered(text, lengths)
-        if len(vocabulary) != len(lengths) or lengths.sum(dtype=np.int64) != len(text):
-            raise ValueError("names of features must be distinct, and their lengths must add up")
+        vocabulary.columns = numbered(names_from_state(state))
         return vocabulary
 
 
-class _KnownColumns(dict[str, int]):
+def names_state(names: Collection[str]) -> dict[str, AnyArray]:
+    """Return the concatenated names in UTF-8, and the number of characters of each name."""
+    lengths = np.fromiter(map(len, names), np.uint32, len(names))
+    text = "".join(names).encode("utf-8", "surrogatepass")  # lone surrogates are allowed in names
+    return {"text": np.frombuffer(text, np.uint8), "lengths": lengths}
+
+
+def names_from_state(state: Any) -> list[str]:
+    """Return the names of a state, the inverse of `names_state`; raise ValueError if they are not distinct."""
+    content, lengths = np.asarray(state["text"]), np.asarray(state["lengths"])
+    if content.dtype != np.uint8 or lengths.dtype != np.uint32 or content.ndim != 1 or lengths.ndim != 1:
+        raise ValueError("names of features must be bytes of UTF-8 and their lengths")
+    text = content.tobytes().decode("utf-8", "surrogatepass")
+    names = _split(text, lengths)
+    if len(set(names)) != len(lengths) or lengths.sum(dtype=np.int64) != len(text):
+        raise ValueError("names of features must be distinct, and their lengths must add up")
+    return names
+
+
+@kernel
+def repeats(indptr, indices, last_row):
+    """Return whether a column occurs twice in a row; `last_row` is −1 for every column."""
+    for r in range(len(indptr) - 1):
+        for q in range(indptr[r], indptr[r + 1]):
+            if last_row[indices[q]] == r:
+                return True
+            last_row[indices[q]] = r
+    return False
+
+
+class KnownColumns(dict[str, int]):
     """Columns by name; −1 for any other name."""
 
     def __missing__(self, name: Any) -> int:
         return -1 if isinstance(name, str) else self[_name(name)]
 
 
-class _GrowingColumns(dict[str, int]):
+class GrowingColumns(dict[str, int]):
     """Columns by name; the next column for a new name."""
 
     def __missing__(self, name: Any) -> int:
@@ -106,10 +145,15 @@ class _GrowingColumns(dict[str, int]):
         return column
 
 
-def _numbered(text: str, lengths: AnyArray) -> _KnownColumns:
-    """Return the columns of names that are concatenated in a text."""
+def numbered(names: Sequence[str]) -> KnownColumns:
+    """Return the columns of names in order."""
+    return KnownColumns(zip(names, range(len(names)), strict=True))
+
+
+def _split(text: str, lengths: AnyArray) -> list[str]:
+    """Return the names that are concatenated in a text."""
     ends = np.cumsum(lengths, dtype=np.int64).tolist()
-    return _KnownColumns((text[a:b], f) for f, (a, b) in enumerate(pairwise([0, *ends])))
+    return [text[a:b] for a, b in pairwise([0, *ends])]
 
 
 def _named_values(tokens: list[Any]) -> tuple[Iterable[str], IntArray, FloatArray | None]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._checked import check_flag, whole_number
 from maxmargin._input import either, example_weights, paired_examples
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.core.errors import ExampleError, Place, inside
@@ -51,6 +52,11 @@ class SequenceTagger(MaxMarginEstimator):
         Factor of the cost of every error at a token whose true label is this one, by label (default 1), or
         ``"balanced"`` for n_tokens / (K · number of tokens with the label). For losses that are sums over tokens:
         ``"hamming"``, a matrix or a dict.
+    min_count : int, default=1
+        Named features (dicts, strings) that occur fewer times in the training data are left out.
+    seen_pairs : bool, default=False
+        Whether a feature has weights only for the labels with which it occurs in the training data, as in CRF packages.
+        The model is several times as small, but cannot learn that a feature speaks against a label.
     tol : float, default=1e-2
         Relative gap at which training stops.
     bound, slack, nonnegative, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
@@ -80,6 +86,8 @@ class SequenceTagger(MaxMarginEstimator):
         transition_features: bool = False,
         classes: Any = None,
         class_weight: Any = None,
+        min_count: int = 1,
+        seen_pairs: bool = False,
         bound: str = "margin",
         slack: str = "linear",
         nonnegative: Any = False,
@@ -98,6 +106,7 @@ class SequenceTagger(MaxMarginEstimator):
         self.C, self.loss, self.constraints, self.fit_intercept = C, loss, constraints, fit_intercept
         self.start_end, self.transition_features, self.classes = start_end, transition_features, classes
         self.class_weight = class_weight
+        self.min_count, self.seen_pairs = min_count, seen_pairs
         self.bound, self.slack, self.solver = bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.nonnegative = nonnegative
@@ -107,6 +116,8 @@ class SequenceTagger(MaxMarginEstimator):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_costs(self.loss, Chain.cost_names, "loss")
+        whole_number(self.min_count, "min_count")
+        check_flag(self.seen_pairs, "seen_pairs")
         check_class_weight(self.class_weight)
         if self.class_weight is not None and isinstance(self.loss, str) and self.loss != "hamming":
             raise ValueError(
@@ -139,14 +150,16 @@ class SequenceTagger(MaxMarginEstimator):
             start_end=self.start_end,
             transition_features=self.transition_features,
             classes=self.classes,
+            min_count=self.min_count,
+            seen_pairs=self.seen_pairs,
         )
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         attributes = super()._fitted_attributes(weights, structure)
-        parts = structure.split_weights(attributes["coef_"])
+        parts = structure.transition_weights(attributes["coef_"])
         attributes["classes_"] = structure.labels_.array()
         attributes |= {f"{name}_": parts[name].copy() for name in ("transitions", "start", "end")}
-        if structure.tokens_.vocabulary is None:
+        if not structure.tokens_.named:
             attributes["n_features_in_"] = structure.tokens_.width
         if structure.tokens_.names is not None:
             attributes["feature_names_in_"] = np.array(structure.tokens_.names, object)

@@ -178,9 +178,12 @@ class WorkingSets:
         """Return the largest b of the planes of each example, at least 0."""
         return upkeep.largest_values(self.first, self.count, self.value)
 
-    def combination(self) -> FloatArray:
-        """Return u = Σ α a, summed over the planes again."""
-        out = np.zeros(self.dim)
+    def combination(self, out: FloatArray | None = None) -> FloatArray:
+        """Return u = Σ α a, summed over the planes again, in `out` if that is of the right length."""
+        if out is None or len(out) != self.dim:
+            out = np.zeros(self.dim)
+        else:
+            out[:] = 0.0
         upkeep.add_planes(self.first, self.count, self.alpha, self.start, self.stop, self.index, self.entry, out)
         return out
 

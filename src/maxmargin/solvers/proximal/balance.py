@@ -31,14 +31,14 @@ STANDSTILL = 1e-9
 
 def gaps(problem: Problem, state: ProximalState) -> tuple[float, float]:
     """Return the proximal part of the gap and the part of the blocks."""
-    objective, w, u, masses = problem.objective, state.w, state.dual_sum(), state.sets.masses()
-    proximal_gap = objective.distance(w, u)
+    objective, masses = problem.objective, state.sets.masses()
+    proximal_gap, product = state.products()
     price = 0.5 * float((objective.ridges * masses**2).sum())
     if objective.quadratic:
         penalties = float(objective.penalties(problem.hinges).sum())
     else:
         penalties = float((state.sets.budget * problem.hinges).sum())
-    return proximal_gap, penalties + price - state.sets.gain() + float(u @ w)
+    return proximal_gap, penalties + price - state.sets.gain() + product
 
 
 def balanced(problem: Problem, state: ProximalState) -> float:

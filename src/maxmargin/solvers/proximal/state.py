@@ -20,6 +20,7 @@ from maxmargin.core.problem import Problem
 from maxmargin.solvers._composed import ComposedState, Part
 from maxmargin.solvers.budgets import GrowingBudgets
 from maxmargin.solvers.floor import Floor
+from maxmargin.solvers.proximal import _vectors as vectors
 from maxmargin.solvers.working_sets import WorkingSets
 
 #: Minimum ρ if the centre is derived from given weights: for ρ = 1, (*) does not determine a centre.
@@ -160,6 +161,7 @@ class ProximalState(ComposedState):
         self.w = self.floor.raised(self.centre.z.copy())
         self.sets = WorkingSets(problem, most_slots)
         self.effort, self.work, self.budgets = Effort(), Work(), GrowingBudgets()
+        self._objective, self._sum = problem.objective, np.zeros(0)
         self.clock = 0
         self.first_left = first_sweeps if start is None else 0
 
@@ -173,20 +175,41 @@ class ProximalState(ComposedState):
     def follow(self, u: FloatArray) -> None:
         """Set w by (*)."""
         z, rho = self.centre.z, self.centre.rho
-        self.w = self.floor.raised(((rho - 1.0) * z + u) / rho)
+        if self.floor.lower is None:
+            vectors.weights_of(u, z, rho, self.w)
+        else:
+            self.w = self.floor.raised(((rho - 1.0) * z + u) / rho)
+
+    def products(self) -> tuple[float, float]:
+        """Return the distance of w from u (`Objective.distance`), and u·w."""
+        z, rho = self.centre.z, self.centre.rho
+        if self.floor.lower is None and np.isfinite(rho):
+            return vectors.products(self.w, z, rho)
+        u = self.dual_sum()
+        return self._objective.distance(self.w, u), float(u @ self.w)
 
     def sum_again(self) -> FloatArray:
-        """Return u summed over the planes, and set w by (*), so that rounding errors do not accumulate."""
-        u = self.sets.combination()
+        """Return u summed over the planes, and set w by (*), so that rounding errors do not accumulate.
+
+        The next call overwrites the array that is returned.
+        """
+        u = self._sum = self.sets.combination(self._sum)
         if np.isfinite(self.centre.rho):
             self.follow(u)
         return u
 
     def move_centre(self, rho: float, move: bool = True) -> None:
         """Set z to w (unless `move` is False) and ρ, at fixed α; w follows from (*)."""
-        u, centre = self.dual_sum(), self.centre
+        centre = self.centre
         if move:
-            centre.z, centre.passes = self.w, 0
+            centre.passes = 0
+        if self.floor.lower is None and np.isfinite(centre.rho):
+            vectors.move_to(self.w, centre.z, centre.rho, rho, move)
+            centre.rho = rho
+            return
+        u = self.dual_sum()
+        if move:
+            centre.z = self.w.copy()
         centre.rho = rho
         self.follow(u)
 

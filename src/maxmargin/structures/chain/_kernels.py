@@ -240,12 +240,15 @@ def decode_by_levels(
 
 @kernel
 def chain_planes(
-    ids, offsets, labels, codes, indptr, indices, data, n_columns, n_labels, start_end, edge_ptr, edge_index, edge_data,
-    out_ptr, out_index, out_value,
+    ids, offsets, labels, codes, indptr, indices, data, pair_base, pointers, pair_labels, n_labels, start_end, edge_ptr,
+    edge_index, edge_data, out_ptr, out_index, out_value,
 ):  # fmt: skip
-    """Write Ψ(x, y) − Ψ(x, code): unary rows, pairs, start, end, transition features; equal parts are left out."""
+    """Write Ψ(x, y) − Ψ(x, code): unary rows, pairs, start, end, transition features; equal parts are left out.
+
+    Features have the value 1 if `data` (`edge_data`) is empty. Unless `pointers` is empty, tokens have weights only for
+    the pairs that it lists (`seen_pairs`). `pair_base` is the number of weights of tokens.
+    """
     K, p = n_labels, 0
-    pair_base = n_columns * K
     start_base = pair_base + K * K
     end_base = start_base + K
     edge_base = end_base + K if start_end else start_base
@@ -254,11 +257,17 @@ def chain_planes(
         for t in range(first, stop):
             y, c = labels[t], codes[t]
             if y != c:
-                for q in range(indptr[t], indptr[t + 1]):
-                    at = np.int64(indices[q]) * K
-                    out_index[p], out_value[p] = at + y, data[q]
-                    out_index[p + 1], out_value[p + 1] = at + c, -data[q]
+                for q in range(indptr[t], indptr[t + 1]) if len(pointers) == 0 else range(0):
+                    at, value = np.int64(indices[q]) * K, data[q] if len(data) > 0 else 1.0
+                    out_index[p], out_value[p] = at + y, value
+                    out_index[p + 1], out_value[p + 1] = at + c, -value
                     p += 2
+                for q in range(indptr[t], indptr[t + 1]) if len(pointers) > 0 else range(0):
+                    f, value = indices[q], data[q] if len(data) > 0 else 1.0
+                    for s in range(pointers[f], pointers[f + 1]):
+                        if pair_labels[s] == y or pair_labels[s] == c:
+                            out_index[p], out_value[p] = s, value if pair_labels[s] == y else -value
+                            p += 1
             if start_end and t == first and y != c:
                 out_index[p], out_value[p] = start_base + y, 1.0
                 out_index[p + 1], out_value[p + 1] = start_base + c, -1.0
@@ -275,8 +284,9 @@ def chain_planes(
                 if len(edge_ptr) > 1:
                     for q in range(edge_ptr[t], edge_ptr[t + 1]):
                         at = edge_base + np.int64(edge_index[q]) * K * K
-                        out_index[p], out_value[p] = at + pair, edge_data[q]
-                        out_index[p + 1], out_value[p + 1] = at + other, -edge_data[q]
+                        value = edge_data[q] if len(edge_data) > 0 else 1.0
+                        out_index[p], out_value[p] = at + pair, value
+                        out_index[p + 1], out_value[p + 1] = at + other, -value
                         p += 2
         out_ptr[r + 1] = p
     return p

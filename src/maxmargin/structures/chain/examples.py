@@ -41,14 +41,16 @@ class ChainExamples(Examples):
         self.n_examples, self.code_offsets = len(offsets) - 1, offsets
         self.n_labels = len(structure.labels_)
         n_tokens, lengths = int(offsets[-1]), np.diff(offsets)
-        self.known = labels is not None
         self.labels = np.full(n_tokens, -1, np.int32) if labels is None else labels
+        self.labelled = n_tokens > 0 and bool(self.labels[0] >= 0)
         self.dim = int(structure.size or 0)
         named = structure.cost if isinstance(structure.cost, str) else "matrix"
         self.zero_one, self.levels = named == "zero-one", cost_levels(structure.costs_)
         self.most_loss = 1.0 if self.zero_one else np.inf
         self.units = 1.0 / np.maximum(lengths, 1) if named == "hamming-share" else np.ones(self.n_examples)
-        work = len(rows.indices) + n_tokens * self.n_labels
+        seen = structure.seen_
+        work = len(rows.indices) if seen is None else seen.counted(rows) / self.n_labels
+        work += n_tokens * self.n_labels
         entries = rows.counts()
         if edges is not None:
             work += len(edges.indices) * self.n_labels
@@ -60,7 +62,7 @@ class ChainExamples(Examples):
 
     def tables(self, w: FloatArray, ids: IntArray) -> tuple[Any, ...]:
         """Return the scores: tokens × labels, transitions, start, end, transitions into tokens."""
-        s, parts = self.structure, self.structure.split_weights(w)
+        s, parts = self.structure, self.structure.transition_weights(w)
         where = spans(ids, self.code_offsets)
         pairs = np.where(s.allowed_, parts["transitions"], -np.inf)
         start = np.where(s.start_allowed_, parts["start"], -np.inf)
@@ -68,7 +70,13 @@ class ChainExamples(Examples):
         edges = _NO_EDGES
         if self.edges is not None:
             edges = self.edges.scores(parts["edges"].reshape(-1, self.n_labels**2), where)
-        return self.rows.scores(parts["tokens"], where), pairs, start, end, edges
+        return self._token_scores(w, where), pairs, start, end, edges
+
+    def _token_scores(self, w: FloatArray, where: IntArray) -> FloatArray:
+        weights, seen = w[: self.structure.n_token_weights_], self.structure.seen_
+        if seen is not None:
+            return seen.scores(self.rows, weights, where)
+        return self.rows.scores(weights.reshape(-1, self.n_labels), where)
 
     def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
         """Return the scores of the parts: tokens × labels, and the tables of transitions, start and end.
@@ -95,7 +103,7 @@ class ChainExamples(Examples):
         self._decode(self._tables_of(scores), ids, scales, answers)
 
     def _decode(self, tables: tuple[Any, ...], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        if self.zero_one and self.known and scales.any():
+        if self.zero_one and self.labelled and scales.any():
             self._decode_by_levels(tables, ids, scales, -1, answers)
             return
         kernels.decode_chains(
@@ -207,15 +215,18 @@ class ChainExamples(Examples):
         room, rows = int(self.plane_entries[ids].sum()), self.rows
         planes = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room, self.value_type))
         edges = (self.edges.indptr, self.edges.indices, self.edges.data) if self.edges is not None else _NO_ROWS
+        s, seen = self.structure, self.structure.seen_
+        pairs = _NO_PAIRS if seen is None else (seen.pointers, seen.labels)
         used = kernels.chain_planes(
-            ids, self.code_offsets, self.labels, answers.codes, rows.indptr, rows.indices, rows.data, rows.n_columns,
-            self.n_labels, bool(self.structure.start_end), *edges, planes.indptr, planes.indices, planes.values,
+            ids, self.code_offsets, self.labels, answers.codes, rows.indptr, rows.indices, rows.data,
+            s.n_token_weights_, *pairs, self.n_labels, bool(s.start_end), *edges, planes.indptr,
+            planes.indices, planes.values,
         )  # fmt: skip
         return Planes(planes.indptr, planes.indices[:used], planes.values[:used])
 
     def output(self, example: int, key: int, code: CodeArray) -> list[Any]:
         names = self.structure.labels_.values
-        return [names[c] for c in code]
+        return [names[c] for c in code.tolist()]
 
     def outputs(self, answers: Answers) -> list[Any]:
         values = self.structure.labels_.array()[answers.codes].tolist()
@@ -225,8 +236,11 @@ class ChainExamples(Examples):
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         rows = [array for part in (self.rows, self.edges) if part is not None for array in part.arrays()]
         s = self.structure
+        if s.seen_ is not None:
+            rows += [s.seen_.pointers, s.seen_.labels]
         allowed = s.allowed_, s.start_allowed_, s.end_allowed_
         return *rows, self.code_offsets, self.labels, s.costs_, self.units, np.array([self.most_loss]), *allowed
 
 
+_NO_PAIRS = np.zeros(0, np.int64), np.zeros(0, np.int32)
 _NO_ROWS = np.zeros(1, np.int64), np.zeros(0, np.uint32), np.zeros(0)

@@ -8,7 +8,7 @@ The blocks are token features, transitions, start, end, and transition features 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,9 +23,12 @@ from maxmargin.encoding.costs import check_costs, cost_matrix
 from maxmargin.encoding.labels import Labels, distinct_labels, named_classes
 from maxmargin.encoding.rows import Rows
 from maxmargin.encoding.sequences import SequenceEncoder
+from maxmargin.encoding.template_encoder import TemplateEncoder
+from maxmargin.encoding.templates import TokenTemplates
 from maxmargin.structures.chain import _kernels as kernels
 from maxmargin.structures.chain.constraints import count_sequences, feasible_lengths, resolve_constraints
 from maxmargin.structures.chain.examples import ChainExamples
+from maxmargin.structures.chain.seen_pairs import SeenPairs
 
 #: Bytes of the k best labellings, per token, label and labelling: a score and a pointer, and the labelling itself.
 _BYTES_PER_STEP = 8.0 + 8.0 + 4.0
@@ -53,6 +56,13 @@ class Chain(Compiled):
         Whether each x is a pair (tokens, transitions), the second with T − 1 rows of features.
     classes : sequence, optional
         All labels in order, in case some do not occur in the training data; by default the labels of the data, sorted.
+    templates : TokenTemplates, optional
+        Templates that make the features; each x is then a list of words, or of tuples of columns.
+    min_count : int, default=1
+        Named features of tokens that occur fewer times in the training data are left out.
+    seen_pairs : bool, default=False
+        Whether a feature of a token has weights only for the labels with which it occurs in the training data. All
+        other weights are 0, and are neither learnt nor stored.
     """
 
     output_name: ClassVar[str] = "label sequence"
@@ -68,9 +78,13 @@ class Chain(Compiled):
         start_end: bool = True,
         transition_features: bool = False,
         classes: Any = None,
+        templates: TokenTemplates | None = None,
+        min_count: int = 1,
+        seen_pairs: bool = False,
     ) -> None:
         self.cost, self.constraints, self.fit_intercept, self.start_end = cost, constraints, fit_intercept, start_end
         self.transition_features, self.classes = transition_features, classes
+        self.templates, self.min_count, self.seen_pairs = templates, min_count, seen_pairs
 
     # ------------------------------------------------------------------ sizes
 
@@ -80,8 +94,11 @@ class Chain(Compiled):
         return self
 
     def check_parameters(self) -> None:
-        for name in ("fit_intercept", "start_end", "transition_features"):
+        for name in ("fit_intercept", "start_end", "transition_features", "seen_pairs"):
             check_flag(getattr(self, name), name)
+        whole_number(self.min_count, "min_count")
+        if not (self.templates is None or isinstance(self.templates, TokenTemplates)):
+            raise ValueError(f"templates must be TokenTemplates or None, found {self.templates!r}")
         check_costs(self.cost, self.cost_names, "cost")
 
     def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ChainExamples:
@@ -90,8 +107,16 @@ class Chain(Compiled):
         tokens, edges = self._split(X)
         matrix, offsets = self.tokens_.fit(tokens)
         edge_matrix = None if self.edges_ is None else self._place_edges(*self.edges_.fit(edges), offsets)
+        labels, rows = self._encode_labels(Y, offsets), self._rows(matrix)
+        if self.seen_pairs:
+            self.seen_ = SeenPairs.of(rows, labels, len(self.labels_))
         self._set_sizes()
-        return self._examples(matrix, offsets, edge_matrix, Y)
+        return self._examples(rows, offsets, edge_matrix, labels)
+
+    def _rows(self, matrix: Any) -> Rows:
+        return matrix if isinstance(matrix, Rows) else Rows(matrix, self.fit_intercept)
+
+    seen_: SeenPairs | None
 
     def _set_labels(self, labels: Labels) -> None:
         """Set all attributes that follow from the labels, and new encoders."""
@@ -100,21 +125,28 @@ class Chain(Compiled):
         self.labels_, self.costs_ = labels, cost_matrix(self.cost, labels)
         tables = resolve_constraints(self.constraints, labels).tables(labels)
         self.allowed_, self.start_allowed_, self.end_allowed_ = tables
-        self.tokens_ = SequenceEncoder()
+        self.tokens_, self.seen_ = self._token_encoder(), None
         self.edges_ = SequenceEncoder("[1]", may_be_empty=True) if self.transition_features else None
+
+    def _token_encoder(self) -> SequenceEncoder | TemplateEncoder:
+        if self.templates is None:
+            return SequenceEncoder(min_count=self.min_count)
+        return TemplateEncoder(self.templates, bool(self.fit_intercept), self.min_count)
 
     def _set_sizes(self) -> None:
         """Set all attributes that follow from the labels and the encoders."""
         size = len(self.labels_)
         self.n_columns_ = self.tokens_.width + self.fit_intercept
+        self.n_token_weights_ = self.n_columns_ * size if self.seen_ is None else len(self.seen_)
         n_edges = self.edges_.width if self.edges_ else 0
-        self.size = self.n_columns_ * size + size * size + 2 * size * bool(self.start_end) + n_edges * size * size
+        self.size = self.n_token_weights_ + size * size + 2 * size * bool(self.start_end) + n_edges * size * size
 
     def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> ChainExamples:
         tokens, edges = self._split(X)
         matrix, offsets = self.tokens_.encode(tokens)
         edge_matrix = None if self.edges_ is None else self._place_edges(*self.edges_.encode(edges), offsets)
-        return self._examples(matrix, offsets, edge_matrix, Y)
+        labels = None if Y is None else self._encode_labels(Y, offsets)
+        return self._examples(self._rows(matrix), offsets, edge_matrix, labels)
 
     def _split(self, X: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         if not self.transition_features:
@@ -143,28 +175,34 @@ class Chain(Compiled):
         indptr = np.concatenate([[0], np.cumsum(counts)])
         return sp.csr_array((matrix.data, matrix.indices, indptr), shape=(len(counts), matrix.shape[1]))
 
-    def _examples(self, matrix: Any, offsets: IntArray, edges: Any, Y: Sequence[Any] | None) -> ChainExamples:
-        labels = None if Y is None else self._encode_labels(Y, offsets)
+    def _examples(self, rows: Rows, offsets: IntArray, edges: Any, labels: CodeArray | None) -> ChainExamples:
         self._check_feasible(offsets)
-        rows = Rows(matrix, self.fit_intercept)
         return ChainExamples(self, rows, offsets, None if edges is None else Rows(edges, False), labels)
 
     def _encode_labels(self, Y: Sequence[Any], offsets: IntArray) -> CodeArray:
         if len(Y) != len(offsets) - 1:
             raise ValueError(f"X has {len(offsets) - 1} sequences but Y has {len(Y)}")
-        parts = []
-        for i, y in enumerate(Y):
-            rows, place = int(offsets[i + 1] - offsets[i]), Place("Y", i)
-            codes = self.labels_.encode(label_sequence(y, place), place)
-            if len(codes) != rows:
-                raise ExampleError.at(Place("X", i), f"{rows} rows of features but {len(codes)} labels")
-            self._check_allowed(i, codes)
-            parts.append(codes)
-        return np.concatenate(parts) if parts else np.zeros(0, np.int32)
+        sequences = [label_sequence(y, Place("Y", i)) for i, y in enumerate(Y)]
+        found, expected = np.fromiter(map(len, sequences), np.int64, len(sequences)), np.diff(offsets)
+
+        def place_of(position: int) -> Where:
+            i = int(np.searchsorted(np.cumsum(found), position, "right"))
+            return inside(Place("Y", i), f"position {position - int(found[:i].sum())}")
+
+        codes = self.labels_.encode(list(chain.from_iterable(sequences)), place_of)
+        if (found != expected).any():
+            i = int(np.flatnonzero(found != expected)[0])
+            raise ExampleError.at(Place("X", i), f"{expected[i]} rows of features but {found[i]} labels")
+        first, last = codes[offsets[:-1][found > 0]], codes[offsets[1:][found > 0] - 1]
+        within = self.allowed_[codes[:-1], codes[1:]]
+        within[(offsets[1:-1] - 1)[(offsets[1:-1] > 0) & (offsets[1:-1] < len(codes))]] = True
+        if not (within.all() and self.start_allowed_[first].all() and self.end_allowed_[last].all()):
+            for i in np.flatnonzero(found > 0).tolist():
+                self._check_allowed(i, codes[offsets[i] : offsets[i + 1]])
+        return codes
 
     def _check_allowed(self, i: int, codes: CodeArray) -> None:
-        if len(codes) == 0:
-            return
+        """Raise ExampleError if the constraints forbid the labels of an example, of which there is at least one."""
         names = self.labels_.values
         forbidden = np.flatnonzero(~self.allowed_[codes[:-1], codes[1:]])
         problem = None
@@ -246,7 +284,12 @@ class Chain(Compiled):
         labels = [str(v) for v in self.labels_.values]
         columns = [*self.tokens_.column_names(), *["intercept"] * bool(self.fit_intercept)]
         pairs = [f"{a} → {b}" for a in labels for b in labels]
-        names = [f"{column} → {label}" for column in columns for label in labels] + pairs
+        if self.seen_ is None:
+            names = [f"{column} → {label}" for column in columns for label in labels]
+        else:
+            seen = zip(self.seen_.columns().tolist(), self.seen_.labels.tolist(), strict=True)
+            names = [f"{columns[f]} → {labels[k]}" for f, k in seen]
+        names += pairs
         if self.start_end:
             names += [f"start → {label}" for label in labels] + [f"{label} → end" for label in labels]
         names += [
@@ -265,8 +308,11 @@ class Chain(Compiled):
         before, after = np.repeat(labels, size), np.tile(labels, size)
         borders = ["start", "end"] * bool(self.start_end)
         named = np.array(["transition"], object)
-        features = [np.repeat(columns, size), np.repeat(named, size**2), np.repeat(np.array(borders, object), size)]
-        first = [np.tile(labels, len(columns)), before, np.tile(labels, len(borders)), np.tile(before, len(edges))]
+        tokens, token_labels = np.repeat(columns, size), np.tile(labels, len(columns))
+        if self.seen_ is not None:
+            tokens, token_labels = columns[self.seen_.columns()], labels[self.seen_.labels]
+        features = [tokens, np.repeat(named, size**2), np.repeat(np.array(borders, object), size)]
+        first = [token_labels, before, np.tile(labels, len(borders)), np.tile(before, len(edges))]
         single = [np.full(len(part), None, object) for part in (first[0], first[2])]
         return {
             "feature": np.concatenate([*features, np.repeat(edges, size**2)]),
@@ -280,11 +326,16 @@ class Chain(Compiled):
         The shapes are (columns, K) for tokens, (K, K) for transitions, (K,) for start and end, and (columns, K, K) for
         edges.
         """
-        size, at = len(self.labels_), self.n_columns_ * len(self.labels_)
+        tokens = w[: self.n_token_weights_]
+        table = tokens.reshape(-1, len(self.labels_)) if self.seen_ is None else self.seen_.table(tokens)
+        return {"tokens": table, **self.transition_weights(w)}
+
+    def transition_weights(self, w: FloatArray) -> dict[str, FloatArray]:
+        """Return the tables of `split_weights` except that of tokens, as views."""
+        size, at = len(self.labels_), self.n_token_weights_
         after = at + size * size
         rest = w[after:] if self.start_end else np.concatenate([np.zeros(2 * size), w[after:]])
         return {
-            "tokens": w[:at].reshape(-1, size),
             "transitions": w[at:after].reshape(size, size),
             "start": rest[:size],
             "end": rest[size : 2 * size],
@@ -293,13 +344,17 @@ class Chain(Compiled):
 
     def _learnt(self) -> dict[str, Any]:
         edges = None if self.edges_ is None else self.edges_.get_state()
-        return {"labels": self.labels_.get_state(), "tokens": self.tokens_.get_state(), "edges": edges}
+        seen = {} if self.seen_ is None else {"seen": self.seen_.get_state()}
+        return {"labels": self.labels_.get_state(), "tokens": self.tokens_.get_state(), "edges": edges, **seen}
 
     def _set_learnt(self, learnt: Any) -> None:
         self._set_labels(Labels.from_state(learnt["labels"]))
         self.tokens_.set_state(learnt["tokens"])
         if self.edges_ is not None:
             self.edges_.set_state(learnt["edges"])
+        if self.seen_pairs:
+            n_columns = self.tokens_.width + self.fit_intercept
+            self.seen_ = SeenPairs.from_state(learnt["seen"], n_columns, len(self.labels_))
         self._set_sizes()
 
     def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:
@@ -315,9 +370,10 @@ class Chain(Compiled):
 
     def _joint_features(self, examples: Any) -> FloatArray:
         parts = self.split_weights(np.zeros(int(self.size or 0)))
+        seen = self.seen_
         y, rows = examples.labels, examples.rows
         counts = rows.counts()
-        np.add.at(parts["tokens"], (rows.indices.astype(int), np.repeat(y, counts)), rows.data)
+        np.add.at(parts["tokens"], (rows.indices.astype(int), np.repeat(y, counts)), rows.values())
         if len(y):
             np.add.at(parts["transitions"], (y[:-1], y[1:]), 1.0)
             parts["start"][y[0]] += 1.0
@@ -325,7 +381,9 @@ class Chain(Compiled):
         if examples.edges is not None and len(y):
             counts, before = examples.edges.counts(), np.concatenate([[0], y[:-1]])
             at = (examples.edges.indices.astype(int), np.repeat(before, counts), np.repeat(y, counts))
-            np.add.at(parts["edges"], at, examples.edges.data)
+            np.add.at(parts["edges"], at, examples.edges.values())
+        if seen is not None:
+            parts["tokens"] = seen.entries(parts["tokens"])
         if not self.start_end:
             del parts["start"], parts["end"]
         return np.concatenate([part.ravel() for part in parts.values()])

@@ -1,0 +1,105 @@
+"""Pairs of a feature and a label that occur together in the training data, the only ones with a weight.
+
+The weight of any other pair is fixed at 0, as in CRF packages. The weights of feature f are those at
+``pointers[f] … pointers[f + 1]``, and belong to the labels at the same places of `labels`, in ascending order.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maxmargin._compile import kernel
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.encoding.rows import Rows
+
+
+class SeenPairs:
+    """Compact index of the pairs (feature, label) that have a weight.
+
+    Parameters
+    ----------
+    pointers : ndarray of int64 of shape (n_columns + 1,)
+        Start of the weights of each feature, and the end of the last ones.
+    labels : ndarray of int32
+        Label of each weight.
+    n_labels : int
+        Number of labels.
+    """
+
+    def __init__(self, pointers: IntArray, labels: CodeArray, n_labels: int) -> None:
+        self.pointers, self.labels, self.n_labels = pointers, labels, n_labels
+
+    @classmethod
+    def of(cls, rows: Rows, labels: CodeArray, n_labels: int) -> SeenPairs:
+        """Return the pairs of the features of each row and its label."""
+        seen = np.zeros((rows.n_columns, n_labels), bool)
+        mark_pairs(labels, rows.indptr, rows.indices, rows.data, seen)
+        pointers = np.concatenate([[0], np.cumsum(np.count_nonzero(seen, axis=1))]).astype(np.int64)
+        return cls(pointers, np.nonzero(seen)[1].astype(np.int32), n_labels)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def scores(self, rows: Rows, weights: FloatArray, where: IntArray) -> FloatArray:
+        """Return the scores of all labels of some rows."""
+        out = np.empty((len(where), self.n_labels))
+        pair_scores(where, rows.indptr, rows.indices, rows.data, self.pointers, self.labels, weights, out)
+        return out
+
+    def columns(self) -> IntArray:
+        """Return the feature of each weight."""
+        return np.repeat(np.arange(len(self.pointers) - 1), np.diff(self.pointers))
+
+    def table(self, weights: FloatArray) -> FloatArray:
+        """Return the weights as a table of features × labels, 0 for all other pairs."""
+        table = np.zeros((len(self.pointers) - 1, self.n_labels))
+        table[self.columns(), self.labels] = weights
+        return table
+
+    def entries(self, table: FloatArray) -> FloatArray:
+        """Return the entries of a table of features × labels that have a weight, the inverse of `table`."""
+        return table[self.columns(), self.labels]
+
+    def counted(self, rows: Rows) -> int:
+        """Return the number of weights that the scores of all rows add up."""
+        return int(np.diff(self.pointers)[rows.indices].sum())
+
+    def get_state(self) -> dict[str, AnyArray]:
+        """Return the number of weights of each feature, and their labels."""
+        return {"counts": np.diff(self.pointers).astype(np.int32), "labels": self.labels}
+
+    @classmethod
+    def from_state(cls, state: Any, n_columns: int, n_labels: int) -> SeenPairs:
+        """Return the pairs of a state; raise ValueError if they do not fit the features and labels."""
+        counts, labels = (np.asarray(state[name]).astype(np.int64) for name in ("counts", "labels"))
+        pointers = np.concatenate([[0], np.cumsum(counts)])
+        sound = counts.shape == (n_columns,) and bool((counts >= 0).all()) and labels.shape == (pointers[-1],)
+        sound = sound and (len(labels) == 0 or 0 <= labels.min() <= labels.max() < n_labels)
+        keys = np.repeat(np.arange(n_columns), counts) * n_labels + labels if sound else np.zeros(2, np.int64)
+        if not (keys[1:] > keys[:-1]).all():
+            raise ValueError("the labels seen with each feature must be classes in ascending order")
+        return cls(pointers, labels.astype(np.int32), n_labels)
+
+
+@kernel
+def mark_pairs(labels, indptr, indices, data, seen):
+    """Mark the pairs of each row's label and features; features of value 0 do not count."""
+    for t in range(len(labels)):
+        for q in range(indptr[t], indptr[t + 1]):
+            if len(data) == 0 or data[q] != 0.0:
+                seen[indices[q], labels[t]] = True
+
+
+@kernel
+def pair_scores(rows, indptr, indices, data, pointers, labels, weights, out):
+    """Compute out[r, k] = Σ_f x[rows[r], f] w(f, k) over the pairs that have a weight."""
+    for r in range(len(rows)):
+        row = out[r]
+        row[:] = 0.0
+        for q in range(np.uint64(indptr[rows[r]]), np.uint64(indptr[rows[r] + 1])):
+            f = indices[q]
+            value = data[q] if len(data) > 0 else 1.0
+            for s in range(np.uint64(pointers[f]), np.uint64(pointers[f + np.uint32(1)])):
+                row[labels[s]] += value * weights[s]
