@@ -32,6 +32,7 @@ from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, 
 from maxmargin.estimators._html import CertificateInNotebooks
 from maxmargin.estimators._nonnegative import joined, lower_bounds
 from maxmargin.estimators._parameters import check_files, check_parameters, seed_of
+from maxmargin.estimators._prior import centre, check_prior
 from maxmargin.estimators._refit import refitting
 from maxmargin.estimators._warnings import warn_of_contradiction, warn_of_gap
 from maxmargin.estimators.explain import Support
@@ -166,10 +167,11 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             problem = self._problem(data, engine)
             problem.positions = data.positions
             run = self._run(callbacks)
+            start = None if start is None else problem.relative(start)
             begin = None if before is None else run.solver.adapt(problem, before, run.seed)
             state = self._train(problem, run, start=start, resume=resume, state=begin)
         self._finish(problem, run, state, data.structure, data.positions)
-        callbacks.finish(state.best_w)
+        callbacks.finish(problem.weights(state.best_w))
         return state
 
     def _train(
@@ -194,6 +196,10 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
     def _check_parameters(self) -> None:
         """Raise ValueError for the first invalid parameter."""
         check_parameters(self)
+
+    def _check_prior(self) -> None:
+        """Raise ValueError if the estimator has a parameter `prior` and it is invalid."""
+        check_prior(getattr(self, "prior", None))
 
     def _encode(self, X: Any, Y: Any) -> tuple[Structure, Examples]:
         """Return the structure with the sizes it learnt, and the encoded examples."""
@@ -222,7 +228,12 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         check_memory(planned, what, "use shorter inputs or fewer threads (n_jobs), or another bound or loss")
         names = partial(self._weight_names, data.structure, examples.dim)
         lower = joined(examples.lower, lower_bounds(self.nonnegative, examples.dim, names))
-        return Problem(examples, bound, Objective(float(self.C), data.weights, self.slack, lower), engine)
+        objective = Objective(float(self.C), data.weights, self.slack, lower)
+        return Problem(examples, bound, objective, engine, self._centre(data))
+
+    def _centre(self, data: TrainingData) -> FloatArray | None:
+        """Return w₀ of the regulariser ½‖w − w₀‖²; None means 0."""
+        return centre(getattr(self, "prior", None), data.examples.dim)
 
     def _run(self, callbacks: Iterable[Any]) -> Run:
         return Run(
@@ -248,7 +259,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
 
     def _finish(self, problem: Problem, run: Run, state: State, structure: Structure, positions: IntArray) -> None:
         """Set the fitted attributes, and warn if the gap is above `tol`."""
-        for name, value in self._fitted_attributes(state.best_w, structure).items():
+        for name, value in self._fitted_attributes(problem.weights(state.best_w), structure).items():
             setattr(self, name, value)
         self.certificate_ = replace(
             state.certificate(problem).reconsidered(), outer_steps=run.outer_steps, outer_decrease=run.outer_decrease

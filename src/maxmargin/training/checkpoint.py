@@ -29,6 +29,7 @@ def fingerprint(problem: Problem, solver: Solver) -> dict[str, Any]:
         "solver": repr(solver),
         "sample_weight": zlib.crc32(objective.weights.tobytes()),
         "lower": 0 if objective.lower is None else zlib.crc32(objective.lower.tobytes()),
+        "prior": 0 if problem.centre is None else zlib.crc32(problem.centre.tobytes()),
         "data": problem.examples.digest(),
     }
 
@@ -54,6 +55,6 @@ def load_checkpoint(path: str | os.PathLike[str], problem: Problem, solver: Solv
         raise ValueError(f"{path} has checkpoint format {header.get('format')}, expected {FORMAT}")
     expected, found = fingerprint(problem, solver), header["fingerprint"]
     for name, value in expected.items():
-        if found.get(name) != value:
+        if found.get(name, 0) != value:
             raise ValueError(f"{path} belongs to another run: its {name} is {found.get(name)!r}, expected {value!r}")
     state.restore(arrays)
