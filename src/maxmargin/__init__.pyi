@@ -14,6 +14,7 @@ from .core.structure import StructureError as StructureError
 from .encoding.templates import TokenTemplates as TokenTemplates
 from .estimators.checks import structured_estimator_checks as structured_estimator_checks
 from .estimators.column_tagger import ColumnTagger as ColumnTagger
+from .estimators.cost_learner import CostLearner as CostLearner
 from .estimators.explain import Decision as Decision
 from .estimators.explain import Support as Support
 from .estimators.forest_clustering import ForestClustering as ForestClustering
@@ -26,6 +27,7 @@ from .estimators.structural import StructuralSVM as StructuralSVM
 from .estimators.tagger import SequenceTagger as SequenceTagger
 from .estimators.warmup import warmup as warmup
 from .io.models import load as load
+from .optimizers.optimizer import Optimizer as Optimizer
 from .parts.costs import PartCosts as PartCosts
 from .plots.bounds import BoundDisplay as BoundDisplay
 from .plots.convergence import ConvergenceDisplay as ConvergenceDisplay
@@ -38,6 +40,7 @@ from .structures.chain.constraints import bio_constraints as bio_constraints
 from .structures.chain.constraints import bioes_constraints as bioes_constraints
 from .structures.chain.constraints import repair_bio as repair_bio
 from .structures.chain.structure import Chain as Chain
+from .structures.decisions.structure import Decisions as Decisions
 from .structures.forest.structure import Forest as Forest
 from .structures.motif.structure import Motif as Motif
 from .structures.motif.structure import MotifSite as MotifSite

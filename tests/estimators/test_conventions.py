@@ -81,11 +81,27 @@ def queries():
     return X, y, groups
 
 
+def costs():
+    """Costs of assignments, not quite linear in the features."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 3))
+    return X, np.exp(0.5 * X @ rng.normal(size=(3, 9)))
+
+
+def assignments():
+    X, Y = costs()
+    return X, np.array([mm.Optimizer.assignment(3).solve(y) for y in Y])
+
+
 #: Estimators of rows and labels, which pass scikit-learn's own checks.
 PLAIN = [mm.MulticlassSVM]
 #: For every other estimator, by its class: a name, the estimator and data (X, Y) or (X, Y, groups) to check it on.
 CASES = {
     mm.ColumnTagger: [("words", mm.ColumnTagger(), words)],
+    mm.CostLearner: [
+        ("costs", mm.CostLearner(mm.Optimizer.assignment(3), C=0.1), costs),
+        ("decisions", mm.CostLearner(mm.Optimizer.assignment(3), loss="hamming"), assignments),
+    ],
     mm.ForestClustering: [("clusters", mm.ForestClustering(), places)],
     mm.LatentStructuralSVM: [("forest", mm.LatentStructuralSVM(mm.Forest()), places)],
     mm.MotifFinder: [("motif", mm.MotifFinder(length=4, background_order=0, n_restarts=2), strings)],

@@ -31,7 +31,7 @@ def dim(case: Case) -> int:
 def bounded(case: Case, lower: np.ndarray) -> Problem:
     examples, _ = FACTORIES[case.structure]()
     objective = Objective(case.C, case.weights, case.slack, lower)
-    return Problem(examples, Bound(case.rescaling, case.slack), objective)
+    return Problem(examples, Bound(case.rescaling, case.slack), objective, centre=case.centre)
 
 
 def limits(lower: np.ndarray) -> list[tuple[float | None, None]]:
@@ -39,7 +39,8 @@ def limits(lower: np.ndarray) -> list[tuple[float | None, None]]:
 
 
 def optimum(case: Case, lower: np.ndarray) -> float:
-    """The least objective over w ≥ lower, as a program in (w, ξ)."""
+    """The least objective over w ≥ lower, as a program in (w, ξ); with a centre in (w − w₀, ξ)."""
+    lower = lower if case.centre is None else lower - case.centre
     rows, values, owner = case.stacked()
     n, d, power = case.n_examples, rows.shape[1], 2 if case.slack == "quadratic" else 1
     matrix, start = np.hstack([rows, np.eye(n)[owner]]), np.maximum(lower, 0.0)

@@ -180,9 +180,18 @@ class Case:
     slack: str = "linear"
     weighted: bool = False
     C: float = 0.5
+    centred: float = 0.0
 
     def __str__(self) -> str:
-        return f"{self.structure}-{self.rescaling}-{self.slack}{'-weighted' * self.weighted}"
+        extras = "-weighted" * self.weighted + f"-centred {self.centred}" * (self.centred > 0.0)
+        return f"{self.structure}-{self.rescaling}-{self.slack}{extras}"
+
+    @property
+    def centre(self) -> np.ndarray | None:
+        """Weights w₀ of this size in a random direction; all that follows is then about v = w − w₀."""
+        if self.centred == 0.0:
+            return None
+        return self.centred * np.random.default_rng(8).normal(size=_outputs(self.structure)[0][0].shape[1])
 
     @property
     def n_examples(self) -> int:
@@ -200,14 +209,16 @@ class Case:
     def problem(self) -> Problem:
         """A new one each time, so that nothing is left over from another run."""
         examples, _ = FACTORIES[self.structure]()
-        return Problem(examples, Bound(self.rescaling, self.slack), Objective(self.C, self.weights, self.slack))
+        objective = Objective(self.C, self.weights, self.slack)
+        return Problem(examples, Bound(self.rescaling, self.slack), objective, centre=self.centre)
 
     def planes(self) -> Outputs:
         """Return rows and values after the bound, by the formulations of Tsochantaridis et al. 2004."""
         bounded = []
         for rows, losses in _outputs(self.structure):
             values = np.sqrt(losses) if self.slack == "quadratic" else losses
-            bounded.append((rows * values[:, None] if self.rescaling == "slack" else rows, values))
+            rows = rows * values[:, None] if self.rescaling == "slack" else rows
+            bounded.append((rows, values if self.centre is None else values - rows @ self.centre))
         return bounded
 
     def primal(self, w: np.ndarray) -> float:

@@ -37,25 +37,29 @@ class References:
         b̃_i.
     planes : Planes
         Rows ã_i.
+    fixed : ndarray of shape (n_examples,)
+        The part of the rises of ỹ_i, scaled as the bound scales them, that does not depend on the weights of solvers
+        (a centre or fixed scores, see `core.problem`); otherwise 0.
     """
 
     keys: IntArray
     values: FloatArray
     planes: Planes
+    fixed: FloatArray
 
     @classmethod
     def truths(cls, n_examples: int) -> References:
         """Return the truths as references."""
         nothing = Planes(np.zeros(n_examples + 1, np.int64), np.zeros(0, np.uint32), np.zeros(0))
-        return cls(np.full(n_examples, TRUTH, np.int64), np.zeros(n_examples), nothing)
+        return cls(np.full(n_examples, TRUTH, np.int64), np.zeros(n_examples), nothing, np.zeros(n_examples))
 
     def rises(self, w: FloatArray) -> FloatArray:
         """Return −ã·w of every example, the amount that the bound subtracts at w."""
-        return -self.planes.dot(w)
+        return self.fixed - self.planes.dot(w)
 
     def levels(self, w: FloatArray, ids: IntArray) -> FloatArray:
         """Return b̃ − ã·w of the examples in ids."""
-        return self.values[ids] - self.planes.dot_of(ids, w)
+        return self.values[ids] + self.fixed[ids] - self.planes.dot_of(ids, w)
 
     def swapped(self, keys: IntArray, ids: IntArray) -> IntArray:
         """Return keys of the structure as keys of solvers, or the reverse.
@@ -71,4 +75,5 @@ class References:
         rows = self.planes.minus(other.planes, np.where(take, -1, everyone), nobody, scratch)
         negative = Planes(other.planes.indptr, other.planes.indices, -other.planes.values)
         planes = rows.minus(negative, everyone, np.where(take, everyone, -1), scratch)
-        return References(np.where(take, other.keys, self.keys), np.where(take, other.values, self.values), planes)
+        keys, values = np.where(take, other.keys, self.keys), np.where(take, other.values, self.values)
+        return References(keys, values, planes, np.where(take, other.fixed, self.fixed))

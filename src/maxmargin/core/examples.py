@@ -52,6 +52,9 @@ class Examples(ABC):
     lower : ndarray of shape (dim,) or None, default=None
         Lower bounds of single weights that the structure requires, −∞ for weights without a bound; None if there are
         none.
+    fixed_scores : bool, default=False
+        Whether scores have a known part besides w·Ψ, which rises contain too. Keys must then differ wherever the known
+        parts do.
     engine : Local or None, default=None
         Runs chunks of one large example in threads; None outside of a fit.
     shuffled : bool, default=False
@@ -76,6 +79,7 @@ class Examples(ABC):
     bounded: bool = False
     coded: bool = True
     lower: FloatArray | None = None
+    fixed_scores: bool = False
     engine: Local | None = None
     shuffled: bool = False
     latent: bool = False

@@ -48,11 +48,14 @@ class Problem:
         The objective to minimise.
     engine : Local or None, default=None
         Runs the argmaxes; None means one thread.
+    centre : ndarray of shape (dim,) or None, default=None
+        w₀ of the regulariser ½‖w − w₀‖². Solvers see v = w − w₀ wherever this class says w: with r⁰ = −w₀·a, the
+        hinge b − w·a is (b + r⁰) − v·a, and lower bounds l of w are l − w₀ for v. None means 0.
 
     Attributes
     ----------
     values : ndarray of shape (n_examples,)
-        b of the plane, after the bound is applied.
+        b of the plane, after the bound is applied; with a centre or fixed scores b + r⁰, which may be negative.
     hinges : ndarray of shape (n_examples,)
         b − w·a, at least 0.
     upper_hinges : ndarray of shape (n_examples,)
@@ -73,8 +76,17 @@ class Problem:
         Whether searches that leave a gap look at further outputs, which takes longer.
     """
 
-    def __init__(self, examples: Examples, bound: Bound, objective: Objective, engine: Local | None = None) -> None:
-        self.examples, self.bound, self.objective = examples, bound, objective
+    def __init__(
+        self,
+        examples: Examples,
+        bound: Bound,
+        objective: Objective,
+        engine: Local | None = None,
+        centre: FloatArray | None = None,
+    ) -> None:
+        if centre is not None and objective.lower is not None:
+            objective = replace(objective, lower=objective.lower - centre)
+        self.examples, self.bound, self.objective, self.centre = examples, bound, objective, centre
         self.engine = engine or Local(1)
         self.n_examples, self.dim = examples.n_examples, examples.dim
         self.answers = examples.empty_answers()
@@ -96,6 +108,19 @@ class Problem:
     @property
     def keys(self) -> IntArray:
         return self.answers.keys if self.references is None else self._keys
+
+    def weights(self, v: FloatArray) -> FloatArray:
+        """Return the weights w = w₀ + v of the structure for the weights v of a solver."""
+        return v if self.centre is None else self.centre + v
+
+    def relative(self, w: FloatArray) -> FloatArray:
+        """Return the weights v = w − w₀ of a solver for the weights w of the structure."""
+        return w if self.centre is None else w - self.centre
+
+    @property
+    def shifted(self) -> bool:
+        """Whether scores have a part that does not depend on the weights of solvers."""
+        return self.centre is not None or self.examples.fixed_scores
 
     @property
     def offset(self) -> float:
@@ -131,6 +156,8 @@ class Problem:
         if upper is not None:
             self.upper_hinges[ids] = upper
         self._apply_bound(ids)
+        if self.shifted:
+            self._shift_values(w, ids)
         if self.references is not None:
             self._apply_references(w, ids, self.references)
 
@@ -140,6 +167,7 @@ class Problem:
         Return upper bounds of the violations if the argmaxes are found by search or prove them, otherwise None.
         """
         self.examples.begin(ids)
+        w = self.weights(w)
         if bound.form in (MARGIN, RISE):
             self._decode_scaled(w, ids, np.full(len(ids), float(bound.valued)), answers)
             if self.bounded:
@@ -222,6 +250,13 @@ class Problem:
         if self.upper_hinges is not self.hinges:
             self.upper_hinges[ids] = np.maximum(self.upper_hinges[ids], self.hinges[ids])
 
+    def _shift_values(self, w: FloatArray, ids: IntArray) -> None:
+        """Set the values to hinge + w·a, with the part of the rise that does not depend on w."""
+        ids = ids[self.answers.keys[ids] != TRUTH]
+        for k in range(0, len(ids), TOGETHER):
+            some = ids[k : k + TOGETHER]
+            self.values[some] = self.hinges[some] + self._bound_planes(some, self.answers).dot(w)
+
     def _apply_references(self, w: FloatArray, ids: IntArray, references: References) -> None:
         """Make planes, values and hinges relative to the references.
 
@@ -232,7 +267,7 @@ class Problem:
         itself = (hinges <= 0) | (keys == TRUTH)
         self._keys[ids] = np.where(itself, TRUTH, keys)
         self.hinges[ids] = np.where(itself, 0.0, hinges)
-        self.values[ids] = np.where(itself, 0.0, self.values[ids] - references.values[ids])
+        self.values[ids] = np.where(itself, 0.0, self.values[ids] - references.values[ids] - references.fixed[ids])
         if self.upper_hinges is not self.hinges:
             self.upper_hinges[ids] = np.maximum(self.upper_hinges[ids] - levels, self.hinges[ids])
 
@@ -261,17 +296,18 @@ class Problem:
         if latent:
             self.oracle_calls += self.n_examples
             self.examples.begin(everyone)
-            self._map(lambda some, _: self.examples.complete(w, some, answers), everyone)
+            at = self.weights(w)
+            self._map(lambda some, _: self.examples.complete(at, some, answers), everyone)
             self._check_completions(answers)
         else:
             self._argmax(w, everyone, replace(self.bound, valued=False), answers)
-        return self._as_references(answers)
+        return self._as_references(answers, w)
 
     def prediction_losses(self, w: FloatArray) -> FloatArray:
         """Return the loss Δ(y_i, argmax) of every example."""
         answers = self._empty_answers()
         self.examples.begin(self.everyone)
-        self._decode_scaled(w, self.everyone, np.zeros(self.n_examples), answers)
+        self._decode_scaled(self.weights(w), self.everyone, np.zeros(self.n_examples), answers)
         return answers.losses
 
     def first_references(self, rng: np.random.Generator) -> References:
@@ -285,12 +321,18 @@ class Problem:
     def _empty_answers(self) -> Answers:
         return self.examples.empty_answers()
 
-    def _as_references(self, answers: Answers) -> References:
+    def _as_references(self, answers: Answers, w: FloatArray | None = None) -> References:
+        """Return answers as references; their rises are those at w, or unknown without w (first completions)."""
         other = answers.keys != TRUTH
         rows = self._bound_planes(np.flatnonzero(other), answers)
         nothing = References.truths(self.n_examples)
         planes = rows.minus(nothing.planes, np.where(other, np.cumsum(other) - 1, -1), self.everyone, self.scratch)
-        return References(answers.keys.copy(), np.where(other, self.bound.value(answers.losses), 0.0), planes)
+        values, fixed = np.where(other, self.bound.value(answers.losses), 0.0), nothing.fixed
+        if self.shifted and w is not None:
+            fixed = np.where(other, self.bound.factor(answers.losses) * answers.rises, 0.0) + planes.dot(w)
+        elif self.centre is not None:
+            fixed = -planes.dot(self.centre)
+        return References(answers.keys.copy(), values, planes, fixed)
 
     @staticmethod
     def _check_completions(answers: Answers) -> None:
@@ -332,7 +374,7 @@ class Problem:
         if self._rounding is None:
             self._rounding = self.examples.rounding_units()
         factor = float(self.bound.factor(max(float(self.answers.losses.max(initial=0.0)), 1.0)))
-        return self._rounding * (float(np.linalg.norm(w)) * factor)
+        return self._rounding * (float(np.linalg.norm(self.weights(w))) * factor)
 
     @property
     def proves_bounds(self) -> bool:

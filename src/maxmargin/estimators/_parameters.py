@@ -27,6 +27,7 @@ def check_parameters(estimator: Any) -> None:
             raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}, found {value!r}")
     positive_number(estimator.tol, "tol")
     check_nonnegative(estimator.nonnegative)
+    estimator._check_prior()
     for name in _FLAGS:
         if hasattr(estimator, name):
             check_flag(getattr(estimator, name), name)

@@ -36,6 +36,7 @@ from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, 
 from maxmargin.estimators._html import CertificateInNotebooks
 from maxmargin.estimators._nonnegative import joined, lower_bounds
 from maxmargin.estimators._parameters import check_files, check_parameters, seed_of
+from maxmargin.estimators._prior import centre, check_prior
 from maxmargin.estimators._refit import refitting
 from maxmargin.estimators._warnings import warn_of_contradiction, warn_of_estimate, warn_of_gap
 from maxmargin.estimators.explain import Support
@@ -178,10 +179,11 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             problem.positions = data.positions
             run = self._run(callbacks)
             run.identity = cache(partial(self._identity, data.structure))
+            start = None if start is None else problem.relative(start)
             begin = None if before is None else run.solver.adapt(problem, before, run.seed)
             state = self._train(problem, run, start=start, resume=resume, state=begin)
         self._finish(problem, run, state, data.structure, data.positions)
-        callbacks.finish(state.best_w)
+        callbacks.finish(problem.weights(state.best_w))
         messages.finish()
         return state
 
@@ -207,6 +209,10 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
     def _check_parameters(self) -> None:
         """Raise ValueError for the first invalid parameter."""
         check_parameters(self)
+
+    def _check_prior(self) -> None:
+        """Raise ValueError if the estimator has a parameter `prior` and it is invalid."""
+        check_prior(getattr(self, "prior", None))
 
     def _encode(self, X: Any, Y: Any) -> tuple[Structure, Examples]:
         """Return the structure with the sizes it learnt, and the encoded examples."""
@@ -235,7 +241,12 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         check_memory(planned, what, "use shorter inputs or fewer threads (n_jobs), or another bound or loss")
         names = partial(self._weight_names, data.structure, examples.dim)
         lower = joined(examples.lower, lower_bounds(self.nonnegative, examples.dim, names))
-        return Problem(examples, bound, Objective(float(self.C), data.weights, self.slack, lower), engine)
+        objective = Objective(float(self.C), data.weights, self.slack, lower)
+        return Problem(examples, bound, objective, engine, self._centre(data))
+
+    def _centre(self, data: TrainingData) -> FloatArray | None:
+        """Return w₀ of the regulariser ½‖w − w₀‖²; None means 0."""
+        return centre(getattr(self, "prior", None), data.examples.dim)
 
     def _run(self, callbacks: Iterable[Any]) -> Run:
         return Run(
@@ -275,7 +286,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
 
     def _finish(self, problem: Problem, run: Run, state: State, structure: Structure, positions: IntArray) -> None:
         """Set the fitted attributes, and warn if the gap is above `tol`."""
-        for name, value in self._fitted_attributes(state.best_w, structure).items():
+        for name, value in self._fitted_attributes(problem.weights(state.best_w), structure).items():
             setattr(self, name, value)
         self.history_, self.stop_reason_, self.n_iter_ = run.history, run.stop_reason, state.iteration
         self.support_ = Support.of(problem, state, positions)
@@ -293,7 +304,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         if state.cut_short:
             return None
         held = {} if self.support_ is None else self.support_.outputs_by_example(problem.positions)
-        return audit(problem, state.best_w, state.best_primal, run.seed, held)
+        return audit(problem, problem.weights(state.best_w), state.best_primal, run.seed, held)
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         """Return the attributes that make an estimator fitted, by name."""

@@ -23,7 +23,7 @@ from maxmargin.solvers.base import State
 
 @dataclass(frozen=True)
 class SupportPlane:
-    """One plane with a dual value above 0. ``Σ alpha · plane`` approaches `coef_` as the gap closes.
+    """One plane with a dual value above 0. ``Σ alpha · plane`` approaches `coef_` − `prior` as the gap closes.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class SupportPlane:
     alpha : float
         Dual value.
     value : float
-        b of the plane: the loss, or its square root for quadratic slack.
+        b of the plane: the loss, or its square root for quadratic slack; with a prior minus its share of the margin.
     """
 
     example: int

@@ -61,7 +61,7 @@ class LatentEstimator(MaxMarginEstimator):
         given = start if state is None else state.best_w
         rng, best, best_run, began = np.random.default_rng(run.seed), None, run, working_seconds()
         for restart in range(self.n_restarts):
-            start = self._first_weights(problem, restart) if restart or given is None else given
+            start = self._relative_start(problem, restart) if restart or given is None else given
             this = run if restart == 0 else self._run(run.callbacks)
             this.seed, this.limits = run.seed + restart, self._limits_left(began)
             found = ConcaveConvex(this, BOUNDS[self.bound].convex, self.max_outer).go(
@@ -76,6 +76,10 @@ class LatentEstimator(MaxMarginEstimator):
         run.outer_steps, run.outer_decrease = best_run.outer_steps, best_run.outer_decrease
         assert best is not None
         return best
+
+    def _relative_start(self, problem: Problem, restart: int) -> FloatArray | None:
+        first = self._first_weights(problem, restart)
+        return None if first is None else problem.relative(first)
 
     def _limits_left(self, began: float) -> Limits:
         """Return the limits of a run; `max_seconds` counts from the first run on."""
@@ -119,7 +123,7 @@ class LatentStructuralSVM(GivenStructure, LatentEstimator):
         Tolerance of the inner gap and of the outer decrease, both relative.
     max_iter : int or None, default=None
         Maximum number of steps for each convex problem.
-    slack, nonnegative, solver, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, \
+    slack, nonnegative, prior, solver, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, \
     checkpoint_every : optional
         As in `StructuralSVM`.
 
@@ -144,6 +148,7 @@ class LatentStructuralSVM(GivenStructure, LatentEstimator):
         max_outer: int = 100,
         slack: str = "linear",
         nonnegative: Any = False,
+        prior: Any = None,
         solver: Any = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -158,6 +163,6 @@ class LatentStructuralSVM(GivenStructure, LatentEstimator):
     ) -> None:
         self.structure, self.C, self.bound, self.n_restarts, self.max_outer = structure, C, bound, n_restarts, max_outer
         self.slack, self.solver, self.tol, self.max_iter, self.max_seconds = slack, solver, tol, max_iter, max_seconds
-        self.nonnegative = nonnegative
+        self.nonnegative, self.prior = nonnegative, prior
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every

@@ -72,6 +72,9 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
     nonnegative : bool or list of int or str, default=False
         Weights that must not be negative: all (True), or those with these indices or names. The name of a feature
         means all its weights.
+    prior : array-like of shape (n_weights,) or None, default=None
+        Weights w₀ that the regulariser ½‖w − w₀‖² prefers, for example `coef_` of a model of other data. None means
+        0.
     solver : str or Solver, default="auto"
         ``"auto"`` (proximal working sets), ``"nslack"``, ``"oneslack"``, ``"bundle"``, ``"subgradient"``,
         ``"perceptron"``, or a solver object.
@@ -127,6 +130,7 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
         bound: str = "margin",
         slack: str = "linear",
         nonnegative: Any = False,
+        prior: Any = None,
         solver: Any = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -141,7 +145,7 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
     ) -> None:
         self.structure, self.C, self.bound, self.slack, self.solver = structure, C, bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
-        self.nonnegative = nonnegative
+        self.nonnegative, self.prior = nonnegative, prior
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
 

@@ -1,6 +1,7 @@
-"""Metrics of predictions: entities of BIO labels, tokens, clusters, rankings."""
+"""Metrics of predictions: entities of BIO labels, tokens, clusters, rankings, decisions."""
 
 from maxmargin.metrics.clusters import ClusterScores, b_cubed, ceaf, mitre_loss, muc, pair_loss
+from maxmargin.metrics.decisions import regret
 from maxmargin.metrics.entities import (
     EntityScores,
     TypeScores,
@@ -26,5 +27,6 @@ __all__ = [
     "muc",
     "pair_loss",
     "precision_at_k",
+    "regret",
     "token_accuracy",
 ]

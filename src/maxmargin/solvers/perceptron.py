@@ -73,6 +73,13 @@ class AveragedPerceptron(Solver):
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> PerceptronState:
         return PerceptronState(problem, seed, start)
 
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        if problem.shifted:
+            raise ValueError(
+                "solver='perceptron' supports neither a prior nor known costs: it has no regulariser; use 'auto'"
+            )
+
     def planned_bytes(self, problem: Problem) -> float:
         return super().planned_bytes(problem) + 2.0 * 8 * (problem.dim + problem.n_examples)
 

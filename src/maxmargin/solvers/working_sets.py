@@ -232,7 +232,8 @@ class WorkingSets:
         moved = changed[examples]
         examples, slots = examples[moved], slots[moved]
         self.key[slots] = after.swapped(before.swapped(self.key[slots], examples), examples)
-        self.value[slots] += before.values[examples] - after.values[examples]
+        levels = before.values + before.fixed - after.values - after.fixed
+        self.value[slots] += levels[examples]
         self._replace_planes(examples, slots, shifts, problem.scratch)
         now_reference = self.key[slots] == TRUTH
         self.alpha[slots[now_reference]] = 0.0

@@ -30,6 +30,7 @@ def fingerprint(problem: Problem, solver: Solver, identity: Mapping[str, Any]) -
         "solver": repr(solver),
         "sample_weight": zlib.crc32(objective.weights.tobytes()),
         "lower": 0 if objective.lower is None else zlib.crc32(objective.lower.tobytes()),
+        "prior": 0 if problem.centre is None else zlib.crc32(problem.centre.tobytes()),
         "data": problem.examples.digest(),
         **identity,
     }

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import fields
 from importlib import import_module
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,9 @@ from maxmargin.core.certificate import Certificate
 from maxmargin.core.structure import Structure
 from maxmargin.encoding.templates import TokenTemplates
 from maxmargin.io.models.archive import BadFileError
+from maxmargin.io.models.optimizers import optimizer_content, optimizer_from
 from maxmargin.io.models.values import Reader, Writer, expect
+from maxmargin.optimizers.optimizer import Optimizer
 from maxmargin.registry import public_class
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.registry import SOLVERS
@@ -76,6 +78,10 @@ class ModelWriter(Writer):
         if not isinstance(value, type) and is_structure(type(value)):
             kind = self.class_name(type(value), where)
             return {"$structure": kind, **self._structure_content(value, where)}
+        if isinstance(value, Optimizer):
+            return optimizer_content(self, value, where)
+        if isinstance(value, FunctionType) and "<" not in value.__qualname__:
+            return {"$function": self.function_name(value, where)}
         return super().encode_object(value, where)
 
     def class_name(self, kind: type, where: str) -> Any:
@@ -90,6 +96,14 @@ class ModelWriter(Writer):
             )
         if _look_up(sys.modules.get(module), name) is not kind:
             raise ValueError(f"{where} cannot be saved: {module}.{name} is not its class {kind!r}")
+        self._modules.add(module)
+        return {"module": module, "name": name}
+
+    def function_name(self, function: FunctionType, where: str) -> dict[str, str]:
+        """Return the name by which a reader finds a function at the top level of a module."""
+        module, name = function.__module__, function.__qualname__
+        if _look_up(sys.modules.get(module), name) is not function:
+            raise ValueError(f"{where} cannot be saved: {module}.{name} is not this function")
         self._modules.add(module)
         return {"module": module, "name": name}
 
@@ -142,6 +156,12 @@ class ModelReader(Reader):
             return _random_state(self.decode(content[tag], where), where)
         if tag == "$structure":
             return self.structure(content, where)
+        if tag == "$optimizer":
+            return optimizer_from(self, content, where)
+        if tag == "$function":
+            return self.classes.find(
+                content[tag], lambda found: isinstance(found, FunctionType), "function", where, FunctionType
+            )
         return super().decode_object(tag, content, where)
 
     def _record(self, content: dict[str, Any], where: str) -> Any:
@@ -193,8 +213,8 @@ class Classes:
                 f"import before you load, or allow it: load(path, modules=[{names}])"
             )
 
-    def find(self, name: Any, fits: Callable[[type], bool], what: str, where: str) -> Any:
-        """Return the class of this name, in the library or elsewhere, if it `fits`."""
+    def find(self, name: Any, fits: Callable[[Any], bool], what: str, where: str, kind: type = type) -> Any:
+        """Return the class (or another `kind` of object) of this name, in the library or elsewhere, if it `fits`."""
         if isinstance(name, str):
             public = public_class(name)
             if public is None or not fits(public):
@@ -205,12 +225,13 @@ class Classes:
         homes = [module, *self.named] if module == "__main__" else [module]
         for home in homes:
             found = _look_up(self._module(home), qualified)
-            if isinstance(found, type) and fits(found):
+            if isinstance(found, kind) and fits(found):
                 return found
         hint = ""
         if module == "__main__":
             hint = "; it was saved by a script, so pass the script's module: load(path, modules=['my_script'])"
-        raise BadFileError(f"needs the class {qualified} of {module}, but this {what} does not exist{hint}")
+        noun = "class" if kind is type else what
+        raise BadFileError(f"needs the {noun} {qualified} of {module}, but this {what} does not exist{hint}")
 
     @staticmethod
     def _module(name: str) -> ModuleType:

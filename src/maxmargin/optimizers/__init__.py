@@ -1,0 +1,1 @@
+"""Optimisers whose costs are learnt: any function that decides, and ready ones."""

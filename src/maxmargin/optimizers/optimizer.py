@@ -1,0 +1,360 @@
+"""`Optimizer`: any function that returns the best decision for given costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from maxmargin._checked import check_flag, is_list, whole_number
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.core.errors import Place, Where, error_at
+from maxmargin.core.structure import Bounded, StructureError
+
+#: Distance from a whole number that counts as rounding error of a solver.
+WHOLE_WITHIN = 1e-6
+
+
+class Decided(NamedTuple):
+    """Decisions of a batch.
+
+    Attributes
+    ----------
+    decisions : ndarray of shape (n, m)
+        A decision per row.
+    lower : ndarray of shape (n,)
+        Proven lower bounds of the least costs if the optimiser is not exact; −∞ if nothing is proven.
+    """
+
+    decisions: FloatArray
+    lower: FloatArray
+
+
+class Optimizer:
+    """An optimiser with linear costs, min c·z over feasible decisions z, given by one function.
+
+    Joint features, losses and loss-augmented argmaxes follow from it, because a linear loss is only a shift of the
+    costs. `CostLearner` learns the costs.
+
+    Parameters
+    ----------
+    solve : callable
+        ``solve(costs)``, or ``solve(costs, instance)`` where instances are given, returns the best decision for a
+        vector of m costs: a vector of m numbers, or the indices of the variables that are 1 (a set, or a list whose
+        length is not m). Costs may be negative during training, even if true costs are not. With ``exact=False`` it
+        may return `Bounded` with a proven bound of the best total instead (a lower bound if `sense` is "min").
+    n_variables : int or None, default=None
+        m; None if it follows from the data.
+    sense : {"min", "max"}, default="min"
+        Whether the total is minimised or maximised.
+    batch : bool, default=False
+        Whether `solve` takes an array of shape (n, m), and a list of n instances, and returns an array of shape (n, m).
+    exact : bool, default=True
+        Whether decisions are optimal. If not, certificates are estimates, or use the bounds of `Bounded`.
+    feasible : callable or None, default=None
+        ``feasible(decision)`` or ``feasible(decision, instance)``: whether a decision is allowed. If given, every
+        decision is checked.
+    integral : bool or None, default=None
+        Whether decisions are whole numbers; None means if all known decisions are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> cheapest_two = mm.Optimizer(lambda costs: set(np.argsort(costs)[:2].tolist()), n_variables=4)
+    >>> cheapest_two.solve([3.0, 1.0, 2.0, 5.0])
+    array([0., 1., 1., 0.])
+    """
+
+    #: Name of a ready optimiser in model files; empty for a user's function.
+    kind: ClassVar[str] = ""
+    #: Whether decisions are checked; those of ready optimisers are right.
+    checked: ClassVar[bool] = True
+    #: Multiply-adds of one call per variable; a call of Python costs about this many.
+    operations: float = 20000.0
+
+    def __init__(
+        self,
+        solve: Callable[..., Any],
+        n_variables: int | None = None,
+        sense: str = "min",
+        batch: bool = False,
+        exact: bool = True,
+        feasible: Callable[..., bool] | None = None,
+        integral: bool | None = None,
+    ) -> None:
+        if not callable(solve):
+            raise TypeError(f"solve must be a function of the costs, found {type(solve).__name__}")
+        if feasible is not None and not callable(feasible):
+            raise TypeError(f"feasible must be a function of a decision or None, found {type(feasible).__name__}")
+        if sense not in ("min", "max"):
+            raise ValueError(f"sense must be 'min' or 'max', found {sense!r}")
+        check_flag(batch, "batch")
+        check_flag(exact, "exact")
+        if integral is not None:
+            check_flag(integral, "integral")
+        self.n_variables = None if n_variables is None else whole_number(n_variables, "n_variables")
+        self.function, self.sense, self.batch, self.exact = solve, sense, bool(batch), bool(exact)
+        self.feasible, self.integral = feasible, integral
+
+    def __repr__(self) -> str:
+        name = self.kind or getattr(self.function, "__name__", type(self.function).__name__)
+        return f"Optimizer({name}, n_variables={self.n_variables}, sense={self.sense!r})"
+
+    def __deepcopy__(self, memo: Any) -> Optimizer:
+        """Return the optimiser itself, which does not change: a solver behind it need not be copied."""
+        return self
+
+    @property
+    def sign(self) -> float:
+        """1 if totals are minimised, −1 if they are maximised."""
+        return 1.0 if self.sense == "min" else -1.0
+
+    def solve(self, costs: Any, instance: Any = None) -> FloatArray:
+        """Return the best decision for these costs.
+
+        Parameters
+        ----------
+        costs : array-like of shape (m,)
+            Costs, or values if `sense` is "max".
+        instance : object, default=None
+            Passed on to the function if it is not None.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+            The decision.
+        """
+        row = np.asarray(costs, float)[None]
+        instances = None if instance is None else [instance]
+        return self.decide(self.sign * row, instances, np.zeros(1, np.int64)).decisions[0]
+
+    # ------------------------------------------------------------------ ready ones
+
+    @staticmethod
+    def shortest_path(arcs: Any, source: Any, sink: Any) -> Optimizer:
+        """Return the optimiser of paths in a directed graph without cycles, compiled and batched.
+
+        Parameters
+        ----------
+        arcs : sequence of pairs
+            (from, to) of each variable; nodes are any hashable objects.
+        source, sink : object
+            First and last node of a path.
+
+        Returns
+        -------
+        Optimizer
+            Its decisions have 1 for the arcs of the cheapest path.
+        """
+        from maxmargin.optimizers.ready import ShortestPath
+
+        return ShortestPath(arcs, source, sink)
+
+    @staticmethod
+    def assignment(n: int) -> Optimizer:
+        """Return the optimiser of assignments of n rows to n columns (scipy's ``linear_sum_assignment``).
+
+        Parameters
+        ----------
+        n : int
+            Number of rows; variable i n + j assigns row i to column j.
+
+        Returns
+        -------
+        Optimizer
+            Its decisions have 1 for the pairs of the cheapest assignment.
+        """
+        from maxmargin.optimizers.ready import Assignment
+
+        return Assignment(n)
+
+    @staticmethod
+    def knapsack(weights: Any, capacity: Any) -> Optimizer:
+        """Return the optimiser of knapsacks: the most valuable items within all capacities, compiled and batched.
+
+        Branch and bound is exact, but may take long for hundreds of items of similar value.
+
+        Parameters
+        ----------
+        weights : array-like of shape (m,) or (k, m)
+            Weight of each item, for each of k capacities.
+        capacity : float or array-like of shape (k,)
+            Capacities.
+
+        Returns
+        -------
+        Optimizer
+            Its decisions have 1 for the items taken; costs are values, since its sense is "max".
+        """
+        from maxmargin.optimizers.ready import Knapsack
+
+        return Knapsack(weights, capacity)
+
+    @staticmethod
+    def milp(
+        A: Any,
+        b: Any,
+        integrality: Any = 1,
+        *,
+        low: Any = 0.0,
+        high: Any = 1.0,
+        sense: str = "min",
+        time_limit: float | None = None,
+    ) -> Optimizer:
+        """Return the optimiser of a (mixed-integer) linear program A z ≤ b, low ≤ z ≤ high (HiGHS through scipy).
+
+        Parameters
+        ----------
+        A, b : array-like of shape (k, m) and (k,)
+            Constraints; an instance, if given, is a pair (A, b) of its own.
+        integrality : int or array-like of shape (m,), default=1
+            1 for whole variables, 0 for continuous ones.
+        low, high : float or array-like of shape (m,), default=0.0 and 1.0
+            Bounds of the variables.
+        sense : {"min", "max"}, default="min"
+            Whether the total is minimised or maximised.
+        time_limit : float or None, default=None
+            Seconds for each program. A program that stops there returns its best decision with HiGHS's bound, so that
+            certificates stay valid.
+
+        Returns
+        -------
+        Optimizer
+            The optimiser.
+        """
+        from maxmargin.optimizers.ready import MixedInteger
+
+        return MixedInteger(A, b, integrality, low, high, sense, time_limit)
+
+    # ------------------------------------------------------------------ batches
+
+    def decide(self, costs: FloatArray, instances: Sequence[Any] | None, ids: IntArray) -> Decided:
+        """Return decisions that minimise the costs, one per row, whatever `sense` is.
+
+        Parameters
+        ----------
+        costs : ndarray of shape (n, m)
+            Costs to minimise.
+        instances : sequence or None
+            The instance of each row.
+        ids : ndarray of shape (n,)
+            Indices of the examples, for error messages.
+        """
+        self._check_width(costs.shape[1])
+        lower = np.full(len(costs), -np.inf)
+        decisions = self._batched(costs, instances, ids) if self.batch else self._single(costs, instances, ids, lower)
+        if self.checked:
+            _check_numbers(decisions, ids)
+            decisions = rounded(decisions)
+            self.check_feasible(decisions, instances, [Place("X", i) for i in ids.tolist()], "solve returned")
+        return Decided(decisions, lower)
+
+    def _check_width(self, m: int) -> None:
+        if self.n_variables is not None and m != self.n_variables:
+            raise ValueError(f"the optimizer has {self.n_variables} variables, found {m} costs")
+
+    def _single(
+        self, costs: FloatArray, instances: Sequence[Any] | None, ids: IntArray, lower: FloatArray
+    ) -> FloatArray:
+        decisions = np.empty_like(costs)
+        for r, i in enumerate(ids.tolist()):
+            more = () if instances is None else (instances[r],)
+            found = _called(Place("X", i), self.function, self.sign * costs[r], *more)
+            if type(found) is Bounded:
+                lower[r], found = self.sign * float(found.upper), found.output
+            decisions[r] = as_decision(found, costs.shape[1], Place("X", i), "solve returned")
+        return decisions
+
+    def _batched(self, costs: FloatArray, instances: Sequence[Any] | None, ids: IntArray) -> FloatArray:
+        more = () if instances is None else (instances,)
+        first = Place("X", int(ids[0])) if len(ids) else "X"
+        found = np.asarray(_called(first, self.function, self.sign * costs, *more), float)
+        if found.shape != costs.shape:
+            raise StructureError(
+                f"solve returned an array of shape {found.shape} for costs of shape {costs.shape}, expected the same "
+                f"shape; a function of a single vector of costs needs batch=False"
+            )
+        return found.copy()
+
+    def check_feasible(
+        self, decisions: FloatArray, instances: Sequence[Any] | None, places: Sequence[Where], what: str
+    ) -> None:
+        """Raise an error that names the first infeasible decision."""
+        if self.feasible is None:
+            return
+        for r, decision in enumerate(decisions):
+            more = () if instances is None else (instances[r],)
+            if not _called(places[r], self.feasible, decision, *more):
+                raise error_at(places[r], f"{what} an infeasible decision, {shown(decision)}")
+
+
+def as_optimizer(optimizer: Any) -> Optimizer:
+    """Return an `Optimizer`, also for an object with a method ``solve(costs, instance)``."""
+    if isinstance(optimizer, Optimizer):
+        return optimizer
+    if isinstance(optimizer, type) or not callable(getattr(optimizer, "solve", None)):
+        raise TypeError(
+            f"optimizer must be a maxmargin.Optimizer or an object with solve(costs, instance), found {optimizer!r:.60}"
+        )
+    options = {
+        name: getattr(optimizer, name)
+        for name in ("n_variables", "sense", "batch", "exact", "integral")
+        if hasattr(optimizer, name)
+    }
+    return Optimizer(optimizer.solve, **options)
+
+
+def as_decision(found: Any, m: int, where: Where, what: str) -> FloatArray:
+    """Return a decision as a vector of m numbers: it may also be the indices of the variables that are 1."""
+    listed = sorted(found) if isinstance(found, set | frozenset) else found
+    if not is_list(listed):
+        raise error_at(where, f"{what} {found!r:.60}, expected a decision: {m} numbers or indices")
+    try:
+        vector: FloatArray = np.asarray(listed, float)
+    except (TypeError, ValueError):
+        raise error_at(where, f"{what} {found!r:.60}, expected a decision: {m} numbers or indices") from None
+    if vector.shape == (m,) and listed is found:
+        return vector
+    indices = np.asarray(listed)
+    whole = indices.ndim == 1 and (indices.dtype.kind in "iu" or not len(indices))
+    if not whole or (indices < 0).any() or (indices >= m).any() or len(np.unique(indices)) < len(indices):
+        size = f"an array of shape {vector.shape}" if vector.ndim != 1 else f"{len(vector)} numbers"
+        raise error_at(where, f"{what} {size}, expected a decision: {m} numbers, or distinct indices from 0 to {m - 1}")
+    decision = np.zeros(m)
+    decision[indices.astype(np.int64)] = 1.0
+    return decision
+
+
+def rounded(decisions: FloatArray) -> FloatArray:
+    """Return the decisions without rounding errors of solvers beside whole numbers."""
+    whole = np.rint(decisions)
+    return np.where(np.abs(decisions - whole) <= WHOLE_WITHIN, whole, decisions)
+
+
+def shown(decision: FloatArray) -> str:
+    """Return a decision as short text: the indices of its nonzero variables if all others are 1."""
+    ones = np.flatnonzero(decision)
+    text = f"variables {ones.tolist()}" if (decision[ones] == 1).all() else str(decision.tolist())
+    return text if len(text) <= 80 else text[:79] + "…"
+
+
+def _check_numbers(decisions: FloatArray, ids: IntArray) -> None:
+    bad = np.flatnonzero(~np.isfinite(decisions).all(axis=1))
+    if len(bad):
+        found = decisions[bad[0]]
+        j = int(np.flatnonzero(~np.isfinite(found))[0])
+        raise StructureError.at(Place("X", ids[bad[0]]), f"solve returned {found[j]} for variable {j}")
+
+
+def _called(place: Where, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Return what a user's function returns; its errors carry the place of the example."""
+    try:
+        return function(*arguments)
+    except Exception as error:
+        name = getattr(function, "__name__", type(function).__name__)
+        message = f"{name} raised {type(error).__name__}: {error}"
+        raise (
+            StructureError.at(place, message) if isinstance(place, Place) else StructureError(f"{place}: {message}")
+        ) from error

@@ -1,0 +1,1 @@
+"""Decisions of an optimiser whose costs are linear in features."""

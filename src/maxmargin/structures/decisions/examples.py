@@ -1,0 +1,265 @@
+"""Encoded decisions: costs are scores of parts, and an optimiser is the argmax.
+
+With predicted costs ĉ_j = w·φ_j (+ known costs) and σ = 1 for minimisation, −1 for maximisation,
+
+    w·Ψ(x, z) = −κσ Σ_j z_j ĉ_j          Δ(z*, z) = Σ_j l_j (z_j − z*_j)
+
+with κ = 1 if decisions are known, and κ = 2 and l = σ c if costs c are known: then Δ is the regret of z, and the
+structured hinge max_z Δ + w·Ψ(x, z) − w·Ψ(x, z*) is the SPO+ loss of Elmachtoub and Grigas 2022. A loss-augmented
+argmax minimises κσ ĉ − scale · l.
+"""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import Answers, spans
+from maxmargin.core.errors import Place
+from maxmargin.core.examples import Examples
+from maxmargin.core.planes import Planes
+from maxmargin.core.structure import StructureError
+from maxmargin.optimizers.optimizer import Optimizer
+from maxmargin.parts import _kernels as part_kernels
+from maxmargin.parts.blocks import Block
+from maxmargin.parts.examples import joined
+from maxmargin.structures.decisions import _kernels as kernels
+from maxmargin.training.cccp import InexactArgmaxWarning
+
+#: Relative excess of the total of a decision over that of a known one, above which an argmax is not exact.
+WORSE = 1e-6
+
+
+class DecisionExamples(Examples):
+    """Examples of decisions.
+
+    Parameters
+    ----------
+    structure : Decisions
+        The structure.
+    optimizer : Optimizer
+        Decides for a batch of costs.
+    blocks : sequence of Block
+        Features; the predicted cost of a variable is the sum of its scores in all blocks.
+    offsets : ndarray of int64
+        The variables of example i are ``offsets[i]:offsets[i + 1]``.
+    known : ndarray or None
+        Known costs of all variables, in the units of predicted ones.
+    instances : sequence or None
+        What the optimiser gets besides costs.
+    truths : ndarray or None
+        Known decisions of all variables; None for prediction.
+    losses : ndarray
+        l of all variables.
+    factor : float
+        κ.
+    whole : bool
+        Whether decisions are whole numbers.
+    """
+
+    def __init__(
+        self,
+        structure: Any,
+        optimizer: Optimizer,
+        blocks: Sequence[Block],
+        offsets: IntArray,
+        known: FloatArray | None,
+        instances: Any,
+        truths: FloatArray | None,
+        losses: FloatArray,
+        factor: float,
+        whole: bool,
+    ) -> None:
+        self.structure, self.optimizer, self.blocks, self.offsets = structure, optimizer, tuple(blocks), offsets
+        self.known, self.instances, self.true, self.linear, self.whole = known, instances, truths, losses, whole
+        self.factor = factor * optimizer.sign
+        self.n_examples, self.dim = len(offsets) - 1, sum(block.dim for block in blocks)
+        self.widths = np.diff(offsets)
+        self.code_offsets = offsets if whole else 2 * offsets
+        self.exact, self.bounded = optimizer.exact, not optimizer.exact
+        self.fixed_scores = known is not None
+        self.parallel = type(optimizer) is not Optimizer and optimizer.batch
+        self.smallest_chunk = 64 if self.parallel else 1
+        called = 1.0 if self.parallel else 20000.0 * self.n_examples / max(1, int(offsets[-1]))
+        self.operations = sum(block.operations for block in blocks) + float(offsets[-1]) * max(
+            optimizer.operations if self.parallel else 0.0, called
+        )
+        self.plane_entries = np.zeros(self.n_examples, np.int64)
+        for block in blocks:
+            most = self.widths * block.fullest(self.n_examples)
+            self.plane_entries += np.minimum(most, block.dim)
+        self.true_codes = np.full(int(self.code_offsets[-1]), -1, np.int32) if truths is None else self._coded(truths)
+        self._warned = False
+        self._lock = threading.Lock()
+
+    # ------------------------------------------------------------------ decoding
+
+    def costs(self, w: FloatArray, ids: IntArray) -> FloatArray:
+        """Return predicted costs of ids, which have the same number m of variables, as an array (n, m)."""
+        m, shift = int(self.widths[ids[0]]), 0
+        total = None if self.known is None else self._of(self.known, ids)
+        for block in self.blocks:
+            scores = block.scores(w[shift : shift + block.dim], ids).values.reshape(len(ids), m)
+            total = scores if total is None else total + scores
+            shift += block.dim
+        assert total is not None
+        return total
+
+    def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        for some in self._same_width(ids):
+            self._decode(w, ids[some], scales[some], answers)
+
+    def _decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        scores = self.costs(w, ids)
+        augmented = np.empty_like(scores)
+        bad = kernels.augment(ids, self.offsets, self.linear, self.factor, scales, scores, augmented)
+        if bad >= 0:
+            raise StructureError.at(Place("X", ids[bad]), "the predicted costs are not finite")
+        instances = None if self.instances is None else [self.instances[i] for i in ids.tolist()]
+        found, lower = self.optimizer.decide(augmented, instances, ids)
+        self._encode(found, ids, answers.codes)
+        part_kernels.code_keys(
+            ids, self.code_offsets, answers.codes, self.true_codes, self.true is not None, answers.keys
+        )
+        if self.true is None:
+            answers.rises[ids], answers.losses[ids] = -np.einsum("ij,ij->i", scores, found), 0.0
+            return
+        excesses, sizes = np.empty(len(ids)), np.empty((len(ids), 2))
+        kernels.judge(
+            ids, self.offsets, self.linear, self.true, scores, augmented, found, answers.rises, answers.losses,
+            excesses, sizes,
+        )  # fmt: skip
+        losses = answers.losses[ids]
+        if (losses < 0.0).any() or (excesses > 0.0).any():
+            self._watch(augmented, found, excesses, losses, WORSE * sizes, ids)
+            answers.losses[ids] = np.maximum(losses, 0.0)
+        if self.bounded:
+            true = np.einsum("ij,ij->i", augmented, self._of(self.true, ids))
+            answers.upper[ids] = np.maximum(true - lower, answers.rises[ids] + scales * answers.losses[ids])
+
+    def _watch(
+        self, augmented: FloatArray, found: FloatArray, excesses: FloatArray, losses: FloatArray, sizes: FloatArray,
+        ids: IntArray,
+    ) -> None:  # fmt: skip
+        """Warn once if a decision is worse than a known one, or a known one worse than one found."""
+        worse, better = np.flatnonzero(excesses > sizes[:, 0]), np.flatnonzero(losses < -sizes[:, 1])
+        if not self.exact or self._warned:
+            return
+        if len(worse):
+            r = worse[0]
+            total = float(augmented[r] @ found[r])
+            what = f"solve returned a decision with total {total:.6g} for costs during training, worse than a known one"
+            self._warn(ids[r], f"{what} with total {total - excesses[r]:.6g}")
+        elif len(better):
+            r, unit = better[0], self.structure.cost_scale_
+            assert self.true is not None
+            known = unit * float(self._of(self.linear, ids[[r]])[0] @ self._of(self.true, ids[[r]])[0])
+            what = f"the decision known or returned for the true costs has total {known:.6g}, worse than another"
+            self._warn(ids[r], f"{what} with total {known + unit * losses[r]:.6g}")
+
+    def _warn(self, example: int, what: str) -> None:
+        with self._lock:
+            if self._warned:
+                return
+            self._warned = True
+        warnings.warn(
+            f"X[{example}]: {what}; correct solve, or pass exact=False if it is a heuristic", InexactArgmaxWarning,
+            stacklevel=2,
+        )  # fmt: skip
+
+    def _encode(self, found: FloatArray, ids: IntArray, codes: CodeArray) -> None:
+        """Write the codes of decisions; raise StructureError if one is fractional where all known ones are whole."""
+        if not self.whole:
+            codes[spans(ids, self.code_offsets)] = self._coded(found)
+            return
+        r = kernels.encode_whole(ids, self.code_offsets, found, codes)
+        if r >= 0:
+            j = int(np.flatnonzero(np.rint(found[r]) != found[r])[0])
+            raise StructureError.at(
+                Place("X", ids[r]),
+                f"solve returned the fractional value {found[r, j]:.6g} of variable {j}, but all known decisions are "
+                f"whole numbers; solve the integer program, or pass integral=False if decisions may be fractional",
+            )
+
+    def _same_width(self, ids: IntArray) -> Iterator[Any]:
+        """Yield positions in ids of examples with the same number of variables."""
+        widths = self.widths[ids]
+        if len(ids) and (widths == widths[0]).all():
+            yield slice(None)
+            return
+        for m in np.unique(widths):
+            yield np.flatnonzero(widths == m)
+
+    def _of(self, values: FloatArray, ids: IntArray) -> FloatArray:
+        """Return the entries of the variables of ids as an array (n, m)."""
+        m = int(self.widths[ids[0]])
+        if len(values) == self.n_examples * m:
+            return values.reshape(-1, m)[ids]
+        return values[self.offsets[ids][:, None] + np.arange(m)]
+
+    # ------------------------------------------------------------------ codes and planes
+
+    def _coded(self, decisions: FloatArray) -> CodeArray:
+        flat = np.ascontiguousarray(decisions, float).ravel() + 0.0
+        return flat.astype(np.int32) if self.whole else flat.view(np.int32)
+
+    def planes(self, ids: IntArray, answers: Answers) -> Planes:
+        counts = self._changes(ids, answers)
+        out, shift = None, 0
+        for block in self.blocks:
+            scratch = np.zeros(block.dim)
+            rows = block.sums(ids, counts, self.n_examples, scratch, np.float64)
+            out = rows if out is None else joined(out, rows, shift)
+            shift += block.dim
+        assert out is not None
+        return out
+
+    def _changes(self, ids: IntArray, answers: Answers) -> Planes:
+        """Return κσ (ẑ − z*) as sparse rows over variables."""
+        assert self.true is not None
+        symbols = answers.codes[spans(ids, self.code_offsets)]
+        flat = symbols.astype(float) if self.whole else np.ascontiguousarray(symbols).view(np.float64)
+        out = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(len(flat) + 1, np.uint32), np.empty(len(flat) + 1))
+        kernels.changes(ids, self.offsets, flat, self.true, self.factor, out.indptr, out.indices, out.values)
+        return out.trimmed()
+
+    def joint_features(self) -> FloatArray:
+        """Return Ψ(x, y) of a single example as a dense vector."""
+        assert self.true is not None
+        only, taken = np.zeros(1, np.int64), np.flatnonzero(self.true)
+        counts = Planes(np.array([0, len(taken)]), taken.astype(np.uint32), -self.factor * self.true[taken])
+        psis = [block.sums(only, counts, 1, np.zeros(block.dim), np.float64).matrix(block.dim) for block in self.blocks]
+        return np.concatenate([psi.toarray()[0] for psi in psis])
+
+    def output(self, example: int, key: int, code: CodeArray) -> AnyArray:
+        return code.astype(np.int64) if self.whole else np.ascontiguousarray(code).view(np.float64).copy()
+
+    # ------------------------------------------------------------------ data
+
+    def take(self, ids: IntArray) -> DecisionExamples:
+        offsets = np.concatenate([[0], np.cumsum(self.widths[ids])])
+        at = spans(ids, self.offsets)
+        factor = self.factor * self.optimizer.sign
+        return DecisionExamples(
+            self.structure, self.optimizer, [block.take(ids) for block in self.blocks], offsets,
+            None if self.known is None else self.known[at],
+            None if self.instances is None else [self.instances[i] for i in ids.tolist()],
+            None if self.true is None else self.true[at], self.linear[at], factor, self.whole,
+        )  # fmt: skip
+
+    def digest_arrays(self) -> tuple[AnyArray, ...]:
+        features = [array for block in self.blocks for array in block.arrays()]
+        given = [array for array in (self.known, self.true) if array is not None]
+        return *features, self.offsets, *given, self.linear, np.array([self.factor])
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in super().__getstate__().items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._lock = threading.Lock()
