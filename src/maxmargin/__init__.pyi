@@ -40,6 +40,7 @@ from .structures.forest.structure import Forest as Forest
 from .structures.motif.structure import Motif as Motif
 from .structures.motif.structure import MotifSite as MotifSite
 from .structures.multiclass import Multiclass as Multiclass
+from .structures.path.structure import Path as Path
 from .structures.top_k.structure import TopDocuments as TopDocuments
 from .structures.top_k.structure import TopK as TopK
 from .structures.tree.structure import Tree as Tree
