@@ -37,10 +37,13 @@ from .structures.chain.constraints import bioes_constraints as bioes_constraints
 from .structures.chain.constraints import repair_bio as repair_bio
 from .structures.chain.structure import Chain as Chain
 from .structures.forest.structure import Forest as Forest
+from .structures.knapsack.structure import Knapsack as Knapsack
 from .structures.motif.structure import Motif as Motif
 from .structures.motif.structure import MotifSite as MotifSite
 from .structures.multiclass import Multiclass as Multiclass
 from .structures.path.structure import Path as Path
+from .structures.program.structure import Program as Program
+from .structures.program.structure import ProgramInput as ProgramInput
 from .structures.top_k.structure import TopDocuments as TopDocuments
 from .structures.top_k.structure import TopK as TopK
 from .structures.tree.structure import Tree as Tree

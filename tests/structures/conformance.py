@@ -175,6 +175,8 @@ class StructureConformance:
     """What every structure must do. A subclass writes `instance` and may list `bad_input`."""
 
     n_cases = int(os.environ.get("MAXMARGIN_CASES", "40"))
+    #: Instances on which `check_structure` is run.
+    n_checked = 3
     #: (structure, X, Y, what the message says) of input that must be refused.
     bad_input: tuple = ()
 
@@ -401,7 +403,7 @@ class StructureConformance:
     # ------------------------------------------------------------------ checks
 
     def test_check_structure_finds_no_fault(self):
-        for seed in range(3):
+        for seed in range(self.n_checked):
             case = self.instance(seed)
             report = mm.check_structure(case.fresh(), list(case.inputs()), case.Y, n_trials=5)
             assert report.ok, f"instance {seed}: {report}"

@@ -103,3 +103,110 @@ class PathGraphs(Instance):
         false, missed = (0.0 if self.cycles else 1.0, 1.0) if self.costs[i] is None else self.costs[i]
         total = sum(np.broadcast_to(missed, len(self.graphs[i]))[e] for e in true - found)
         return total + sum(np.broadcast_to(false, len(self.graphs[i]))[e] for e in found - true)
+
+
+class Items(Instance):
+    """Random items with weights, a capacity, forbidden items and costs of single items."""
+
+    def __init__(self, seed, fractional=False):
+        super().__init__(seed)
+        width, form = int(self.rng.integers(1, 4)), self.choose("dense", "csr", "dicts")
+        masked = bool(self.rng.integers(2))
+        sizes = [3, *self.rng.integers(1, 6, 3).tolist()]
+        self.tables = [self.draw(m, width) for m in sizes]
+        self.loads = [self.rng.integers(0, 6, m) + (0.25 if fractional else 0) for m in sizes]
+        self.capacities = [int(self.rng.integers(0, 12)) for _ in sizes]
+        self.allowed = [self.rng.random(m) < 0.7 if masked else np.ones(m, bool) for m in sizes]
+        self.X = []
+        for table, weights, room, allowed in zip(self.tables, self.loads, self.capacities, self.allowed, strict=True):
+            x = (formed(self.rng, table, form), weights, room)
+            self.X.append((*x, allowed) if masked else x)
+        self._outputs = [self._choices(i) for i in range(len(sizes))]
+        self.truths = [self.choose(*outputs) for outputs in self._outputs]
+        self.costs = [None] * len(sizes)
+        if self.rng.integers(2):
+            self.costs = [self.rng.integers(0, 4, (2, m)) * 0.5 for m in sizes]
+        self.Y = [
+            y if costs is None else mm.PartCosts(y, costs[0], costs[1])
+            for y, costs in zip(self.truths, self.costs, strict=True)
+        ]
+        self.structure = mm.Knapsack()
+        self.encode()
+
+    def _choices(self, i):
+        choices = map(list, itertools.product((0, 1), repeat=len(self.loads[i])))
+        fits = [z for z in choices if sum(w for w, v in zip(self.loads[i], z, strict=True) if v) <= self.capacities[i]]
+        return [z for z in fits if all(a or not v for a, v in zip(self.allowed[i], z, strict=True))]
+
+    def outputs(self, i):
+        return self._outputs[i]
+
+    def truth(self, i):
+        return self.truths[i]
+
+    def psi(self, i, output):
+        return (np.array(output) @ self.tables[i])[columns(self.structure.feature_names())]
+
+    def loss(self, i, output):
+        false, missed = np.ones((2, len(output))) if self.costs[i] is None else self.costs[i]
+        pairs = list(zip(self.truths[i], output, strict=True))
+        return float(sum(false[j] * (v > y) + missed[j] * (v < y) for j, (y, v) in enumerate(pairs)))
+
+
+class Programs(Instance):
+    """Random programs of integers with a few constraints, some made by a function."""
+
+    def __init__(self, seed, binary=True):
+        super().__init__(seed)
+        self.binary, self.sense = binary, self.choose("min", "max")
+        width, form, built = int(self.rng.integers(1, 4)), self.choose("dense", "csr", "dicts"), bool(seed % 2)
+        inputs, self.spaces, self.tables = [], [], []
+        for m in [3, *self.rng.integers(1, 5, 2).tolist()]:
+            upper = np.ones(m) if binary else self.rng.integers(1, 4, m).astype(float)
+            A, z = self.rng.integers(-2, 3, (2, m)), upper * self.rng.integers(0, 2, m)
+            low, high = A @ z - self.rng.integers(0, 3, 2), A @ z + self.rng.integers(0, 2, 2)
+            self.spaces.append((A, low, high, upper.astype(int)))
+            self.tables.append(self.draw(m, width))
+            rows = formed(self.rng, self.tables[-1], form)
+            matrix = sp.csr_array(A) if self.rng.integers(2) else A
+            inputs.append(mm.ProgramInput(rows, matrix, low, high, 0.0, upper))
+        self._outputs = [self._decisions(*space) for space in self.spaces]
+        self.truths = [self.choose(*self._with_bounds(i)) for i in range(len(inputs))]
+        self.costs = [None] * len(inputs)
+        if self.rng.integers(2):
+            self.costs = [self.rng.integers(0, 4, (2, len(t))) * 0.5 for t in self.tables]
+        self.Y = [
+            y if costs is None else mm.PartCosts(y, costs[0], costs[1])
+            for y, costs in zip(self.truths, self.costs, strict=True)
+        ]
+        self.X = [tuple(x) for x in inputs] if built else inputs
+        self.structure = mm.Program(made_of_tuple if built else None, sense=self.sense)
+        self.encode()
+
+    def _decisions(self, A, low, high, upper):
+        decisions = map(list, itertools.product(*(range(u + 1) for u in upper)))
+        return [z for z in decisions if ((low <= A @ z) & (A @ z <= high)).all()]
+
+    def _with_bounds(self, i):
+        """Decisions whose variables are all at a bound, where the loss is the distance."""
+        upper = self.spaces[i][3]
+        return [z for z in self._outputs[i] if all(v in (0, u) for v, u in zip(z, upper, strict=True))]
+
+    def outputs(self, i):
+        return self._outputs[i]
+
+    def truth(self, i):
+        return self.truths[i]
+
+    def psi(self, i, output):
+        total = (np.array(output) @ self.tables[i])[columns(self.structure.feature_names())]
+        return total if self.sense == "max" else -total
+
+    def loss(self, i, output):
+        false, missed = np.ones((2, len(output))) if self.costs[i] is None else self.costs[i]
+        pairs = list(zip(self.truths[i], output, strict=True))
+        return float(sum(false[j] * max(v - y, 0) + missed[j] * max(y - v, 0) for j, (y, v) in enumerate(pairs)))
+
+
+def made_of_tuple(x):
+    return mm.ProgramInput(*x)
