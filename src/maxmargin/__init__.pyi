@@ -36,6 +36,7 @@ from .structures.chain.constraints import bio_constraints as bio_constraints
 from .structures.chain.constraints import bioes_constraints as bioes_constraints
 from .structures.chain.constraints import repair_bio as repair_bio
 from .structures.chain.structure import Chain as Chain
+from .structures.cut.structure import Cut as Cut
 from .structures.forest.structure import Forest as Forest
 from .structures.knapsack.structure import Knapsack as Knapsack
 from .structures.motif.structure import Motif as Motif

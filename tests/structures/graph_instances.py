@@ -210,3 +210,82 @@ class Programs(Instance):
 
 def made_of_tuple(x):
     return mm.ProgramInput(*x)
+
+
+class LabelledGraphs(Instance):
+    """Random graphs with features of nodes and edges, forbidden labels and costs."""
+
+    def __init__(self, seed, n_labels=2):
+        super().__init__(seed)
+        rng = self.rng
+        width, form, masked = int(rng.integers(1, 4)), self.choose("dense", "csr", "dicts"), bool(rng.integers(2))
+        self.intercept, edge_width = bool(rng.integers(2)), int(rng.integers(0, 3))
+        self.names = ["c", "a", "b", "d"][:n_labels]
+        sizes = [3, *rng.integers(1, 6 if n_labels == 2 else 5, 3).tolist()]
+        self.rows = [self.draw(n, width) for n in sizes]
+        self.edges = [self._edges(n) for n in sizes]
+        self.edge_rows = [
+            np.abs(self.draw(len(e), edge_width)) if edge_width else np.ones((len(e), 1)) for e in self.edges
+        ]
+        self.allowed = [rng.random((n, n_labels)) < 0.7 if masked else np.ones((n, n_labels), bool) for n in sizes]
+        for mask in self.allowed:
+            mask[np.arange(len(mask)), rng.integers(0, n_labels, len(mask))] = True
+        self.X = []
+        for i in range(len(sizes)):
+            x = (formed(rng, self.rows[i], form), self.edges[i])
+            if edge_width or masked:
+                x = (*x, formed(rng, self.edge_rows[i], self.choose("dense", "csr")) if edge_width else None)
+            self.X.append((*x, self.allowed[i]) if masked else x)
+        self._outputs = [
+            [list(y) for y in itertools.product(*([self.names[k] for k in np.flatnonzero(row)] for row in mask))]
+            for mask in self.allowed
+        ]
+        self.truths = [self.choose(*outputs) for outputs in self._outputs]
+        self.cost = self.choose("hamming", "hamming-share", "dict", "matrix", "parts")
+        table = rng.integers(0, 4, (n_labels, n_labels)) * 0.5 * (1 - np.eye(n_labels))
+        per_label = {name: float(rng.integers(0, 4)) for name in self.names[1:]}
+        by_label = (1 - np.eye(n_labels)) * np.array([[per_label.get(name, 1.0)] for name in self.names])
+        self.table = {"dict": by_label, "matrix": table}.get(self.cost, 1 - np.eye(n_labels))
+        self.costs = [rng.integers(0, 4, (2, n, n_labels)) * 0.5 for n in sizes]
+        self.Y = list(self.truths)
+        if self.cost == "parts":
+            self.Y = [mm.PartCosts(y, c[0], c[1]) for y, c in zip(self.truths, self.costs, strict=True)]
+        parameter = {"dict": per_label, "matrix": table, "parts": "hamming"}.get(self.cost, self.cost)
+        self.structure = mm.Cut(cost=parameter, fit_intercept=self.intercept, classes=self.names)
+        self.encode()
+
+    def _edges(self, n):
+        pairs = [pair for pair in itertools.permutations(range(n), 2) if self.rng.random() < 0.3]
+        return np.array(pairs, np.int64).reshape(-1, 2)
+
+    def directions(self, scores):
+        """The rewards of edges keep their signs."""
+        nodes, edges = scores
+        return [self.rng.normal(size=len(nodes.values)), edges.values * self.rng.random(len(edges.values))]
+
+    def outputs(self, i):
+        return self._outputs[i]
+
+    def truth(self, i):
+        return self.truths[i]
+
+    def psi(self, i, output):
+        names = self.structure.split_weights(np.zeros(self.examples.dim))
+        order = columns([n.split(" → ")[0] for n in self.structure.feature_names()[: names["nodes"].size]
+                         if n.startswith(("x", "f"))][:: len(self.names)])  # fmt: skip
+        nodes = np.zeros((len(order) + self.intercept, len(self.names)))
+        for v, label in enumerate(output):
+            row = list(self.rows[i][v][order])
+            nodes[:, self.names.index(label)] += [*row, 1.0] if self.intercept else row
+        agree = [output[a] == output[b] for a, b in self.edges[i]]
+        return np.concatenate([nodes.ravel(), self.edge_rows[i][agree].sum(axis=0)[: names["edges"].size]])
+
+    def loss(self, i, output):
+        total = 0.0
+        for v, (y, y_hat) in enumerate(zip(self.truths[i], output, strict=True)):
+            a, b = self.names.index(y), self.names.index(y_hat)
+            if self.cost != "parts":
+                total += self.table[a, b]
+            elif a != b:
+                total += self.costs[i][0][v, b] + self.costs[i][1][v, a]
+        return float(total / len(output)) if self.cost == "hamming-share" else float(total)
