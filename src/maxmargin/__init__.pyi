@@ -11,9 +11,11 @@ from .core.errors import ExampleError as ExampleError
 from .core.structure import Bounded as Bounded
 from .core.structure import Structure as Structure
 from .core.structure import StructureError as StructureError
+from .encoding.images import image_graph as image_graph
 from .encoding.templates import TokenTemplates as TokenTemplates
 from .estimators.checks import structured_estimator_checks as structured_estimator_checks
 from .estimators.column_tagger import ColumnTagger as ColumnTagger
+from .estimators.cut_segmenter import CutSegmenter as CutSegmenter
 from .estimators.explain import Decision as Decision
 from .estimators.explain import Support as Support
 from .estimators.forest_clustering import ForestClustering as ForestClustering
@@ -29,6 +31,8 @@ from .parts.costs import PartCosts as PartCosts
 from .plots.bounds import BoundDisplay as BoundDisplay
 from .plots.convergence import ConvergenceDisplay as ConvergenceDisplay
 from .plots.motif import MotifDisplay as MotifDisplay
+from .plots.path import PathDisplay as PathDisplay
+from .plots.segmentation import SegmentationDisplay as SegmentationDisplay
 from .plots.transitions import TransitionDisplay as TransitionDisplay
 from .solvers.feasibility import NotSeparableError as NotSeparableError
 from .structures.chain.constraints import Constraints as Constraints
