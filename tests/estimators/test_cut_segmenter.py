@@ -31,7 +31,7 @@ def test_neighbours_make_masks_better(tmp_path, neighbours):
     assert found[0].shape == (14, 16) and model.classes_.tolist() == ["front", "outer"]
     right = np.mean([(p == y).mean() for p, y in zip(found, Y[20:], strict=True)])
     assert accuracy == pytest.approx(right)
-    assert mm.metrics.intersection_over_union(Y[20:], found, "front") > 0.8
+    assert mm.metrics.intersection_over_union(Y[20:], found, "front") > 0.75
     assert model.pixel_weights_.shape == (2, 2) and (model.edge_weights_ >= 0).all()
     model.save(tmp_path / "masks.mm")
     for a, b in zip(mm.load(tmp_path / "masks.mm").predict(X[20:]), found, strict=True):
