@@ -73,6 +73,18 @@ def strings():
     return [x[:3] + "TTGA" + x[7:] if i % 2 else x for i, x in enumerate(X)], [i % 2 for i in range(24)]
 
 
+def images():
+    """Noisy squares, images of two sizes."""
+    rng = np.random.default_rng(0)
+    X, Y = [], []
+    for i in range(12):
+        mask = np.zeros((6, 8 + i % 2), int)
+        mask[1:5, 2:6] = 1
+        X.append(mask + rng.normal(size=mask.shape))
+        Y.append(mask)
+    return X, Y
+
+
 def queries():
     rng = np.random.default_rng(0)
     X, groups = rng.normal(size=(40, 3)), np.repeat(np.arange(8), 5)
@@ -102,6 +114,7 @@ CASES = {
         ("costs", mm.CostLearner(mm.Optimizer.assignment(3), C=0.1), costs),
         ("decisions", mm.CostLearner(mm.Optimizer.assignment(3), loss="hamming"), assignments),
     ],
+    mm.CutSegmenter: [("images", mm.CutSegmenter(features="channels"), images)],
     mm.ForestClustering: [("clusters", mm.ForestClustering(), places)],
     mm.LatentStructuralSVM: [("forest", mm.LatentStructuralSVM(mm.Forest()), places)],
     mm.MotifFinder: [("motif", mm.MotifFinder(length=4, background_order=0, n_restarts=2), strings)],

@@ -13,6 +13,7 @@ from functools import cache, partial
 import numpy as np
 import scipy.sparse as sp
 from conformance import Instance
+from graph_instances import Items, PathGraphs
 from instances import Documents, Graphs, Queries, Strings
 from scipy.optimize import minimize
 
@@ -154,6 +155,8 @@ INSTANCES: dict[str, Callable[[int], Instance]] = {
     "top k": Queries,
     "tree": lambda seed: Graphs(seed, True, False),
     "undirected tree": lambda seed: Graphs(seed, False, False),
+    "knapsack": Items,
+    "path": lambda seed: PathGraphs(seed, cycles=False),
 }
 
 FACTORIES: dict[str, Callable[[], tuple[Examples, Outputs]]] = {

@@ -46,7 +46,7 @@ class Instance:
 
     def encode(self):
         self.examples = self.structure.fit_encode(self.X, self.Y)
-        self.n, self.w = len(self.Y), self.draw(self.examples.dim)
+        self.n, self.w = len(self.Y), self.weights()
 
     # ------------------------------------------------------------------ what a subclass writes
 
@@ -87,6 +87,15 @@ class Instance:
         return None
 
     # ------------------------------------------------------------------ what follows
+
+    def weights(self):
+        """Random weights, above the lower bounds that the structure needs."""
+        w, lower = self.draw(self.examples.dim), self.examples.lower
+        return w if lower is None else np.where(lower == 0, np.abs(w), w)
+
+    def directions(self, scores):
+        """Random changes of scores; a structure with lower bounds must keep the signs that they ensure."""
+        return [self.rng.normal(size=len(s.values)) for s in scores]
 
     def inputs(self):
         """The inputs one by one."""
@@ -174,6 +183,8 @@ class StructureConformance:
     """What every structure must do. A subclass writes `instance` and may list `bad_input`."""
 
     n_cases = int(os.environ.get("MAXMARGIN_CASES", "40"))
+    #: Instances on which `check_structure` is run.
+    n_checked = 3
     #: (structure, X, Y, what the message says) of input that must be refused.
     bad_input: tuple = ()
 
@@ -345,7 +356,7 @@ class StructureConformance:
             examples.decode_scores(moved, ids, scales, other)
             return float(factors @ (other.rises + scales * other.losses)), other.keys.copy()
 
-        directions = [case.rng.normal(size=len(s.values)) for s in scores]
+        directions = case.directions(scores)
         slope = sum(float(g @ d) for g, d in zip(gradients, directions, strict=True))
         here = float(factors @ (answers.rises + scales * answers.losses))
         step = 1e-6
@@ -361,7 +372,7 @@ class StructureConformance:
         ids = case.rng.permutation(case.n)
         old = case.decoded(ids, np.ones(case.n))
         expected = case.examples.planes(ids, old).matrix(case.examples.dim).toarray()
-        case.examples.decode(-case.w, ids, np.zeros(case.n), case.examples.empty_answers())
+        case.examples.decode(case.weights(), ids, np.zeros(case.n), case.examples.empty_answers())
         again = case.examples.planes(ids, old).matrix(case.examples.dim).toarray()
         np.testing.assert_array_equal(again, expected)
         coefficients, total = case.rng.normal(size=case.n), np.ones(case.examples.dim)
@@ -405,7 +416,7 @@ class StructureConformance:
     def test_keys_tell_outputs_apart(self, case):
         seen = [{} for _ in range(case.n)]
         for _ in range(6):
-            case.w = case.draw(case.examples.dim)
+            case.w = case.weights()
             answers = case.decoded(np.arange(case.n), case.rng.choice(SCALES, case.n))
             for i in range(case.n):
                 seen[i].setdefault(case.name(case.found(answers, i)), set()).add(int(answers.keys[i]))
@@ -416,7 +427,7 @@ class StructureConformance:
     # ------------------------------------------------------------------ checks
 
     def test_check_structure_finds_no_fault(self):
-        for seed in range(3):
+        for seed in range(self.n_checked):
             case = self.instance(seed)
             report = mm.check_structure(case.fresh(), list(case.inputs()), case.Y, n_trials=5)
             assert report.ok, f"instance {seed}: {report}"

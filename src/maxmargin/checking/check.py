@@ -195,7 +195,14 @@ class _Checker:
         for trial in range(1, self.n_trials):
             whole = rng.integers(-3, 4, size).astype(float)
             weights.append(rng.normal(size=size) * 10 ** rng.uniform(-1, 1) if trial % 2 else whole)
-        return weights
+        lower = self._lower()
+        return weights if lower is None else [np.maximum(w, lower) for w in weights]
+
+    def _lower(self) -> FloatArray | None:
+        """Return the lower bounds of weights that a built-in structure requires."""
+        if not isinstance(self.structure, Compiled):
+            return None
+        return self.structure.encode(self.probe.X[:1]).lower
 
     def _known_outputs(self, i: int) -> list[Output]:
         """Return the truth and the outputs of `enumerate`; nothing if the truth is not valid."""

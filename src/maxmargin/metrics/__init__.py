@@ -1,4 +1,4 @@
-"""Metrics of predictions: entities of BIO labels, tokens, clusters, rankings, decisions."""
+"""Metrics of predictions: entities of BIO labels, tokens, clusters, rankings, decisions, labelled images."""
 
 from maxmargin.metrics.clusters import ClusterScores, b_cubed, ceaf, mitre_loss, muc, pair_loss
 from maxmargin.metrics.decisions import regret
@@ -10,6 +10,7 @@ from maxmargin.metrics.entities import (
     entity_spans,
     is_entity_scheme,
 )
+from maxmargin.metrics.masks import intersection_over_union
 from maxmargin.metrics.ranking import precision_at_k
 from maxmargin.metrics.tokens import token_accuracy
 
@@ -22,6 +23,7 @@ __all__ = [
     "entity_f1",
     "entity_f1_score",
     "entity_spans",
+    "intersection_over_union",
     "is_entity_scheme",
     "mitre_loss",
     "muc",

@@ -13,10 +13,8 @@ from maxmargin._types import CodeArray, FloatArray
 from maxmargin.core.codes import NO_OUTPUT
 from maxmargin.core.scores import Scores
 from maxmargin.parts import _kernels as kernels
-from maxmargin.parts.examples import PartExamples
+from maxmargin.parts.examples import Part, PartExamples
 
-#: A part: its block and its number within the block.
-Part = tuple[int, int]
 Parts = frozenset[Part]
 _ONLY = np.zeros(1, np.int64)
 
@@ -48,8 +46,8 @@ def ranked_outputs(examples: PartExamples, scores: list[Scores]) -> Iterator[tup
     """Yield the codes of all outputs of a single example with their scores, best first.
 
     After an output is found, the remaining outputs are partitioned by its parts: outputs without its first part,
-    outputs with the first but without the second, and so on. The best output of each class is one argmax, in which
-    forbidden parts have the score −∞ and forced parts a bonus that outweighs all other scores.
+    outputs with the first but without the second, and so on. The best output of each class is one argmax of
+    `PartExamples.restricted` scores.
     """
     waiting: list[tuple[float, int, Candidate]] = []
     number, classes = count(), iter([(Parts(), Parts())])
@@ -68,8 +66,9 @@ def ranked_outputs(examples: PartExamples, scores: list[Scores]) -> Iterator[tup
 def _without(examples: PartExamples, best: Candidate) -> Iterator[tuple[Parts, Parts]]:
     """Yield classes (forced, forbidden) that partition the class of `best` without `best` itself."""
     forced, forbidden = best.forced, best.forbidden
+    blocks = range(len(examples.blocks)) if examples.deciding is None else examples.deciding
     for part in best.parts:
-        if part not in forced:
+        if part[0] in blocks and part not in forced:
             yield forced, forbidden | {part}
             forced = forced | {part}
     if examples.nested:
@@ -83,13 +82,7 @@ def _without(examples: PartExamples, best: Candidate) -> Iterator[tuple[Parts, P
 def best_within(examples: PartExamples, scores: list[Scores], forced: Parts, forbidden: Parts) -> Candidate | None:
     """Return the best output with all parts of `forced` and none of `forbidden`; None if there is none."""
     codes = np.zeros(int(examples.code_offsets[-1]), np.int32)
-    changed = [Scores(s.values.copy(), s.starts) for s in scores]
-    bonus = 1.0 + 2.0 * sum(float(np.abs(s.values[np.isfinite(s.values)]).sum()) for s in scores)
-    for b, p in forced:
-        changed[b].values[p] += bonus
-    for b, p in forbidden:
-        changed[b].values[p] = -np.inf
-    examples.argmax(changed, _ONLY, codes)
+    examples.argmax(examples.restricted(scores, forced, forbidden), _ONLY, codes)
     if len(codes) and codes[0] == NO_OUTPUT:
         return None
     rows = examples.parts(_ONLY, codes)

@@ -1,0 +1,1 @@
+"""Labels of the nodes of graphs whose neighbours tend to agree."""

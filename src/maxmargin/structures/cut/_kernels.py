@@ -1,0 +1,229 @@
+"""Kernels for labels of nodes that maximise Σ_v s_v(y_v) + Σ_e θ_e [y_i = y_j] with θ ≥ 0.
+
+Two labels: one minimum cut, exact (Greig, Porteous and Seheult 1989). More labels: moves that may change any node to
+one label, each of them a minimum cut (Boykov, Veksler and Zabih 2001), and an upper bound of the maximum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin._compile import inlined, kernel
+from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.structures.cut._flow import arcs_by_node, minimum_cut
+
+#: Most sweeps over all labels; few are needed.
+MOST_SWEEPS = 50
+#: Improvement of a total, relative to its terms, below which it is rounding error.
+LEVEL = 1e-12
+
+
+@inlined
+def preference(high, low, most):
+    """Return high − low, limited to ± most if one of the two is forbidden; at most one is."""
+    if low == -np.inf:
+        return most
+    return -most if high == -np.inf else high - low
+
+
+@inlined
+def most_flow(edges, agree, limits):
+    """Write an amount that no flow through a node reaches: 1 + Σ θ of its edges."""
+    for v in range(len(limits)):
+        limits[v] = 1.0
+    for e in range(len(edges)):
+        limits[edges[e, 0]] += agree[e]
+        limits[edges[e, 1]] += agree[e]
+
+
+@kernel
+def total_of(labels, scores, edges, agree):
+    """Return Σ s + Σ θ of a labelling."""
+    total = 0.0
+    for v in range(len(labels)):
+        total += scores[v, labels[v]]
+    for e in range(len(edges)):
+        if labels[edges[e, 0]] == labels[edges[e, 1]]:
+            total += agree[e]
+    return total
+
+
+@kernel
+def two_labels(scores, edges, agree, first, leaving, labels):
+    """Write the best labels 0 and 1."""
+    n = len(scores)
+    limits, terminal, capacity = np.empty(n), np.empty(n), np.empty(2 * len(edges))
+    most_flow(edges, agree, limits)
+    for v in range(n):
+        terminal[v] = preference(scores[v, 1], scores[v, 0], limits[v])
+    for e in range(len(edges)):
+        capacity[2 * e] = capacity[2 * e + 1] = agree[e]
+    minimum_cut(edges, first, leaving, terminal, capacity, labels)
+
+
+@kernel
+def expand(label, scores, edges, agree, limits, first, leaving, labels, side):
+    """Change nodes to one label where the best such move does; return the total after the move.
+
+    With x = 1 for nodes that change, the terms of an edge are S(x_i, x_j); S(0, 0) + S(1, 1) − S(0, 1) − S(1, 0) ≥ 0 is
+    the capacity from j to i, and the rest are terms of single nodes.
+    """
+    n, terminal, capacity = len(scores), np.empty(len(scores)), np.zeros(2 * len(edges))
+    for v in range(n):
+        terminal[v] = preference(scores[v, label], scores[v, labels[v]], 2.0 * limits[v])
+    for e in range(len(edges)):
+        i, j = edges[e, 0], edges[e, 1]
+        neither = agree[e] if labels[i] == labels[j] else 0.0
+        first_stays = agree[e] if labels[i] == label else 0.0
+        second_stays = agree[e] if labels[j] == label else 0.0
+        terminal[i] += second_stays - neither
+        terminal[j] += agree[e] - second_stays
+        capacity[2 * e + 1] = neither + agree[e] - first_stays - second_stays
+    minimum_cut(edges, first, leaving, terminal, capacity, side)
+    for v in range(n):
+        side[v] = label if side[v] == 1 else labels[v]
+    return total_of(side, scores, edges, agree)
+
+
+@kernel
+def many_labels(scores, edges, agree, first, leaving, labels):
+    """Write labels that no expansion of a single label improves; return their total."""
+    n, n_labels = scores.shape
+    limits, side = np.empty(n), np.empty(n, labels.dtype)
+    most_flow(edges, agree, limits)
+    for v in range(n):
+        labels[v] = 0
+        for k in range(1, n_labels):
+            if scores[v, k] > scores[v, labels[v]]:
+                labels[v] = k
+    size = np.abs(agree).sum()
+    for v in range(n):
+        size += abs(scores[v, labels[v]])
+    total, unchanged, step = total_of(labels, scores, edges, agree), 0, 0
+    while unchanged < n_labels and step < MOST_SWEEPS * n_labels:
+        found = expand(step % n_labels, scores, edges, agree, limits, first, leaving, labels, side)
+        unchanged += 1
+        if found > total + LEVEL * size:
+            total, unchanged = found, 0
+            labels[:] = side
+        step += 1
+    return total
+
+
+@kernel
+def bound_by_cuts(scores, edges, agree, first, leaving, n_steps, total, labels):
+    """Return an upper bound of the maximum, at most Σ_v max_k s + Σ θ; write better labels if the bound finds some.
+
+    [y_i = y_j] = 1 − ½ Σ_k |x_ik − x_jk| for indicators x of the labels. If Σ_k x_vk = 1 is replaced by a price λ_v,
+
+        Σ θ + Σ_v λ_v + Σ_k max_x (Σ_v (s_v(k) − λ_v) x_v − ½ Σ θ |x_i − x_j|)
+
+    bounds the maximum for any λ, and each of the K terms is a minimum cut. Steps along subgradients 1 − Σ_k x_vk lower
+    it towards the linear relaxation (Komodakis, Paragios and Tziritas 2007), with the step of Polyak (1969). If all
+    subgradients are 0, the indicators are optimal labels.
+    """
+    n, n_labels = scores.shape
+    limits, reward = np.empty(n), np.zeros((n, n_labels))
+    most_flow(edges, agree, limits)
+    simple = agree.sum()
+    for e in range(len(edges)):
+        reward[edges[e, 0], labels[edges[e, 1]]] += agree[e]
+        reward[edges[e, 1], labels[edges[e, 0]]] += agree[e]
+    price = np.empty(n)
+    for v in range(n):
+        # Between the labels' best and second best gain at the neighbours' labels, every cut agrees with the labels.
+        best, second, own = -np.inf, -np.inf, -np.inf
+        for k in range(n_labels):
+            own = max(own, scores[v, k])
+            gain = scores[v, k] + reward[v, k]
+            if gain > best:
+                best, second = gain, best
+            elif gain > second:
+                second = gain
+        simple += own
+        price[v] = (0.5 * (best + second) if second > -np.inf else best - 1.0) - 0.5 * (limits[v] - 1.0)
+    lowest = max(simple, total)
+    terminal, capacity = np.empty(n), np.empty(2 * len(edges))
+    side, chosen, last = np.empty(n, labels.dtype), np.empty(n, np.int64), np.empty(n, labels.dtype)
+    for _ in range(n_steps):
+        value = agree.sum()
+        for v in range(n):
+            value += price[v]
+            chosen[v] = 0
+        for k in range(n_labels):
+            for v in range(n):
+                terminal[v] = -limits[v] if scores[v, k] == -np.inf else scores[v, k] - price[v]
+            for e in range(len(edges)):
+                capacity[2 * e] = capacity[2 * e + 1] = 0.5 * agree[e]
+            minimum_cut(edges, first, leaving, terminal, capacity, side)
+            for v in range(n):
+                if side[v] == 1:
+                    value += scores[v, k] - price[v]
+                    chosen[v] += 1
+                    last[v] = k
+            for e in range(len(edges)):
+                if side[edges[e, 0]] != side[edges[e, 1]]:
+                    value -= 0.5 * agree[e]
+        lowest = min(lowest, max(value, total))
+        norm = 0
+        for v in range(n):
+            norm += (1 - chosen[v]) ** 2
+        if norm == 0:
+            found = total_of(last, scores, edges, agree)
+            if found > total:
+                labels[:] = last
+                total = found
+            return max(lowest, total)
+        if lowest <= total:
+            break
+        length = (value - total) / norm
+        for v in range(n):
+            price[v] -= length * (1 - chosen[v])
+    return lowest
+
+
+@kernel
+def best_labels(
+    ids, scores, starts, agreements, agree_starts, edges, edge_offsets, offsets, n_labels, n_steps, codes, upper
+):
+    """Find the best labels of each example of ids, and upper bounds of their totals if there are more than two labels.
+
+    Return the first row of ids with an edge of negative score, −1 if there is none.
+    """
+    for r in range(len(ids)):
+        i = ids[r]
+        n = offsets[i + 1] - offsets[i]
+        labels = codes[offsets[i] : offsets[i + 1]]
+        own = scores[starts[r] : starts[r] + n * n_labels].reshape(n, n_labels)
+        agree = agreements[agree_starts[r] : agree_starts[r + 1]]
+        joined = edges[edge_offsets[i] : edge_offsets[i + 1]]
+        for e in range(len(agree)):
+            if agree[e] < 0.0:
+                return r
+        possible = True
+        for v in range(n):
+            some = False
+            for k in range(n_labels):
+                some = some or own[v, k] > -np.inf
+            possible = possible and some
+        if not possible:
+            labels[0] = NO_OUTPUT
+            continue
+        first, leaving = np.empty(n + 1, np.int64), np.empty(2 * len(joined), np.int64)
+        arcs_by_node(joined, n, first, leaving)
+        if n_labels == 2:
+            two_labels(own, joined, agree, first, leaving, labels)
+        else:
+            total = many_labels(own, joined, agree, first, leaving, labels)
+            upper[r] = bound_by_cuts(own, joined, agree, first, leaving, n_steps, total, labels)
+    return -1
+
+
+@kernel
+def mark_agreements(ids, edges, edge_offsets, offsets, codes, starts, agree):
+    """Write which edges of each example of ids join equal labels."""
+    for r in range(len(ids)):
+        i = ids[r]
+        labels, shift = codes[offsets[i] : offsets[i + 1]], starts[r] - edge_offsets[i]
+        for e in range(edge_offsets[i], edge_offsets[i + 1]):
+            agree[shift + e] = labels[edges[e, 0]] == labels[edges[e, 1]]

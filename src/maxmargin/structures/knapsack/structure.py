@@ -1,0 +1,247 @@
+"""Choices of items within a capacity, whose values are learnt.
+
+Ψ(x, z) = Σ_j z_j x_j        Δ(z, ẑ) = number of items that only one of z and ẑ has
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import product
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._checked import finite_number, is_list
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import NO_OUTPUT, spans
+from maxmargin.core.errors import Place, Where, error_at
+from maxmargin.core.planes import Planes
+from maxmargin.core.scores import Scores
+from maxmargin.encoding.graphs import check_row_counts, read_allowed
+from maxmargin.encoding.sequences import SequenceEncoder
+from maxmargin.parts.blocks import Block
+from maxmargin.parts.costs import PartCosts, cost_table
+from maxmargin.parts.examples import Part, PartExamples, counted_once
+from maxmargin.parts.structure import PartStructure
+from maxmargin.structures.knapsack import _kernels as kernels
+from maxmargin.structures.program._highs import Polyhedron, solve
+
+#: Entries of the table of a dynamic program above which HiGHS is used.
+LARGEST_TABLE = 1 << 25
+#: Excess over the capacity that is taken for rounding, relative to the capacity.
+ROUNDING = 1e-9
+
+
+class ItemEncoder(SequenceEncoder):
+    """Encoder of the feature rows of items."""
+
+    row = "item"
+
+
+class Knapsack(PartStructure):
+    """The most valuable items within a capacity, by features of the items.
+
+    Each x is a tuple (features, weights, capacity), optionally with `allowed` added:
+
+    - features: a row for each item, as an array (m, d), a sparse matrix, or a list of dicts or lists of strings;
+    - weights: m numbers ≥ 0; the weights of the chosen items add up to at most the capacity, a number ≥ 0;
+    - allowed: an array of m bools; the score of other items is −∞.
+
+    Each z lists 1 for each chosen item and 0 for each other item. If single items have different costs, it is a
+    `PartCosts` with costs of shape (m,).
+
+    Argmaxes are exact: a table over capacities if weights are whole numbers, HiGHS (Huangfu and Hall 2018) if they are
+    not, or if the table would be large.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> x = np.array([[3.0, 0.0], [2.0, 1.0], [2.0, 0.0]]), [3, 2, 2], 4
+    >>> model = mm.StructuralSVM(mm.Knapsack(), C=10.0).fit([x], [[0, 1, 1]])
+    >>> model.predict([x])
+    [[0, 1, 1]]
+    """
+
+    output_name: ClassVar[str] = "choice"
+    learns: ClassVar[dict[str, type]] = {"items_": ItemEncoder}
+
+    # ------------------------------------------------------------------ data
+
+    def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> KnapsackExamples:
+        inputs = [_read(x, Place("X", i)) for i, x in enumerate(X)]
+        features = [x.features for x in inputs]
+        matrix, offsets = self.items_.fit(features) if learn else self.items_.encode(features)
+        check_row_counts(offsets, np.array([len(x.weights) for x in inputs], np.int64), "item", "weights")
+        forbidden = None
+        if any(x.allowed is not None for x in inputs):
+            masks = [np.zeros(len(x.weights), bool) if x.allowed is None else ~x.allowed for x in inputs]
+            forbidden = np.concatenate(masks)
+        truths, costs = None, None
+        if Y is not None:
+            pairs = list(zip(Y, inputs, strict=True))
+            truths = [self._truth(y, x, Place("Y", i)) for i, (y, x) in enumerate(pairs)]
+            rows = [_cost_row(y, code, Place("Y", i)) for i, (y, code) in enumerate(zip(Y, truths, strict=True))]
+            costs = np.concatenate([*rows, np.zeros(0)])
+        weights = np.concatenate([*(x.weights for x in inputs), np.zeros(0)])
+        capacities = np.array([x.capacity for x in inputs])
+        return KnapsackExamples(self, Block(matrix, offsets, forbidden=forbidden), weights, capacities, truths, costs)
+
+    def _truth(self, y: Any, x: _Input, where: Where) -> CodeArray:
+        code = self.code_of(y, where)
+        if len(code) != len(x.weights):
+            raise error_at(where, f"{len(code)} numbers, but X has {len(x.weights)} items")
+        total = float(x.weights @ code)
+        if total > x.capacity * (1.0 + ROUNDING):
+            raise error_at(where, f"the chosen items weigh {total:g}, but the capacity is {x.capacity:g}")
+        blocked = np.flatnonzero(~x.allowed & (code == 1)) if x.allowed is not None else np.zeros(0, int)
+        if len(blocked):
+            raise error_at(where, f"item {blocked[0]} is forbidden by X")
+        return code
+
+    # ------------------------------------------------------------------ outputs
+
+    def code_of(self, y: Any, where: Where) -> CodeArray:
+        chosen = y.output if isinstance(y, PartCosts) else y
+        code = np.asarray(chosen) if is_list(chosen) else np.zeros((0, 0))
+        if code.ndim != 1 or (len(code) and (code.dtype.kind not in "iufb" or not np.isin(code, (0, 1)).all())):
+            raise error_at(where, f"expected 0 or 1 for each item, found {chosen!r:.60}")
+        return code.astype(np.int32)
+
+    def output_of(self, code: CodeArray) -> list[int]:
+        chosen: list[int] = code.tolist()
+        return chosen
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        """Return the number of items that only one choice has, or the costs of false and missed items."""
+        true, found = self.code_of(y, "y"), self.code_of(y_hat, "y_hat")
+        if len(true) != len(found):
+            raise ValueError(f"y has {len(true)} items but y_hat has {len(found)}")
+        return float(_cost_row(y, true, "y") @ (found - true))
+
+    def enumerate(self, x: Any) -> Iterator[list[int]]:
+        """Yield all choices of allowed items within the capacity, for tests."""
+        read = _read(x, "x")
+        most = np.ones(len(read.weights), int) if read.allowed is None else read.allowed.astype(int)
+        choices = map(list, product(*(range(m + 1) for m in most)))
+        return (z for z in choices if float(read.weights @ z) <= read.capacity * (1.0 + ROUNDING))
+
+
+class _Input(NamedTuple):
+    """One input, read."""
+
+    features: Any
+    weights: FloatArray
+    capacity: float
+    allowed: AnyArray | None
+
+
+def _read(x: Any, where: Where) -> _Input:
+    if not isinstance(x, tuple | list) or len(x) not in (3, 4):
+        found = f"{type(x).__name__} of {len(x)}" if isinstance(x, tuple | list) else type(x).__name__
+        raise error_at(where, f"expected (features, weights, capacity[, allowed]), found {found}")
+    features, given, capacity = x[:3]
+    try:
+        weights = np.asarray(given, float)
+    except (TypeError, ValueError):
+        weights = np.zeros((0, 0))
+    if weights.ndim != 1 or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise error_at(where, f"weights must be finite numbers ≥ 0, one for each item, found {given!r:.60}")
+    if len(weights) == 0:
+        raise error_at(where, "expected at least one item, found none")
+    try:
+        capacity = finite_number(capacity.item() if isinstance(capacity, np.generic) else capacity, "the capacity")
+    except ValueError as error:
+        raise error_at(where, str(error)) from None
+    allowed = read_allowed(x[3], weights.shape, "items", where) if len(x) == 4 else None
+    return _Input(features, weights, capacity, allowed)
+
+
+def _cost_row(y: Any, code: CodeArray, where: Where) -> FloatArray:
+    """Return l of every item: false costs, minus missed costs for the chosen items."""
+    given = y if isinstance(y, PartCosts) else PartCosts(y, 1.0, 1.0)
+    if isinstance(given.output, PartCosts):
+        raise ValueError("PartCosts of PartCosts: expected an output with one set of costs")
+    false = cost_table(given.false, code.shape, "false", where)
+    return np.where(code == 1, -cost_table(given.missed, code.shape, "missed", where), false)
+
+
+class KnapsackExamples(PartExamples):
+    """Items of all knapsacks; the code of a choice is 1 for each chosen item and 0 for the others."""
+
+    nested = True
+
+    def __init__(
+        self,
+        structure: Knapsack,
+        block: Block,
+        weights: FloatArray,
+        capacities: FloatArray,
+        truths: Any,
+        costs: FloatArray | None,
+    ) -> None:
+        self.weights, self.capacities = weights, capacities
+        assert block.offsets is not None
+        self._set_tables(block.offsets)
+        super().__init__(structure, [block], block.offsets, truths, [costs])
+        self.operations += float(self.entries[self.tabled].sum()) + 2e5 * float((~self.tabled).sum())
+
+    def _set_tables(self, offsets: IntArray) -> None:
+        """Decide which examples are solved by a table: whole weights, and not too many entries."""
+        whole = np.array([bool((w == np.rint(w)).all()) for w in np.split(self.weights, offsets[1:-1])], bool)
+        totals = np.add.reduceat(self.weights, offsets[:-1]) if len(offsets) > 1 else np.zeros(0)
+        self.entries = np.diff(offsets) * (1.0 + np.minimum(np.floor(self.capacities), totals))
+        self.tabled = whole[: len(offsets) - 1] & (self.entries <= LARGEST_TABLE)
+
+    def argmax(self, scores: list[Scores], ids: IntArray, codes: CodeArray) -> None:
+        values, starts = scores[0]
+        rows = np.flatnonzero(self.tabled[ids])
+        if len(rows):
+            whole, room = self._whole_weights
+            kernels.best_choices(ids[rows], values, starts[rows], whole, self.code_offsets, room, codes)
+        for r in np.flatnonzero(~self.tabled[ids]).tolist():
+            i = int(ids[r])
+            span = slice(*self.code_offsets[i : i + 2])
+            codes[span] = self._by_highs(values[starts[r] : starts[r + 1]], i)
+
+    @property
+    def _whole_weights(self) -> tuple[IntArray, IntArray]:
+        """Weights and capacities as integers, for the examples with a table."""
+        limit = float(LARGEST_TABLE)
+        return np.minimum(self.weights, limit).astype(np.int64), np.minimum(self.capacities, limit).astype(np.int64)
+
+    def _by_highs(self, scores: FloatArray, i: int) -> CodeArray:
+        m, weights = len(scores), self.weights[slice(*self.code_offsets[i : i + 2])]
+        size = float(self.capacities[i]) or 1.0
+        space = Polyhedron(
+            sp.csr_array(weights[None] / size), np.array([-np.inf]), np.array([self.capacities[i] / size]),
+            np.zeros(m), (weights <= self.capacities[i]).astype(float), np.ones(m, bool),
+        )  # fmt: skip
+        found = solve(scores, space, None, 0.0)
+        if found.z is None:
+            return np.full(m, NO_OUTPUT, np.int32)
+        return found.z.astype(np.int32)
+
+    def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
+        lengths = self.code_offsets[ids + 1] - self.code_offsets[ids]
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        chosen = codes[spans(ids, self.code_offsets)] == 1
+        used = np.concatenate([[0], np.cumsum(chosen)])
+        number = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)
+        return [counted_once(used[indptr], number[chosen])]
+
+    def restricted(self, scores: list[Scores], forced: Collection[Part], forbidden: Collection[Part]) -> list[Scores]:
+        """Return scores of +∞ for forced and −∞ for forbidden items."""
+        changed = scores[0].values.copy()
+        changed[[p for _, p in forced if changed[p] > -np.inf]] = np.inf
+        changed[[p for _, p in forbidden]] = -np.inf
+        return [Scores(changed, scores[0].starts)]
+
+    def _taken(self, ids: IntArray) -> dict[str, Any]:
+        weights = self.weights[spans(ids, self.code_offsets)]
+        per_example = {name: getattr(self, name)[ids] for name in ("capacities", "entries", "tabled")}
+        return {"weights": weights, **per_example}
+
+    def digest_arrays(self) -> tuple[AnyArray, ...]:
+        return *super().digest_arrays(), self.weights, self.capacities

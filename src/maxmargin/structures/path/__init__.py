@@ -1,0 +1,1 @@
+"""Shortest and longest paths."""

@@ -1,0 +1,122 @@
+"""CutSegmenter learns masks from images."""
+
+import numpy as np
+import pytest
+
+import maxmargin as mm
+
+
+def squares(n, rng, noise=1.0, dtype=float):
+    """Noisy images with a bright rectangle."""
+    X, Y = [], []
+    for _ in range(n):
+        mask = np.full((14, 16), "outer")
+        top, left = rng.integers(1, 6, 2)
+        mask[top : top + 7, left : left + 8] = "front"
+        image = (mask == "front") + noise * rng.normal(size=mask.shape)
+        X.append(image if dtype is float else np.clip(60 * image + 100, 0, 255).astype(dtype))
+        Y.append(mask)
+    return X, Y
+
+
+@pytest.mark.parametrize("neighbours", [4, 8])
+def test_neighbours_make_masks_better(tmp_path, neighbours):
+    X, Y = squares(30, np.random.default_rng(0), noise=0.7)
+    model = mm.CutSegmenter(features="channels", neighbours=neighbours).fit(X[:20], Y[:20])
+    accuracy = model.score(X[20:], Y[20:])
+    alone = np.mean([((x > 0.5) == (y == "front")).mean() for x, y in zip(X[20:], Y[20:], strict=True)])
+    assert accuracy > 0.93 > 0.8 > alone
+    assert model.certificate_.exact and model.certificate_.gap <= 1e-2
+    found = model.predict(X[20:])
+    assert found[0].shape == (14, 16) and model.classes_.tolist() == ["front", "outer"]
+    right = np.mean([(p == y).mean() for p, y in zip(found, Y[20:], strict=True)])
+    assert accuracy == pytest.approx(right)
+    assert mm.metrics.intersection_over_union(Y[20:], found, "front") > 0.75
+    assert model.pixel_weights_.shape == (2, 2) and (model.edge_weights_ >= 0).all()
+    model.save(tmp_path / "masks.mm")
+    for a, b in zip(mm.load(tmp_path / "masks.mm").predict(X[20:]), found, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_features_of_pixels():
+    X, Y = squares(6, np.random.default_rng(1), dtype=np.uint8)
+    model = mm.CutSegmenter(tol=0.1).fit(X, Y)
+    assert model.pixel_weights_.shape == (1 + 4 + 8 + 5 + 1, 2)
+    coloured = [np.stack([x] * 3, axis=2) for x in X]
+    assert mm.CutSegmenter(tol=0.1).fit(coloured, Y).score(coloured, Y) > 0.95
+
+    def given(image):
+        return np.stack([image / 255.0, image > 130], axis=2)
+
+    model = mm.CutSegmenter(features=given, tol=0.1).fit(X, Y)
+    assert model.pixel_weights_.shape == (3, 2)
+    nodes, _, _ = mm.image_graph(X[0], features=given(X[0]))
+    np.testing.assert_allclose(nodes[17], [X[0][1, 1] / 255.0, X[0][1, 1] > 130])
+
+
+def test_the_best_masks_and_the_reason():
+    mask = np.zeros((3, 4), int)
+    mask[1:, 2:] = 1
+    model = mm.CutSegmenter(features="channels", C=1.0).fit([mask * 1.0], [mask])
+    (best, score), (second, worse) = model.topk(mask * 1.0, 2)
+    np.testing.assert_array_equal(best, mask)
+    assert second.shape == mask.shape and (second != best).any() and score >= worse
+    assert model.explain(mask * 1.0).margin == pytest.approx(score - worse)
+
+
+def test_graphs_of_images():
+    image = np.zeros((3, 4))
+    image[:, 2:] = 1.0
+    nodes, edges, features = mm.image_graph(image, features=image)
+    assert nodes.shape == (12, 1) and edges.shape == (17, 2)
+    border = features[(edges == [1, 2]).all(axis=1)][0], features[(edges == [0, 1]).all(axis=1)][0]
+    assert border[0][1] < border[1][1] == 1.0 and border[0][0] == border[1][0] == 1.0
+    _, edges, features = mm.image_graph(image, features=image, neighbours=8)
+    assert edges.shape == (17 + 12, 2)
+    assert features[(edges == [0, 5]).all(axis=1)][0, 0] == pytest.approx(0.5**0.5)
+    with pytest.raises(ValueError, match="neighbours must be 4 or 8, found 6"):
+        mm.image_graph(image, neighbours=6)
+    with pytest.raises(ValueError, match=r"features: expected numbers of shape \(3, 4, d\), found float64 of shape"):
+        mm.image_graph(image, features=np.zeros((4, 3)))
+
+
+IMAGE, MASK = np.random.default_rng(0).random((4, 5)), np.eye(4, 5, dtype=int)
+
+
+@pytest.mark.parametrize(
+    "parameters, X, Y, message",
+    [
+        (
+            {},
+            [IMAGE, IMAGE],
+            [MASK, MASK.T],
+            r"Y\[1\]: expected a mask of shape \(4, 5\) as its image has, found",
+        ),
+        ({}, [IMAGE], [1], r"Y\[0\]: expected a mask of shape \(4, 5\) as its image has, found int 1"),
+        ({}, [IMAGE, "dog.png"], [MASK, ""], r"X\[1\]: expected an image, an array of numbers of shape"),
+        ({}, [np.zeros((0, 5))], [np.zeros((0, 5))], r"X\[0\]: expected an image"),
+        ({}, [np.where(MASK, np.nan, IMAGE)], [MASK], r"X\[0\]: pixel \(0, 0\) is not a finite number"),
+        ({}, [IMAGE, IMAGE[:, :, None].repeat(3, 2)], [MASK] * 2, r"X\[1\]: 44 features per node, expected 18"),
+        ({}, [IMAGE], [np.zeros((4, 5))], "expected at least two classes, found one class"),
+        ({"features": "edges"}, [IMAGE], [MASK], "features must be 'statistics', 'channels' or a function"),
+        ({"features": len}, [IMAGE], [MASK], r"X\[0\]: expected numbers of shape \(4, 5, d\), found int64 of shape"),
+        ({"features": lambda x: 1 / 0}, [IMAGE], [MASK], r"X\[0\]: features raised ZeroDivisionError"),
+        ({"neighbours": 5}, [IMAGE], [MASK], "neighbours must be 4 or 8, found 5"),
+        ({"loss": "iou"}, [IMAGE], [MASK], "loss must be 'hamming', 'hamming-share', a matrix or a dict"),
+    ],
+)
+def test_bad_input(parameters, X, Y, message):
+    with pytest.raises(ValueError, match=message):
+        mm.CutSegmenter(**parameters).fit(X, Y)
+
+
+def test_intersection_over_union():
+    true, found = [np.array([[0, 0], [1, 1]]), np.array([2])], [np.array([[0, 1], [1, 1]]), np.array([1])]
+    assert mm.metrics.intersection_over_union(true, found, 1) == pytest.approx(2 / 4)
+    assert mm.metrics.intersection_over_union(true, found) == pytest.approx((1 / 2 + 2 / 4 + 0) / 3)
+    with pytest.raises(ValueError, match="the label 5 does not occur"):
+        mm.metrics.intersection_over_union(true, found, 5)
+    with pytest.raises(ValueError, match=r"Y\[1\]: shape \(1,\), but the predicted image has \(2,\)"):
+        mm.metrics.intersection_over_union(true, [found[0], [1, 1]])
+    with pytest.raises(ValueError, match="2 true images but 1 predicted ones"):
+        mm.metrics.intersection_over_union(true, found[:1])

@@ -1,0 +1,87 @@
+"""Choices of items against all choices."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conformance import StructureConformance
+from graph_instances import Items
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+import maxmargin as mm
+from maxmargin.structures.knapsack import structure as knapsack
+
+ROWS = np.ones((2, 3))
+X = (ROWS, [1, 2], 2)
+
+
+class TestKnapsack(StructureConformance):
+    bad_input = (
+        (mm.Knapsack(), [ROWS], [[1, 0]], "X[0]: expected (features, weights, capacity[, allowed]), found ndarray"),
+        (mm.Knapsack(), [(ROWS, [1, 2])], [[1, 0]], "found tuple of 2"),
+        (mm.Knapsack(), [X, (ROWS, [1, -2], 2)], [[1, 0]] * 2, "X[1]: weights must be finite numbers ≥ 0"),
+        (mm.Knapsack(), [(ROWS, [1, np.nan], 2)], [[1, 0]], "X[0]: weights must be finite numbers ≥ 0"),
+        (mm.Knapsack(), [(ROWS, ["a", "b"], 2)], [[1, 0]], "X[0]: weights must be finite numbers ≥ 0"),
+        (mm.Knapsack(), [(ROWS, [], 2)], [[]], "X[0]: expected at least one item, found none"),
+        (mm.Knapsack(), [(ROWS, [1, 2], -1)], [[1, 0]], "X[0]: the capacity must be a number ≥ 0, found -1"),
+        (mm.Knapsack(), [(ROWS, [1, 2], None)], [[1, 0]], "X[0]: the capacity must be a number ≥ 0, found None"),
+        (mm.Knapsack(), [(ROWS, [1, 2, 3], 2)], [[1, 0, 0]], "X[0]: 2 rows of item features but 3 weights"),
+        (mm.Knapsack(), [(*X, [1, 1])], [[1, 0]], "X[0]: the allowed items must be an array of bool of shape (2,)"),
+        (mm.Knapsack(), [(*X, np.array([False, True]))], [[1, 0]], "Y[0]: item 0 is forbidden by X"),
+        (mm.Knapsack(), [X], [[1, 1]], "Y[0]: the chosen items weigh 3, but the capacity is 2"),
+        (mm.Knapsack(), [X], [[1]], "Y[0]: 1 numbers, but X has 2 items"),
+        (mm.Knapsack(), [X], [[1, 0.5]], "Y[0]: expected 0 or 1 for each item, found [1, 0.5]"),
+        (mm.Knapsack(), [X], ["10"], "Y[0]: expected 0 or 1 for each item, found '10'"),
+        (mm.Knapsack(), [X], [mm.PartCosts([1, 0], np.ones(3))], "Y[0]: false costs have shape (3,), expected (2,)"),
+        (mm.Knapsack(), [X, X], [[1, 0]], "X has 2 examples but Y has 1"),
+    )
+
+    def instance(self, seed):
+        return Items(seed)
+
+
+class TestKnapsackOfFractions(StructureConformance):
+    n_cases = -(-StructureConformance.n_cases // 8)  # HiGHS takes milliseconds
+    n_checked = 1
+
+    def instance(self, seed):
+        return Items(seed, fractional=True)
+
+
+def best_by_milp(values, weights, capacity):
+    m = len(values)
+    found = milp(-values, integrality=np.ones(m), bounds=Bounds(0, 1), options={"mip_rel_gap": 0.0},
+                 constraints=LinearConstraint(weights[None], -np.inf, capacity))  # fmt: skip
+    return -found.fun
+
+
+@pytest.mark.parametrize("table", [True, False])
+def test_larger_knapsacks_are_those_of_a_solver_of_programs(table, monkeypatch):
+    if not table:
+        monkeypatch.setattr(knapsack, "LARGEST_TABLE", 0)
+    rng = np.random.default_rng(0)
+    for m in (20, 40):
+        values, weights = rng.normal(size=m) + 1.0, rng.integers(1, 60, m)
+        x = (values[:, None], weights, int(weights.sum() // 3))
+        structure = mm.Knapsack()
+        examples = structure.fit_encode([x], [[0] * m])
+        assert examples.tabled.all() == table
+        chosen = structure.argmax(np.ones(1), x)
+        assert weights @ chosen <= x[2]
+        assert values @ chosen == pytest.approx(best_by_milp(values, weights, x[2]), rel=1e-9)
+
+
+def test_values_are_learnt(tmp_path):
+    rng = np.random.default_rng(1)
+    w = np.array([1.0, 2.0, -0.5])
+    X = [(rng.random((15, 3)), rng.integers(1, 20, 15), 60) for _ in range(60)]
+    teacher = mm.Knapsack().fit(X[:1], [[0] * 15])
+    Y = [teacher.argmax(w, x) for x in X]
+    model = mm.StructuralSVM(mm.Knapsack(), C=10.0).fit(X[:40], Y[:40])
+    assert model.certificate_.gap <= 1e-3 and model.certificate_.exact
+    assert -model.score(X[40:], Y[40:]) < 0.5, "less than half an item is wrong"
+    model.save(tmp_path / "items.mm", support=True)
+    again = mm.load(tmp_path / "items.mm")
+    assert again.predict(X) == model.predict(X)
+    assert again.support_.outputs == model.support_.outputs
+    assert again.topk(X[0], 4) == model.topk(X[0], 4)
