@@ -31,6 +31,7 @@ from .plots.convergence import ConvergenceDisplay as ConvergenceDisplay
 from .plots.motif import MotifDisplay as MotifDisplay
 from .plots.transitions import TransitionDisplay as TransitionDisplay
 from .solvers.feasibility import NotSeparableError as NotSeparableError
+from .structures.bipartite_matching.structure import BipartiteMatching as BipartiteMatching
 from .structures.chain.constraints import Constraints as Constraints
 from .structures.chain.constraints import bio_constraints as bio_constraints
 from .structures.chain.constraints import bioes_constraints as bioes_constraints

@@ -13,7 +13,7 @@ from functools import cache, partial
 import numpy as np
 import scipy.sparse as sp
 from conformance import Instance
-from instances import Documents, Graphs, Queries, Strings
+from instances import Assignments, Documents, Graphs, Queries, Strings
 from scipy.optimize import minimize
 
 from maxmargin.bounds import Bound
@@ -154,6 +154,8 @@ INSTANCES: dict[str, Callable[[int], Instance]] = {
     "top k": Queries,
     "tree": lambda seed: Graphs(seed, True, False),
     "undirected tree": lambda seed: Graphs(seed, False, False),
+    "assignment": lambda seed: Assignments(seed, 1, 1, False),
+    "up to two per left": lambda seed: Assignments(seed, 2, 1, True),
 }
 
 FACTORIES: dict[str, Callable[[], tuple[Examples, Outputs]]] = {

@@ -11,7 +11,7 @@ kernel expansion, a network.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
@@ -30,6 +30,8 @@ from maxmargin.parts.blocks import Block
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
 
+#: A part: its block and its number within the block.
+Part = tuple[int, int]
 #: Integers up to this size are exact in float32.
 FLOAT32_WHOLE = 2.0**24
 _NO_COSTS = np.zeros(0)
@@ -65,6 +67,8 @@ class PartExamples(Examples):
     whole_counts: bool = True
     #: Whether an output may have all parts of another output and more.
     nested: bool = False
+    #: Blocks whose parts determine the output, for k best outputs; None for all.
+    deciding: tuple[int, ...] | None = None
 
     def __init__(
         self,
@@ -165,6 +169,23 @@ class PartExamples(Examples):
         The number is checked, since the sizes and the precision of planes depend on it.
         """
         return [np.diff(self.code_offsets)] * len(self.blocks)
+
+    def restricted(self, scores: list[Scores], forced: Collection[Part], forbidden: Collection[Part]) -> list[Scores]:
+        """Return scores with which the argmax of a single example has all parts of `forced` and none of `forbidden`.
+
+        By default forbidden parts have the score −∞, and forced parts a bonus that outweighs all other scores.
+        """
+        changed = [Scores(s.values.copy(), s.starts) for s in scores]
+        bonus = 1.0 + 2.0 * sum(float(np.abs(s.values[np.isfinite(s.values)]).sum()) for s in scores)
+        for b, p in forced:
+            changed[b].values[p] += bonus
+        for b, p in forbidden:
+            changed[b].values[p] = -np.inf
+        return changed
+
+    def _taken(self, ids: IntArray) -> dict[str, Any]:
+        """Return the attributes of a subclass that differ in `take`, for the given examples; by default none."""
+        return {}
 
     # ------------------------------------------------------------------ what follows
 
@@ -304,7 +325,7 @@ class PartExamples(Examples):
 
     def take(self, ids: IntArray) -> Self:
         part = object.__new__(type(self))
-        vars(part).update(vars(self) | {"_digest": None})
+        vars(part).update(vars(self) | {"_digest": None} | self._taken(ids))
         offsets = np.concatenate([[0], np.cumsum(self.code_offsets[ids + 1] - self.code_offsets[ids])])
         spans_of_codes = [slice(*self.code_offsets[i : i + 2]) for i in ids.tolist()]
         truths = [self.truths[span] for span in spans_of_codes] if self.known else None

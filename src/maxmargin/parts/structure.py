@@ -95,7 +95,7 @@ class PartStructure(Compiled):
                 f"{name}.tables() describes {described} weights, but its blocks have {self.size}; override tables() to "
                 f"return a WeightTable for each block (constant features and outputs included)"
             )
-        for attribute in ("nested", "bounded", "lower", "whole_counts", "latent"):
+        for attribute in ("nested", "deciding", "bounded", "lower", "whole_counts", "latent"):
             if hasattr(self, attribute):
                 raise TypeError(f"{name}.{attribute} has no effect; set it on the class of its examples")
 

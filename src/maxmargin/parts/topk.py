@@ -13,10 +13,8 @@ from maxmargin._types import CodeArray, FloatArray
 from maxmargin.core.codes import NO_OUTPUT
 from maxmargin.core.scores import Scores
 from maxmargin.parts import _kernels as kernels
-from maxmargin.parts.examples import PartExamples
+from maxmargin.parts.examples import Part, PartExamples
 
-#: A part: its block and its number within the block.
-Part = tuple[int, int]
 Parts = frozenset[Part]
 _ONLY = np.zeros(1, np.int64)
 
@@ -35,9 +33,8 @@ def best_outputs(examples: PartExamples, w: FloatArray, k: int) -> list[tuple[Co
     """Return the codes of the k best outputs of a single example with their scores, best first.
 
     After an output is found, the remaining outputs are partitioned by its parts: outputs without its first part,
-    outputs with the first but without the second, and so on. The best output of each class is one argmax, in which
-    forbidden parts have the score −∞ and forced parts a bonus that outweighs all other scores. Fewer are returned if
-    there are fewer.
+    outputs with the first but without the second, and so on. The best output of each class is one argmax of
+    `PartExamples.restricted` scores. Fewer are returned if there are fewer.
     """
     scores, found = examples.scores(w, _ONLY), list[tuple[CodeArray, float]]()
     waiting: list[tuple[float, int, Candidate]] = []
@@ -73,17 +70,12 @@ def _without(examples: PartExamples, best: Candidate) -> Iterator[tuple[Parts, P
 def _best_within(examples: PartExamples, scores: list[Scores], forced: Parts, forbidden: Parts) -> Candidate | None:
     """Return the best output with all parts of `forced` and none of `forbidden`; None if there is none."""
     codes = np.zeros(int(examples.code_offsets[-1]), np.int32)
-    changed = [Scores(s.values.copy(), s.starts) for s in scores]
-    bonus = 1.0 + 2.0 * sum(float(np.abs(s.values[np.isfinite(s.values)]).sum()) for s in scores)
-    for b, p in forced:
-        changed[b].values[p] += bonus
-    for b, p in forbidden:
-        changed[b].values[p] = -np.inf
-    examples.argmax(changed, _ONLY, codes)
+    examples.argmax(examples.restricted(scores, forced, forbidden), _ONLY, codes)
     if len(codes) and codes[0] == NO_OUTPUT:
         return None
     rows = examples.parts(_ONLY, codes)
-    parts = list(dict.fromkeys((b, int(p)) for b, row in enumerate(rows) for p in row.indices))
+    blocks = range(len(rows)) if examples.deciding is None else examples.deciding
+    parts = list(dict.fromkeys((b, int(p)) for b in blocks for p in rows[b].indices))
     if not forced.issubset(parts) or not forbidden.isdisjoint(parts):
         return None
     total = np.zeros(1)
