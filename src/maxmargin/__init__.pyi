@@ -11,6 +11,7 @@ from .core.errors import ExampleError as ExampleError
 from .core.structure import Bounded as Bounded
 from .core.structure import Structure as Structure
 from .core.structure import StructureError as StructureError
+from .encoding.edges import EdgeFeatures as EdgeFeatures
 from .encoding.templates import TokenTemplates as TokenTemplates
 from .estimators.checks import structured_estimator_checks as structured_estimator_checks
 from .estimators.column_tagger import ColumnTagger as ColumnTagger
@@ -38,6 +39,7 @@ from .structures.chain.constraints import bioes_constraints as bioes_constraints
 from .structures.chain.constraints import repair_bio as repair_bio
 from .structures.chain.structure import Chain as Chain
 from .structures.forest.structure import Forest as Forest
+from .structures.matching.structure import Matching as Matching
 from .structures.motif.structure import Motif as Motif
 from .structures.motif.structure import MotifSite as MotifSite
 from .structures.multiclass import Multiclass as Multiclass

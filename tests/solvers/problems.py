@@ -13,7 +13,7 @@ from functools import cache, partial
 import numpy as np
 import scipy.sparse as sp
 from conformance import Instance
-from instances import Assignments, Documents, Graphs, Queries, Strings
+from instances import Assignments, Documents, Graphs, Partners, Queries, Strings
 from scipy.optimize import minimize
 
 from maxmargin.bounds import Bound
@@ -155,6 +155,8 @@ INSTANCES: dict[str, Callable[[int], Instance]] = {
     "tree": lambda seed: Graphs(seed, True, False),
     "undirected tree": lambda seed: Graphs(seed, False, False),
     "assignment": lambda seed: Assignments(seed, 1, 1, False),
+    "perfect matching": lambda seed: Partners(seed, True),
+    "matching": lambda seed: Partners(seed, False, 4),
     "up to two per left": lambda seed: Assignments(seed, 2, 1, True),
 }
 

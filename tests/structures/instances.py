@@ -585,3 +585,102 @@ class Assignments(Instance):
 
     def loss(self, i, output):
         return differing(self.costs[i], self.pairs(self.truths[i]), self.pairs(output))
+
+
+class Partners(Instance):
+    """Random graphs, complete or given by their edges, with costs of single edges and features of unmatched nodes."""
+
+    def __init__(self, seed, perfect, most=6):
+        super().__init__(seed)
+        rng = self.rng
+        self.perfect, self.width = perfect, int(rng.integers(1, 4))
+        form = self.choose("dense", "csr", "dicts", "strings", "edges", "sparse edges")
+        sizes = [4, *rng.integers(0 if form.endswith("edges") else 1, most + 1, 3).tolist()]
+        if perfect:
+            sizes = [n + n % 2 for n in sizes]
+        self.tables = [self.draw(n, n, self.width) for n in sizes]
+        if form == "strings":
+            self.tables = [np.abs(np.sign(table)) for table in self.tables]
+        self.extra = 0 if perfect else int(rng.integers(0, 3))
+        self.alone = [self.draw(n, self.extra) for n in sizes]
+        masked = bool(rng.integers(2)) or form.endswith("edges")
+        self.allowed = [self._allowed(n) if masked else np.ones((n, n), bool) for n in sizes]
+        self.structure = mm.Matching(perfect=perfect)
+        self.X = [self._formed(i, form, masked) for i in range(len(sizes))]
+        self._outputs = [self._matchings(self.allowed[i]) for i in range(len(sizes))]
+        self.truths = [self._outputs[i][int(rng.integers(len(self._outputs[i])))] for i in range(len(sizes))]
+        self.costs = [None] * len(sizes)
+        if rng.integers(2):
+            self.costs = [rng.integers(0, 4, (2, n, n)) * 0.5 for n in sizes]
+        self.Y = [
+            y if costs is None else mm.PartCosts(y, *costs) for y, costs in zip(self.truths, self.costs, strict=True)
+        ]
+        self.encode()
+
+    def _allowed(self, n):
+        """Random edges, drawn until there is a matching."""
+        while True:
+            allowed = self.rng.random((n, n)) < 0.7
+            if self._matchings(allowed):
+                return allowed
+
+    def _formed(self, i, form, masked):
+        table, allowed = self.tables[i], self.allowed[i]
+        n, given = len(table), allowed if masked else None
+        if form.endswith("edges"):
+            edges = [(a, b) for a, b in combinations(range(n), 2) if allowed[a, b]]
+            rows = np.array([table[edge] for edge in edges]).reshape(-1, self.width)
+            edges = [edge[::-1] if self.rng.random() < 0.5 else edge for edge in edges]
+            x = mm.EdgeFeatures(edges, sp.csr_array(rows) if form == "sparse edges" else rows, n)
+            given = None
+        elif form in ("dicts", "strings"):
+            cells = [[named_row(table[a, b], form) for b in range(n)] for a in range(n)]
+            x = [[cells[a][b] if allowed[a, b] else None for b in range(n)] for a in range(n)]
+            given = None
+        else:
+            x = sp.csr_array(table.reshape(n * n, -1)) if form == "csr" else table
+        if self.extra:
+            return x, given, self.alone[i]
+        return (x, given) if given is not None else x
+
+    def _matchings(self, allowed):
+        """All matchings, each extended by its first free node."""
+        n, found = len(allowed), []
+
+        def extend(partners, a):
+            if a == n:
+                found.append(partners)
+                return
+            if partners[a] >= 0:
+                return extend(partners, a + 1)
+            if not self.perfect:
+                extend(partners, a + 1)
+            for b in range(a + 1, n):
+                if partners[b] < 0 and allowed[a, b]:
+                    joined = list(partners)
+                    joined[a], joined[b] = b, a
+                    extend(joined, a + 1)
+
+        extend([-1] * n, 0)
+        return found
+
+    @staticmethod
+    def pairs(output):
+        return {(a, b) for a, b in enumerate(output) if a < b}
+
+    def outputs(self, i):
+        return self._outputs[i]
+
+    def truth(self, i):
+        return self.truths[i]
+
+    def psi(self, i, output):
+        columns = [int(name[1:]) for name in self.structure.feature_names() if not name.startswith("unmatched")]
+        total = sum((self.tables[i][pair] for pair in self.pairs(output)), np.zeros(self.width))[columns]
+        if self.perfect:
+            return total
+        single = [v for v, partner in enumerate(output) if partner < 0]
+        return np.concatenate([total, self.alone[i][single].sum(axis=0), [len(single)]])
+
+    def loss(self, i, output):
+        return differing(self.costs[i], self.pairs(self.truths[i]), self.pairs(output))

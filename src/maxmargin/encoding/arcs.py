@@ -86,6 +86,14 @@ def pairs_of(n: int) -> IntArray:
 
 def read_arcs(x: Any, directed: bool, i: int) -> Arcs:
     """Return the arcs of the i-th input; raise ValueError if it cannot be read or if no tree is allowed."""
+    arcs = read_graph(x, directed, i)
+    if arcs.forbidden is not None and not _spannable(~arcs.forbidden, directed):
+        raise error_at(Place("X", i), "the allowed arcs contain no spanning tree: some node cannot be reached")
+    return arcs
+
+
+def read_graph(x: Any, directed: bool, i: int) -> Arcs:
+    """Return the arcs of the i-th input; raise ValueError if it cannot be read."""
     allowed = None
     if isinstance(x, tuple):
         if len(x) != 2:
@@ -113,10 +121,7 @@ def _arcs(n: int, allowed: Any, directed: bool, i: int) -> Arcs:
             Place("X", i),
             f"the allowed arcs must be an array of bool of shape {(n, n)}, found {mask.dtype} {mask.shape}",
         )
-    arcs = Arcs(None, n, directed, ~mask)
-    if not _spannable(mask, directed):
-        raise error_at(Place("X", i), "the allowed arcs contain no spanning tree: some node cannot be reached")
-    return arcs
+    return Arcs(None, n, directed, ~mask)
 
 
 def _spannable(allowed: NDArray[np.bool_], directed: bool) -> bool:
