@@ -11,6 +11,7 @@ from .core.errors import ExampleError as ExampleError
 from .core.structure import Bounded as Bounded
 from .core.structure import Structure as Structure
 from .core.structure import StructureError as StructureError
+from .encoding.edges import EdgeFeatures as EdgeFeatures
 from .encoding.images import image_graph as image_graph
 from .encoding.templates import TokenTemplates as TokenTemplates
 from .estimators.checks import structured_estimator_checks as structured_estimator_checks
@@ -38,6 +39,7 @@ from .plots.path import PathDisplay as PathDisplay
 from .plots.segmentation import SegmentationDisplay as SegmentationDisplay
 from .plots.transitions import TransitionDisplay as TransitionDisplay
 from .solvers.feasibility import NotSeparableError as NotSeparableError
+from .structures.bipartite_matching.structure import BipartiteMatching as BipartiteMatching
 from .structures.chain.constraints import Constraints as Constraints
 from .structures.chain.constraints import bilou_constraints as bilou_constraints
 from .structures.chain.constraints import bio_constraints as bio_constraints
@@ -48,6 +50,7 @@ from .structures.cut.structure import Cut as Cut
 from .structures.decisions.structure import Decisions as Decisions
 from .structures.forest.structure import Forest as Forest
 from .structures.knapsack.structure import Knapsack as Knapsack
+from .structures.matching.structure import Matching as Matching
 from .structures.motif.structure import Motif as Motif
 from .structures.motif.structure import MotifSite as MotifSite
 from .structures.multiclass import Multiclass as Multiclass

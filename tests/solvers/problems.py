@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from conformance import Instance
 from graph_instances import Items, PathGraphs
-from instances import Documents, Graphs, Queries, Strings
+from instances import Assignments, Documents, Graphs, Partners, Queries, Strings
 from scipy.optimize import minimize
 
 from maxmargin.bounds import Bound
@@ -157,6 +157,10 @@ INSTANCES: dict[str, Callable[[int], Instance]] = {
     "undirected tree": lambda seed: Graphs(seed, False, False),
     "knapsack": Items,
     "path": lambda seed: PathGraphs(seed, cycles=False),
+    "assignment": lambda seed: Assignments(seed, 1, 1, False),
+    "perfect matching": lambda seed: Partners(seed, True),
+    "matching": lambda seed: Partners(seed, False, 4),
+    "up to two per left": lambda seed: Assignments(seed, 2, 1, True),
 }
 
 FACTORIES: dict[str, Callable[[], tuple[Examples, Outputs]]] = {

@@ -87,6 +87,14 @@ def pairs_of(n: int) -> IntArray:
 
 def read_arcs(x: Any, directed: bool, i: int) -> Arcs:
     """Return the arcs of the i-th input; raise ValueError if it cannot be read or if no tree is allowed."""
+    arcs = read_graph(x, directed, i)
+    if arcs.forbidden is not None and not _spannable(~arcs.forbidden, directed):
+        raise error_at(Place("X", i), "the allowed arcs contain no spanning tree: some node cannot be reached")
+    return arcs
+
+
+def read_graph(x: Any, directed: bool, i: int) -> Arcs:
+    """Return the arcs of the i-th input; raise ValueError if it cannot be read."""
     allowed = None
     if isinstance(x, tuple):
         if len(x) != 2:
@@ -114,10 +122,7 @@ def _arcs(n: int, allowed: Any, directed: bool, i: int) -> Arcs:
             Place("X", i),
             f"the allowed arcs must be an array of bool of shape {(n, n)}, found {mask.dtype} {mask.shape}",
         )
-    arcs = Arcs(None, n, directed, ~mask)
-    if not _spannable(mask, directed):
-        raise error_at(Place("X", i), "the allowed arcs contain no spanning tree: some node cannot be reached")
-    return arcs
+    return Arcs(None, n, directed, ~mask)
 
 
 def _spannable(allowed: NDArray[np.bool_], directed: bool) -> bool:
@@ -160,15 +165,15 @@ def _dense_arcs(x: AnyArray, allowed: Any, directed: bool, i: int) -> Arcs:
     return _with_rows(arcs, rows)
 
 
-def _is_numbers(cell: Any) -> bool:
-    """Return whether the features of an arc are a list of numbers."""
+def is_numbers(cell: Any) -> bool:
+    """Return whether the features of an arc or a pair are a list of numbers."""
     return is_list(cell) and len(cell) > 0 and not any(isinstance(value, str | bytes) for value in cell)
 
 
-def _numeric(x: Any, i: int) -> AnyArray:
-    """Return lists of numbers as an array (nodes, nodes, d), with zeros for None."""
-    width = next(len(cell) for row in x for cell in row if _is_numbers(cell))
-    table = np.zeros((len(x), len(x), width))
+def numeric_cells(x: Any, i: int, part: str) -> AnyArray:
+    """Return lists x[h][m] of numbers as an array (rows, columns, d), with zeros for None."""
+    width = next(len(cell) for row in x for cell in row if is_numbers(cell))
+    table = np.zeros((len(x), len(x[0]), width))
     for h, row in enumerate(x):
         for m, cell in enumerate(row):
             if cell is None:
@@ -177,7 +182,7 @@ def _numeric(x: Any, i: int) -> AnyArray:
                 table[h, m] = np.asarray(cell, float).reshape(width)
             except (TypeError, ValueError):
                 raise error_at(
-                    Place("X", i, f", arc ({h}, {m})"), f"expected {width} numbers, found {cell!r:.60}"
+                    Place("X", i, f", {part} ({h}, {m})"), f"expected {width} numbers, found {cell!r:.60}"
                 ) from None
     return table
 
@@ -190,8 +195,8 @@ def _listed_arcs(x: Any, allowed: Any, directed: bool, i: int) -> Arcs:
     if not given[~np.eye(n, dtype=bool)].all():
         given |= np.eye(n, dtype=bool)
         allowed = given if allowed is None else given & np.asarray(allowed)
-    if any(_is_numbers(cell) for row in x for cell in row):
-        return _dense_arcs(_numeric(x, i), allowed, directed, i)
+    if any(is_numbers(cell) for row in x for cell in row):
+        return _dense_arcs(numeric_cells(x, i, "arc"), allowed, directed, i)
     arcs = _arcs(n, allowed, directed, i)
     cells = [x[at // n][at % n] for at in arcs.numbers().tolist()]
     return _with_rows(arcs, [[] if blocked else cell for cell, blocked in zip(cells, arcs.mask(), strict=True)])

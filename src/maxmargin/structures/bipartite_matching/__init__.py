@@ -1,0 +1,1 @@
+"""Matchings of bipartite graphs: assignments of left nodes to right nodes."""

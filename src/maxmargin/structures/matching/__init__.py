@@ -1,0 +1,1 @@
+"""Matchings of general graphs, perfect and not."""
