@@ -153,6 +153,7 @@ INSTANCES: dict[str, Callable[[int], Instance]] = {
     "forest": Documents,
     "top k": Queries,
     "tree": lambda seed: Graphs(seed, True, False),
+    "projective tree": lambda seed: Graphs(seed, True, True, projective=True),
     "undirected tree": lambda seed: Graphs(seed, False, False),
 }
 

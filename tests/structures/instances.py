@@ -382,6 +382,12 @@ def reaches_root(heads):
     return True
 
 
+def crosses(heads):
+    """Whether two arcs cross when they are drawn above the nodes 0 … n in a row."""
+    spans = [tuple(sorted((h, m))) for m, h in enumerate(heads, 1)]
+    return any(a < c < b < d for a, b in spans for c, d in spans)
+
+
 def joins_all(edges, n):
     """Whether n − 1 edges join n nodes."""
     part = list(range(n))
@@ -393,9 +399,9 @@ def joins_all(edges, n):
 class Graphs(Instance):
     """Random graphs with features of arcs, forbidden arcs and costs of single arcs."""
 
-    def __init__(self, seed, directed, single_root):
+    def __init__(self, seed, directed, single_root, projective=False):
         super().__init__(seed)
-        self.directed, self.single_root = directed, single_root
+        self.directed, self.single_root, self.projective = directed, single_root, projective
         self.width, form = int(self.rng.integers(1, 4)), self.choose("dense", "csr", "dicts", "strings", "mixed")
         sizes = [3, *self.rng.integers(1, 5 if directed else 6, 3).tolist()]
         self.tables = [self.draw(n, n, self.width) for n in sizes]
@@ -403,7 +409,7 @@ class Graphs(Instance):
             self.tables = [np.abs(np.sign(table)) for table in self.tables]
         masked = bool(self.rng.integers(2))
         self.allowed = [self._allowed(n) if masked else np.ones((n, n), bool) for n in sizes]
-        self.structure = mm.Tree(directed=directed, single_root=single_root)
+        self.structure = mm.Tree(directed=directed, single_root=single_root, projective=projective)
         self.X = [self._formed(i, form, masked) for i in range(len(sizes))]
         self._outputs = [self._trees(i) for i in range(len(sizes))]
         self.truths = [self.choose(*outputs) for outputs in self._outputs]
@@ -422,6 +428,8 @@ class Graphs(Instance):
         order = [0, *(1 + self.rng.permutation(n - 1)).tolist()]
         for place in range(1, n):
             i = order[self.rng.integers(1 if self.single_root and place > 1 else 0, place)]
+            if self.projective:  # a chain has no crossing arcs
+                i, order = place - 1, list(range(n))
             allowed[i, order[place]] = allowed[order[place], i] = True
         return allowed
 
@@ -449,6 +457,7 @@ class Graphs(Instance):
         if self.directed:
             trees = [list(heads) for heads in product(range(n), repeat=n - 1) if reaches_root(heads)]
             trees = [heads for heads in trees if not (self.single_root and heads.count(0) > 1)]
+            trees = [heads for heads in trees if not (self.projective and crosses(heads))]
         else:
             edges = combinations(combinations(range(n), 2), n - 1)
             trees = [list(chosen) for chosen in edges if joins_all(chosen, n)]
