@@ -14,6 +14,7 @@ from .core.structure import StructureError as StructureError
 from .encoding.templates import TokenTemplates as TokenTemplates
 from .estimators.checks import structured_estimator_checks as structured_estimator_checks
 from .estimators.column_tagger import ColumnTagger as ColumnTagger
+from .estimators.dependency_parser import DependencyParser as DependencyParser
 from .estimators.explain import Decision as Decision
 from .estimators.explain import Support as Support
 from .estimators.forest_clustering import ForestClustering as ForestClustering
@@ -42,6 +43,7 @@ from .structures.motif.structure import MotifSite as MotifSite
 from .structures.multiclass import Multiclass as Multiclass
 from .structures.top_k.structure import TopDocuments as TopDocuments
 from .structures.top_k.structure import TopK as TopK
+from .structures.tree.dependency import DependencyTree as DependencyTree
 from .structures.tree.structure import Tree as Tree
 from .training.cccp import InexactArgmaxWarning as InexactArgmaxWarning
 from .training.run import Step as Step

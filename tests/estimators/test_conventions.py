@@ -58,6 +58,14 @@ def words():
     return X, [[known[word] for word in x] for x in X]
 
 
+def phrases():
+    """Words whose head is the next noun, and the last noun at the root."""
+    rng = np.random.default_rng(0)
+    X = [[*rng.choice(["the", "old", "dog"], rng.integers(1, 4)).tolist(), "dog"] for _ in range(20)]
+    nouns = [[m for m, word in enumerate(x, 1) if word == "dog"] for x in X]
+    return X, [[next((k for k in some if k > m), 0) for m in range(1, len(x) + 1)] for x, some in zip(X, nouns)]
+
+
 def places():
     """Distances on a line, which clusters divide at gaps."""
     rng = np.random.default_rng(0)
@@ -86,6 +94,7 @@ PLAIN = [mm.MulticlassSVM]
 #: For every other estimator, by its class: a name, the estimator and data (X, Y) or (X, Y, groups) to check it on.
 CASES = {
     mm.ColumnTagger: [("words", mm.ColumnTagger(), words)],
+    mm.DependencyParser: [("parser", mm.DependencyParser(), phrases)],
     mm.ForestClustering: [("clusters", mm.ForestClustering(), places)],
     mm.LatentStructuralSVM: [("forest", mm.LatentStructuralSVM(mm.Forest()), places)],
     mm.MotifFinder: [("motif", mm.MotifFinder(length=4, background_order=0, n_restarts=2), strings)],

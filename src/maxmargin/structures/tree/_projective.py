@@ -62,7 +62,7 @@ def read_chart(split, kind, head, end, stack, heads):
         if a == b:
             continue
         k = split[kind, a, b]
-        if kind == COMPLETE_RIGHT or kind == COMPLETE_LEFT:
+        if kind < ARC_RIGHT:
             first, second = (ARC_RIGHT, COMPLETE_RIGHT) if kind == COMPLETE_RIGHT else (ARC_LEFT, COMPLETE_LEFT)
             stack[depth, 0], stack[depth, 1], stack[depth, 2] = first, a, k
             stack[depth + 1, 0], stack[depth + 1, 1], stack[depth + 1, 2] = second, k, b
