@@ -62,8 +62,7 @@ def phrases():
     """Words whose head is the next noun, and the last noun at the root."""
     rng = np.random.default_rng(0)
     X = [[*rng.choice(["the", "old", "dog"], rng.integers(1, 4)).tolist(), "dog"] for _ in range(20)]
-    nouns = [[m for m, word in enumerate(x, 1) if word == "dog"] for x in X]
-    return X, [[next((k for k in some if k > m), 0) for m in range(1, len(x) + 1)] for x, some in zip(X, nouns)]
+    return X, [[(x.index("dog", m) + 1) if m < len(x) else 0 for m in range(1, len(x) + 1)] for x in X]
 
 
 def places():

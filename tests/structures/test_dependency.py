@@ -35,7 +35,9 @@ def test_distances_and_tags_between_in_long_sentences():
     assert {f"upos: t0 … t{k} … t11, right" for k in range(12)} <= names
     mirrored = mm.DependencyTree().fit([x[::-1]], [[n] * (n - 1) + [0]])
     counts, other = structure.joint_feature(x, y), mirrored.joint_feature(x[::-1], [n] * (n - 1) + [0])
-    between = {name: v for name, v in zip(structure.feature_names(), counts) if "…" in name and "<root>" not in name}
-    back = {name: v for name, v in zip(mirrored.feature_names(), other) if "…" in name and "<root>" not in name}
+    between, back = (
+        {name: v for name, v in zip(s.feature_names(), psi, strict=True) if "…" in name and "<root>" not in name}
+        for s, psi in ((structure, counts), (mirrored, other))
+    )
     assert {name.replace("right", "left"): v for name, v in between.items()} == back
     assert sum(between.values()) == sum(min(d - 1, 12) for d in range(1, n))

@@ -107,7 +107,8 @@ def true_arc_keys(offsets, words, tags, heads, templates, out):
                 out[used + 1] = (np.int64(t * N_PLACES + place) << CODE_SHIFT) | value
                 used += 2
             if len(tags) > 0:
-                for v in range(min(h, m) + 1, max(h, m)):
+                low, high = (h, m) if h < m else (m, h)
+                for v in range(low + 1, high):
                     tag = tags[0, base + v + 1]
                     if seen[tag] != arc:
                         seen[tag] = arc

@@ -45,7 +45,7 @@ class Indicators(Block):
         self.n_outputs, self.constant, self.dense = 1, False, None
 
     @property
-    def data(self) -> AnyArray:  # type: ignore[override]
+    def data(self) -> AnyArray:
         """The values: a view of a single 1, which takes no memory."""
         return np.broadcast_to(np.float32(1.0), len(self.indices))
 

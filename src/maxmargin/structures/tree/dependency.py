@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from maxmargin._checked import check_flag, is_list, whole_number
-from maxmargin._types import CodeArray
+from maxmargin._types import CodeArray, FloatArray
 from maxmargin.core.errors import Place, Where, error_at
 from maxmargin.encoding.arc_templates import ArcTemplates
 from maxmargin.encoding.arcs import Arcs
@@ -23,7 +23,7 @@ class DependencyTree(Tree):
     """Dependency trees of sentences: the head of each word.
 
     Each x is a sentence: a list of words, of tuples (form, upos) or (form, upos, xpos), or of dicts with the keys
-    ``form``, ``upos`` and ``xpos``, such as a token list of the conllu package, whose rows of multiword tokens and empty
+    ``form``, ``upos`` and ``xpos``, such as a token list of the conllu package; rows of multiword tokens and of empty
     nodes are left out. Each y lists the head of each word: its number, counted from 1, or 0 for the root.
 
         Ψ(x, y) = Σ_{arcs of y} φ(x, arc)        Δ(y, ŷ) = number of words with a wrong head
@@ -88,7 +88,8 @@ class DependencyTree(Tree):
         sentences = [read_sentence(x, Place("X", i), names) for i, x in enumerate(X)]
         words = concatenated(sentences, names, required=not learn)
         lengths = np.diff(words.offsets)
-        truths, costs = None, 1.0
+        truths: list[CodeArray] | None = None
+        costs: FloatArray | float = 1.0
         if Y is not None:
             arcs = [Arcs(None, int(n) + 1, True, None) for n in lengths]
             truths = [self._truth(y, arc, Place("Y", i)) for i, (y, arc) in enumerate(zip(Y, arcs, strict=True))]
