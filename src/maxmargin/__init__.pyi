@@ -27,6 +27,7 @@ from .estimators.structural import StructuralSVM as StructuralSVM
 from .estimators.tagger import SequenceTagger as SequenceTagger
 from .io.models import load as load
 from .parts.costs import PartCosts as PartCosts
+from .plots.arcs import ArcDisplay as ArcDisplay
 from .plots.bounds import BoundDisplay as BoundDisplay
 from .plots.convergence import ConvergenceDisplay as ConvergenceDisplay
 from .plots.motif import MotifDisplay as MotifDisplay
