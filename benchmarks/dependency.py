@@ -1,7 +1,7 @@
 """Dependency trees on UD English EWT: all 12,544 training sentences, gold words and tags, unlabelled attachment.
 
-C is chosen on dev from three values; test is scored only at the chosen C, for the perceptron with the same features (its
-number of epochs chosen on dev), and for projective trees at the same C. One thread.
+C is chosen on dev from three values; test is scored only at the chosen C, for the perceptron with the same features
+(its number of epochs chosen on dev), and for projective trees at the same C. One thread.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ def markdown(result: dict[str, Any]) -> str:
         f"# Dependency trees\n\nUD English EWT 2.16, all {first['sentences']} training sentences, gold words and gold "
         f"tags (UPOS and XPOS), {first['weights']} weights, one thread. Unlabelled attachment in per cent; all words "
         f"count, punctuation included, except in one column. C and epochs are chosen on dev; test is scored only at "
-        f"the chosen values. Training includes the encoding of all arcs, but not reading the file by the conllu package "
-        f"({first['reading_cpu']:.0f} CPU s). Projective trees: true trees lifted in training.\n\n" + table(head, rows)
+        f"the chosen values. Training includes the encoding of all arcs, but not reading the file by the conllu "
+        f"package ({first['reading_cpu']:.0f} CPU s). Projective trees: true trees lifted in training.\n\n" + table(head, rows)
     )
 
 
