@@ -45,11 +45,11 @@ def _text(line: list[str], i: int) -> str | None:
 def with_heads(x: Any, heads: list[int], place: Any) -> Any:
     """Return a token list with these heads; relations are ``root`` and ``dep``, since labels are not predicted."""
     conllu = conllu_package()
-    if isinstance(x, conllu.TokenList):
+    if isinstance(x, conllu.models.TokenList):
         tokens = copy.deepcopy(x)
         rows = [token for token in tokens if isinstance(token["id"], int)]
     else:
-        tokens = conllu.TokenList(_rows(read_sentence(x, place)))
+        tokens = conllu.models.TokenList(_rows(read_sentence(x, place)))
         rows = list(tokens)
     for row, head in zip(rows, heads, strict=True):
         row["head"], row["deprel"], row["deps"] = head, "dep" if head else "root", None
