@@ -17,6 +17,7 @@ NAMES = (
     "startup",
     "overhead",
     "tree",
+    "dependency",
     "conformance",
     "own_structure",
     "defaults",

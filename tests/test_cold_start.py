@@ -30,7 +30,7 @@ def test_every_public_name_resolves():
 def test_optional_packages_are_not_needed_for_a_fit():
     code = (
         "import sys\n"
-        "for name in ('matplotlib', 'rich', 'typer', 'pooch'): sys.modules[name] = None\n"
+        "for name in ('matplotlib', 'rich', 'typer', 'pooch', 'conllu'): sys.modules[name] = None\n"
         "import maxmargin as mm\n"
         "X, Y = mm.datasets.make_chains(10)\n"
         "model = mm.SequenceTagger(verbose=1).fit(X, Y)\n"

@@ -200,6 +200,19 @@ def test_trees(run, tmp_path):
     assert (tmp_path / "trees.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_dependency_parsing(run, tmp_path):
+    out = run("dependency_parsing")
+    (gap,) = numbers(out, r"relative gap ([\d.e-]+) \(proven\)")
+    assert gap <= 3e-2
+    (learnt,) = numbers(out, r"right heads in 200 test sentences: ([\d.]+)")
+    (projective,) = numbers(out, r"if arcs may not cross: ([\d.]+)")
+    assert learnt > 0.98 > projective > 0.9
+    tree = re.search(r"^(\[.*\]) \(score", out, re.MULTILINE)[1]
+    rows = re.findall(r"^\d+\t\w+\t_\t[A-Z]+\t_\t_\t(\d+)\t(dep|root)\t_\t_$", out, re.MULTILINE)
+    assert [int(head) for head, _ in rows] == eval(tree)
+    assert (tmp_path / "dependency_parsing.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_precision_at_k(run):
     out = run("precision_at_k")
     rows = re.findall(r"^ *(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +\d+$", out, re.MULTILINE)

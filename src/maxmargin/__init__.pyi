@@ -18,6 +18,7 @@ from .estimators.checks import structured_estimator_checks as structured_estimat
 from .estimators.column_tagger import ColumnTagger as ColumnTagger
 from .estimators.cost_learner import CostLearner as CostLearner
 from .estimators.cut_segmenter import CutSegmenter as CutSegmenter
+from .estimators.dependency_parser import DependencyParser as DependencyParser
 from .estimators.explain import Decision as Decision
 from .estimators.explain import Support as Support
 from .estimators.forest_clustering import ForestClustering as ForestClustering
@@ -32,6 +33,7 @@ from .estimators.warmup import warmup as warmup
 from .io.models import load as load
 from .optimizers.optimizer import Optimizer as Optimizer
 from .parts.costs import PartCosts as PartCosts
+from .plots.arcs import ArcDisplay as ArcDisplay
 from .plots.bounds import BoundDisplay as BoundDisplay
 from .plots.convergence import ConvergenceDisplay as ConvergenceDisplay
 from .plots.motif import MotifDisplay as MotifDisplay
@@ -59,6 +61,7 @@ from .structures.program.structure import Program as Program
 from .structures.program.structure import ProgramInput as ProgramInput
 from .structures.top_k.structure import TopDocuments as TopDocuments
 from .structures.top_k.structure import TopK as TopK
+from .structures.tree.dependency import DependencyTree as DependencyTree
 from .structures.tree.structure import Tree as Tree
 from .training.cccp import InexactArgmaxWarning as InexactArgmaxWarning
 from .training.run import Step as Step

@@ -58,6 +58,13 @@ def words():
     return X, [[known[word] for word in x] for x in X]
 
 
+def phrases():
+    """Words whose head is the next noun, and the last noun at the root."""
+    rng = np.random.default_rng(0)
+    X = [[*rng.choice(["the", "old", "dog"], rng.integers(1, 4)).tolist(), "dog"] for _ in range(20)]
+    return X, [[(x.index("dog", m) + 1) if m < len(x) else 0 for m in range(1, len(x) + 1)] for x in X]
+
+
 def places():
     """Distances on a line, which clusters divide at gaps."""
     rng = np.random.default_rng(0)
@@ -115,6 +122,7 @@ CASES = {
         ("decisions", mm.CostLearner(mm.Optimizer.assignment(3), loss="hamming"), assignments),
     ],
     mm.CutSegmenter: [("images", mm.CutSegmenter(features="channels"), images)],
+    mm.DependencyParser: [("parser", mm.DependencyParser(), phrases)],
     mm.ForestClustering: [("clusters", mm.ForestClustering(), places)],
     mm.LatentStructuralSVM: [("forest", mm.LatentStructuralSVM(mm.Forest()), places)],
     mm.MotifFinder: [("motif", mm.MotifFinder(length=4, background_order=0, n_restarts=2), strings)],

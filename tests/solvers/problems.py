@@ -14,7 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from conformance import Instance
 from graph_instances import Items, PathGraphs
-from instances import Assignments, Documents, Graphs, Partners, Queries, Strings
+from instances import Documents, Graphs, Queries, Strings
+from matching_instances import Assignments, Partners
 from scipy.optimize import minimize
 
 from maxmargin.bounds import Bound
@@ -154,6 +155,7 @@ INSTANCES: dict[str, Callable[[int], Instance]] = {
     "forest": Documents,
     "top k": Queries,
     "tree": lambda seed: Graphs(seed, True, False),
+    "projective tree": lambda seed: Graphs(seed, True, True, projective=True),
     "undirected tree": lambda seed: Graphs(seed, False, False),
     "knapsack": Items,
     "path": lambda seed: PathGraphs(seed, cycles=False),

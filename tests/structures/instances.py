@@ -419,6 +419,12 @@ def reaches_root(heads):
     return True
 
 
+def crosses(heads):
+    """Whether two arcs cross when they are drawn above the nodes 0 … n in a row."""
+    spans = [tuple(sorted((h, m))) for m, h in enumerate(heads, 1)]
+    return any(a < c < b < d for a, b in spans for c, d in spans)
+
+
 def joins_all(edges, n):
     """Whether n − 1 edges join n nodes."""
     part = list(range(n))
@@ -437,9 +443,9 @@ def named_row(row, kind):
 class Graphs(Instance):
     """Random graphs with features of arcs, forbidden arcs and costs of single arcs."""
 
-    def __init__(self, seed, directed, single_root):
+    def __init__(self, seed, directed, single_root, projective=False):
         super().__init__(seed)
-        self.directed, self.single_root = directed, single_root
+        self.directed, self.single_root, self.projective = directed, single_root, projective
         self.width, form = int(self.rng.integers(1, 4)), self.choose("dense", "csr", "dicts", "strings", "mixed")
         sizes = [3, *self.rng.integers(1, 5 if directed else 6, 3).tolist()]
         self.tables = [self.draw(n, n, self.width) for n in sizes]
@@ -447,7 +453,7 @@ class Graphs(Instance):
             self.tables = [np.abs(np.sign(table)) for table in self.tables]
         masked = bool(self.rng.integers(2))
         self.allowed = [self._allowed(n) if masked else np.ones((n, n), bool) for n in sizes]
-        self.structure = mm.Tree(directed=directed, single_root=single_root)
+        self.structure = mm.Tree(directed=directed, single_root=single_root, projective=projective)
         self.X = [self._formed(i, form, masked) for i in range(len(sizes))]
         self._outputs = [self._trees(i) for i in range(len(sizes))]
         self.truths = [self.choose(*outputs) for outputs in self._outputs]
@@ -466,6 +472,8 @@ class Graphs(Instance):
         order = [0, *(1 + self.rng.permutation(n - 1)).tolist()]
         for place in range(1, n):
             i = order[self.rng.integers(1 if self.single_root and place > 1 else 0, place)]
+            if self.projective:  # a chain has no crossing arcs
+                i, order = place - 1, list(range(n))
             allowed[i, order[place]] = allowed[order[place], i] = True
         return allowed
 
@@ -487,6 +495,7 @@ class Graphs(Instance):
         if self.directed:
             trees = [list(heads) for heads in product(range(n), repeat=n - 1) if reaches_root(heads)]
             trees = [heads for heads in trees if not (self.single_root and heads.count(0) > 1)]
+            trees = [heads for heads in trees if not (self.projective and crosses(heads))]
         else:
             edges = combinations(combinations(range(n), 2), n - 1)
             trees = [list(chosen) for chosen in edges if joins_all(chosen, n)]
@@ -517,210 +526,3 @@ class Graphs(Instance):
             return float(len(found - true))
         false, missed = self.costs[i]
         return sum(false[arc] for arc in found - true) + sum(missed[arc] for arc in true - found)
-
-
-def differing(costs, true, found):
-    """The loss by single parts: half of each that only one has, or the costs of false and missed ones."""
-    if costs is None:
-        return 0.5 * len(true ^ found)
-    false, missed = costs
-    return sum(false[part] for part in found - true) + sum(missed[part] for part in true - found)
-
-
-class Assignments(Instance):
-    """Random bipartite graphs with forbidden pairs, costs of single pairs and features of unassigned nodes."""
-
-    def __init__(self, seed, per_left, per_right, unassigned):
-        super().__init__(seed)
-        rng = self.rng
-        self.R, self.P, self.unassigned = per_left, per_right, unassigned
-        self.width, form = int(rng.integers(1, 4)), self.choose("dense", "csr", "dicts", "strings", "coo")
-        most = 4 if per_left == 1 else 3
-        sizes = [(2, 2), *((int(rng.integers(0, most)), int(rng.integers(1, 4))) for _ in range(3))]
-        if not unassigned:
-            sizes = [(n, max(m, per_left, -(-n * per_left // per_right))) for n, m in sizes]
-        sizes = [(n, m if n else 0) for n, m in sizes]
-        self.tables = [self.draw(n, m, self.width) for n, m in sizes]
-        if form == "strings":
-            self.tables = [np.abs(np.sign(table)) for table in self.tables]
-        self.extra = int(rng.integers(0, 3)) if unassigned else 0
-        self.alone = [self.draw(n, self.extra) for n, _ in sizes]
-        masked = bool(rng.integers(2)) or form == "coo"
-        self.allowed = [self._allowed(n, m) if masked else np.ones((n, m), bool) for n, m in sizes]
-        self.structure = mm.BipartiteMatching(per_left=per_left, per_right=per_right, unassigned=unassigned)
-        self.X = [self._formed(i, form, masked) for i in range(len(sizes))]
-        self._outputs = [self._matchings(i) for i in range(len(sizes))]
-        self.truths = [self.choose(*outputs) for outputs in self._outputs]
-        self.costs = [None] * len(sizes)
-        if rng.integers(2):
-            self.costs = [rng.integers(0, 4, (2, n, m)) * 0.5 for n, m in sizes]
-        self.Y = [
-            y if costs is None else mm.PartCosts(y, *costs) for y, costs in zip(self.truths, self.costs, strict=True)
-        ]
-        self.encode()
-
-    def choose(self, *values):
-        return values[int(self.rng.integers(len(values)))]
-
-    def _allowed(self, n, m):
-        """Random pairs, drawn until there is a matching."""
-        while True:
-            allowed = self.rng.random((n, m)) < 0.75
-            if self._all_matchings(allowed):
-                return allowed
-
-    def _formed(self, i, form, masked):
-        table, allowed = self.tables[i], self.allowed[i]
-        n, m, d = table.shape
-        if form in ("dicts", "strings") and n:
-            x = [[named_row(table[a, b], form) if allowed[a, b] else None for b in range(m)] for a in range(n)]
-            allowed = None
-        elif form in ("dicts", "strings"):
-            x, allowed = [], None
-        elif form == "csr" and n:
-            x = [sp.csr_array(rows) for rows in table]
-        else:
-            x = sp.coo_array(table.reshape(n * m, d)) if form in ("coo", "csr") else table
-            masked = masked or form == "csr"
-        given = allowed if masked else None
-        if self.extra:
-            return x, given, self.alone[i]
-        return (x, given) if given is not None else x
-
-    def _all_matchings(self, allowed):
-        m = allowed.shape[1]
-        sizes = range(0 if self.unassigned else self.R, self.R + 1)
-        choices = [[c for size in sizes for c in combinations(np.flatnonzero(row).tolist(), size)] for row in allowed]
-        return [
-            chosen
-            for chosen in product(*choices)
-            if all(sum(k in rights for rights in chosen) <= self.P for k in range(m))
-        ]
-
-    def _matchings(self, i):
-        found = self._all_matchings(self.allowed[i])
-        if self.R == 1:
-            return [[rights[0] if rights else -1 for rights in chosen] for chosen in found]
-        return [[list(rights) for rights in chosen] for chosen in found]
-
-    def pairs(self, output):
-        rights = ([[k] if k >= 0 else [] for k in output]) if self.R == 1 else output
-        return {(left, k) for left, some in enumerate(rights) for k in some}
-
-    def outputs(self, i):
-        return self._outputs[i]
-
-    def truth(self, i):
-        return self.truths[i]
-
-    def psi(self, i, output):
-        columns = [int(name[1:]) for name in self.structure.feature_names() if not name.startswith("unassigned")]
-        pairs = self.pairs(output)
-        total = sum((self.tables[i][pair] for pair in pairs), np.zeros(self.width))[columns]
-        if not self.unassigned:
-            return total
-        missing = [self.R - sum(left == a for a, _ in pairs) for left in range(len(self.tables[i]))]
-        alone = sum((c * row for c, row in zip(missing, self.alone[i], strict=True)), np.zeros(self.extra))
-        return np.concatenate([total, alone, [sum(missing)]])
-
-    def loss(self, i, output):
-        return differing(self.costs[i], self.pairs(self.truths[i]), self.pairs(output))
-
-
-class Partners(Instance):
-    """Random graphs, complete or given by their edges, with costs of single edges and features of unmatched nodes."""
-
-    def __init__(self, seed, perfect, most=6):
-        super().__init__(seed)
-        rng = self.rng
-        self.perfect, self.width = perfect, int(rng.integers(1, 4))
-        form = self.choose("dense", "csr", "dicts", "strings", "edges", "sparse edges")
-        sizes = [4, *rng.integers(0 if form.endswith("edges") else 1, most + 1, 3).tolist()]
-        if perfect:
-            sizes = [n + n % 2 for n in sizes]
-        self.tables = [self.draw(n, n, self.width) for n in sizes]
-        if form == "strings":
-            self.tables = [np.abs(np.sign(table)) for table in self.tables]
-        self.extra = 0 if perfect else int(rng.integers(0, 3))
-        self.alone = [self.draw(n, self.extra) for n in sizes]
-        masked = bool(rng.integers(2)) or form.endswith("edges")
-        self.allowed = [self._allowed(n) if masked else np.ones((n, n), bool) for n in sizes]
-        self.structure = mm.Matching(perfect=perfect)
-        self.X = [self._formed(i, form, masked) for i in range(len(sizes))]
-        self._outputs = [self._matchings(self.allowed[i]) for i in range(len(sizes))]
-        self.truths = [self._outputs[i][int(rng.integers(len(self._outputs[i])))] for i in range(len(sizes))]
-        self.costs = [None] * len(sizes)
-        if rng.integers(2):
-            self.costs = [rng.integers(0, 4, (2, n, n)) * 0.5 for n in sizes]
-        self.Y = [
-            y if costs is None else mm.PartCosts(y, *costs) for y, costs in zip(self.truths, self.costs, strict=True)
-        ]
-        self.encode()
-
-    def _allowed(self, n):
-        """Random edges, drawn until there is a matching."""
-        while True:
-            allowed = self.rng.random((n, n)) < 0.7
-            if self._matchings(allowed):
-                return allowed
-
-    def _formed(self, i, form, masked):
-        table, allowed = self.tables[i], self.allowed[i]
-        n, given = len(table), allowed if masked else None
-        if form.endswith("edges"):
-            edges = [(a, b) for a, b in combinations(range(n), 2) if allowed[a, b]]
-            rows = np.array([table[edge] for edge in edges]).reshape(-1, self.width)
-            edges = [edge[::-1] if self.rng.random() < 0.5 else edge for edge in edges]
-            x = mm.EdgeFeatures(edges, sp.csr_array(rows) if form == "sparse edges" else rows, n)
-            given = None
-        elif form in ("dicts", "strings"):
-            cells = [[named_row(table[a, b], form) for b in range(n)] for a in range(n)]
-            x = [[cells[a][b] if allowed[a, b] else None for b in range(n)] for a in range(n)]
-            given = None
-        else:
-            x = sp.csr_array(table.reshape(n * n, -1)) if form == "csr" else table
-        if self.extra:
-            return x, given, self.alone[i]
-        return (x, given) if given is not None else x
-
-    def _matchings(self, allowed):
-        """All matchings, each extended by its first free node."""
-        n, found = len(allowed), []
-
-        def extend(partners, a):
-            if a == n:
-                found.append(partners)
-                return
-            if partners[a] >= 0:
-                return extend(partners, a + 1)
-            if not self.perfect:
-                extend(partners, a + 1)
-            for b in range(a + 1, n):
-                if partners[b] < 0 and allowed[a, b]:
-                    joined = list(partners)
-                    joined[a], joined[b] = b, a
-                    extend(joined, a + 1)
-
-        extend([-1] * n, 0)
-        return found
-
-    @staticmethod
-    def pairs(output):
-        return {(a, b) for a, b in enumerate(output) if a < b}
-
-    def outputs(self, i):
-        return self._outputs[i]
-
-    def truth(self, i):
-        return self.truths[i]
-
-    def psi(self, i, output):
-        columns = [int(name[1:]) for name in self.structure.feature_names() if not name.startswith("unmatched")]
-        total = sum((self.tables[i][pair] for pair in self.pairs(output)), np.zeros(self.width))[columns]
-        if self.perfect:
-            return total
-        single = [v for v, partner in enumerate(output) if partner < 0]
-        return np.concatenate([total, self.alone[i][single].sum(axis=0), [len(single)]])
-
-    def loss(self, i, output):
-        return differing(self.costs[i], self.pairs(self.truths[i]), self.pairs(output))

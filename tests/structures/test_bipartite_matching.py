@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conformance import StructureConformance
-from instances import Assignments
+from matching_instances import Assignments
 from scipy.optimize import linear_sum_assignment, linprog
 from sklearn.base import clone
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conformance import StructureConformance
-from instances import Partners
+from matching_instances import Partners
 from sklearn.base import clone
 
 import maxmargin as mm

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conformance import StructureConformance
-from instances import Graphs
+from instances import Graphs, crosses, reaches_root
 from sklearn.base import clone
 
 import maxmargin as mm
 from maxmargin.structures.tree import _kernels as kernels
+from maxmargin.structures.tree import _projective as projective_kernels
 
 SQUARE = np.ones((3, 3, 2))
 ONE_WAY = np.array([[1, 1, 0], [1, 1, 0], [1, 1, 1]], bool)
@@ -71,6 +72,22 @@ class TestRootedTree(StructureConformance):
 class TestSingleRootedTree(StructureConformance):
     def instance(self, seed):
         return Graphs(seed, True, True)
+
+
+class TestProjectiveTree(StructureConformance):
+    bad_input = (
+        (mm.Tree(projective=1), [SQUARE], [[0, 0]], "projective must be True or False, found 1"),
+        (mm.Tree(directed=False, projective=True), [SQUARE], [[0, 0]], "projective=True needs directed=True"),
+        (
+            mm.Tree(projective=True),
+            [np.ones((5, 5, 1))],
+            [[3, 4, 0, 3]],
+            "Y[0]: not projective, as projective=True requires: another arc crosses that from 4 to 2",
+        ),
+    )
+
+    def instance(self, seed):
+        return Graphs(seed, True, bool(seed % 2), projective=True)
 
 
 class TestUndirectedTree(StructureConformance):
@@ -159,6 +176,43 @@ def test_a_single_root_is_the_best_of_all_roots(n):
         assert sum(table[h, m] for m, h in enumerate(heads, 1)) == pytest.approx(best, rel=1e-12)
 
 
+@pytest.mark.parametrize("n", [12, 30])
+def test_projective_trees_do_not_cross_and_are_the_best_where_the_best_of_all_trees_does_not_cross(n):
+    rng, compared = np.random.default_rng(n), 0
+    for _ in range(60):
+        table = rng.normal(size=(n + 1, n + 1)) - 3.0 * np.abs(np.subtract.outer(np.arange(n + 1), np.arange(n + 1)))
+        arcs = np.ascontiguousarray(table.T[1:])
+        for single_root in (False, True):
+            best, projective = np.empty((2, n), np.int32)
+            kernels.best_rooted_trees(
+                np.zeros(1, int), arcs.ravel(), np.array([0, arcs.size]), np.array([0, n]), single_root, best
+            )
+            assert projective_kernels.best_projective(arcs, single_root, projective)
+            assert not crosses(projective.tolist())
+            assert (projective == 0).sum() == 1 or not single_root
+            totals = [arcs[np.arange(n), heads].sum() for heads in (best, projective)]
+            assert totals[1] <= totals[0] + 1e-9
+            if not crosses(best.tolist()):
+                compared += 1
+                assert best.tolist() == projective.tolist()
+    assert compared > 20
+
+
+def test_lifting_makes_trees_projective():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        n = int(rng.integers(2, 12))
+        order = 1 + rng.permutation(n)
+        heads = np.zeros(n, np.int64)
+        for place in range(1, n):
+            heads[order[place] - 1] = order[rng.integers(0, place)]
+        before = heads.copy()
+        projective_kernels.lift(heads)
+        assert not crosses(heads.tolist()) and reaches_root(heads.tolist())
+        assert (heads == 0).sum() == 1
+        assert crosses(before.tolist()) == (heads != before).any()
+
+
 def test_huge_scores_do_not_drown_in_the_price_of_a_root():
     """Scores of very different sizes: a price on root arcs would round the small ones away."""
     table = np.zeros((4, 4))
@@ -211,7 +265,7 @@ def test_weights_have_the_names_of_features():
     assert tree.feature_names().tolist() == ["a", "b", "c"], "arcs into the root are not read"
     np.testing.assert_array_equal(tree.joint_feature(x, [0, 1]), [1, 2, 0])
     assert list(tree.split_weights(np.arange(3.0))) == ["arcs"]
-    assert clone(tree).get_params() == {"directed": True, "single_root": False}
+    assert clone(tree).get_params() == {"directed": True, "single_root": False, "projective": False}
 
 
 def test_graphs_of_one_node():

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._checked import check_flag, finite_number, is_list
-from maxmargin._input import example_weights, indexable
+from maxmargin._input import either, example_weights, indexable
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.problem import Problem
@@ -179,6 +179,7 @@ class CostLearner(MaxMarginEstimator):
         Y: Any = None,
         sample_weight: Any = None,
         *,
+        y: Any = None,
         costs: Any = None,
         decisions: Any = None,
         known_costs: Any = None,
@@ -191,7 +192,7 @@ class CostLearner(MaxMarginEstimator):
         X : array-like of shape (n, d) or (n, m, d), or a pair of them
             Features, see the parameter `weights`.
         Y : sequence of length n, default=None
-            Costs or decisions, see the parameter `loss`; for scikit-learn's tools.
+            Costs or decisions, see the parameter `loss`; for scikit-learn's tools. `y` is another name of it.
         sample_weight : array-like of shape (n,), default=None
             c_i ≥ 0 of each example in the objective; 1 by default. Examples of weight 0 are left out.
         costs : array-like of shape (n, m), or sequence of vectors, default=None
@@ -209,7 +210,8 @@ class CostLearner(MaxMarginEstimator):
         self
             The fitted estimator.
         """
-        return self._fit(*self._given(X, Y, costs, decisions, known_costs, instances), sample_weight)
+        given = self._given(X, either(Y, y, "Y", "y"), costs, decisions, known_costs, instances)
+        return self._fit(*given, sample_weight)
 
     def resume(
         self,
@@ -218,6 +220,7 @@ class CostLearner(MaxMarginEstimator):
         Y: Any = None,
         sample_weight: Any = None,
         *,
+        y: Any = None,
         costs: Any = None,
         decisions: Any = None,
         known_costs: Any = None,
@@ -229,7 +232,7 @@ class CostLearner(MaxMarginEstimator):
         ----------
         path : str or path-like
             File of the checkpoint.
-        X, Y, sample_weight, costs, decisions, known_costs, instances : optional
+        X, Y, sample_weight, y, costs, decisions, known_costs, instances : optional
             As in `fit`.
 
         Returns
@@ -237,7 +240,7 @@ class CostLearner(MaxMarginEstimator):
         self
             The fitted estimator.
         """
-        given = self._given(X, Y, costs, decisions, known_costs, instances)
+        given = self._given(X, either(Y, y, "Y", "y"), costs, decisions, known_costs, instances)
         return self._fit(*given, sample_weight, resume=path)
 
     def _given(
@@ -375,6 +378,7 @@ class CostLearner(MaxMarginEstimator):
         Y: Any = None,
         sample_weight: Any = None,
         *,
+        y: Any = None,
         costs: Any = None,
         decisions: Any = None,
         known_costs: Any = None,
@@ -384,7 +388,7 @@ class CostLearner(MaxMarginEstimator):
 
         Parameters
         ----------
-        X, Y, sample_weight, costs, decisions, known_costs, instances : optional
+        X, Y, sample_weight, y, costs, decisions, known_costs, instances : optional
             As in `fit`.
 
         Returns
@@ -393,6 +397,7 @@ class CostLearner(MaxMarginEstimator):
             The score: higher is better, 0 is perfect.
         """
         check_is_fitted(self, "coef_")
+        Y = either(Y, y, "Y", "y")
         return self._score(self.coef_, X, Y, costs, decisions, known_costs, instances, sample_weight)
 
     def two_stage_score(

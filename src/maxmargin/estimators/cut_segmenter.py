@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._input import example_weights, indexable, paired_examples
+from maxmargin._input import either, example_weights, indexable, paired_examples
 from maxmargin._types import AnyArray, FloatArray
 from maxmargin.core.errors import ExampleError, Place
 from maxmargin.core.examples import Examples
@@ -178,7 +178,7 @@ class CutSegmenter(MaxMarginEstimator):
         shape = np.shape(x)[:2]
         return [(np.array(labels).reshape(shape), score) for labels, score in super().topk(x, k)]
 
-    def score(self, X: Any, Y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, Y: Any = None, sample_weight: Any = None, *, y: Any = None) -> float:
         """Return the pixel accuracy: the fraction of pixels with the correct label, pooled over all images.
 
         `maxmargin.metrics.intersection_over_union` is another measure.
@@ -189,6 +189,8 @@ class CutSegmenter(MaxMarginEstimator):
             Images and their true masks.
         sample_weight : array-like of shape (n,), default=None
             Weight of each image, for all of its pixels.
+        y : sequence of arrays, default=None
+            Another name of Y.
 
         Returns
         -------
@@ -196,7 +198,7 @@ class CutSegmenter(MaxMarginEstimator):
             The accuracy.
         """
         check_is_fitted(self, "coef_")
-        X, Y = paired_examples(X, Y)
+        X, Y = paired_examples(X, either(Y, y, "Y", "y"))
         weights = example_weights(sample_weight, len(Y))
         right, total = np.zeros(len(Y)), np.zeros(len(Y))
         for i, (mask, found) in enumerate(zip(Y, self.predict(X), strict=True)):

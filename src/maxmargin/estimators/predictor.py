@@ -192,7 +192,11 @@ class Predictor:
         check_is_fitted(self, "coef_")
         with _one_input(self, x, "explain"):
             found = self._features([x])[0]
-            return explain(self.structure_, self._flat_weights(), found, self.feature_names_out, n_features)
+            return explain(self.structure_, self._flat_weights(), found, self._explained_names(), n_features)
+
+    def _explained_names(self) -> Any:
+        """Return the name of each weight, as an array or as a sequence that makes a name when it is read."""
+        return self.feature_names_out
 
     @property
     def feature_names_out(self) -> AnyArray:

@@ -54,6 +54,18 @@ def score_sparse(ids, offsets, indptr, indices, data, w, constant, starts, out):
 
 
 @kernel
+def score_indicators(ids, offsets, indptr, indices, w, starts, out):
+    """Write the sum of the weights of each row's columns to `out`, for all rows of each example of ids."""
+    for r in range(len(ids)):
+        shift = starts[r] - offsets[ids[r]]
+        for p in range(offsets[ids[r]], offsets[ids[r] + 1]):
+            score = 0.0
+            for k in range(indptr[p], indptr[p + 1]):
+                score += w[indices[k]]
+            out[shift + p] = score
+
+
+@kernel
 def forbid(ids, part_offsets, forbidden, starts, scores):
     """Set the scores of forbidden parts to minus infinity."""
     for r in range(len(ids)):

@@ -1,0 +1,286 @@
+"""`DependencyParser`: the head of every word of a sentence."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin._input import by_position, either, indexable, kept_examples
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.core.errors import ExampleError, Place
+from maxmargin.core.structure import Structure
+from maxmargin.encoding.sentences import heads_of, split_pair
+from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
+from maxmargin.io.formats.conllu import conllu_package, read_conllu, with_heads
+from maxmargin.structures.tree.dependency import DependencyTree
+from maxmargin.structures.tree.structure import Tree
+
+#: Sentences whose arcs are in memory at a time while many are parsed.
+_SENTENCES_TOGETHER = 1000
+
+
+class DependencyParser(MaxMarginEstimator):
+    """Dependency parser: the tree of heads of each sentence, trained for a large margin (McDonald et al. 2005).
+
+    A sentence is a list of words, of tuples (form, upos) or (form, upos, xpos), or of dicts with these keys, such as a
+    token list of the conllu package. Heads are numbers as in CoNLL-U: the words of a sentence are 1 … n, the root is
+    0. `fit` takes sentences X with heads Y; or X alone, if it is the path of a CoNLL-U file, a list of token lists with
+    heads, or a list of pairs (words, heads). Trees are unlabelled.
+
+    Parameters
+    ----------
+    tags : list of str, default=("upos", "xpos")
+        Columns of tags to use, if all sentences of the training data have them.
+    min_count : int, default=1
+        Features that occur less often in the true arcs of the training data are left out.
+    single_root : bool, default=True
+        Whether exactly one word has the root as its head, as Universal Dependencies require.
+    projective : bool, default=False
+        Whether no two arcs cross: Eisner's algorithm (1996) in place of that of Chu, Liu and Edmonds.
+    lift : bool, default=False
+        Whether to make true trees projective by lifting arcs (Nivre and Nilsson 2005), with ``projective=True``;
+        otherwise a true tree that is not projective raises an error.
+    C : float, default=0.01
+        Trade-off; the default was chosen on English (benchmarks/results/dependency.md). The loss counts words.
+    tol : float, default=3e-2
+        Relative gap at which training stops.
+    bound, slack, nonnegative, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
+    checkpoint, checkpoint_every : optional
+        As in `StructuralSVM`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_weights,)
+        All weights; `feature_names_out` names them.
+    tags_ : list of str
+        Columns of tags in use.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> sentences = [(["she", "reads", "books"], [2, 0, 2]), (["he", "writes"], [2, 0])]
+    >>> mm.DependencyParser(C=1.0).fit(sentences).predict([["he", "reads", "books"]])
+    [[2, 0, 2]]
+    """
+
+    def __init__(
+        self,
+        *,
+        tags: Sequence[str] = ("upos", "xpos"),
+        min_count: int = 1,
+        single_root: bool = True,
+        projective: bool = False,
+        lift: bool = False,
+        C: float = 0.01,
+        bound: str = "margin",
+        slack: str = "linear",
+        nonnegative: Any = False,
+        solver: Any = "auto",
+        tol: float = 3e-2,
+        max_iter: int | None = None,
+        max_seconds: float | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        warm_start: bool = False,
+        verbose: int = 0,
+        callbacks: Sequence[Any] | None = None,
+        checkpoint: Any = None,
+        checkpoint_every: float = 60.0,
+    ) -> None:
+        self.tags, self.min_count = tags, min_count
+        self.single_root, self.projective, self.lift = single_root, projective, lift
+        self.C, self.bound, self.slack, self.solver = C, bound, slack, solver
+        self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
+        self.nonnegative = nonnegative
+        self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
+        self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
+
+    def _make_structure(self) -> Structure:
+        return DependencyTree(
+            tags=self.tags,
+            min_count=self.min_count,
+            single_root=self.single_root,
+            projective=self.projective,
+            lift=self.lift,
+        )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        self._make_structure().check_parameters()  # type: ignore[attr-defined]
+
+    # ------------------------------------------------------------------ training
+
+    def fit(self, X: Any, Y: Any = None, sample_weight: Any = None, *, y: Any = None) -> Self:
+        """Learn weights.
+
+        Parameters
+        ----------
+        X : str, path-like or sequence
+            A CoNLL-U file (gzip or not), or sentences.
+        Y : sequence, default=None
+            The heads of the words of each sentence; None if X contains them.
+        sample_weight : array-like of shape (n,), default=None
+            c_i ≥ 0 of each sentence in the objective; 1 by default. Sentences of weight 0 are left out.
+        y : sequence, default=None
+            Another name of Y, for scikit-learn's tools.
+
+        Returns
+        -------
+        self
+            The fitted parser.
+        """
+        return self._fit(X, either(Y, y, "Y", "y"), sample_weight)
+
+    def resume(
+        self, path: str | os.PathLike[str], X: Any, Y: Any = None, sample_weight: Any = None, *, y: Any = None
+    ) -> Self:
+        """Resume a fit from a checkpoint; the result is bit for bit that of an uninterrupted fit.
+
+        Parameters
+        ----------
+        path : str or path-like
+            File of the checkpoint.
+        X, Y, sample_weight, y : optional
+            As in `fit`.
+
+        Returns
+        -------
+        self
+            The fitted parser.
+        """
+        return self._fit(X, either(Y, y, "Y", "y"), sample_weight, resume=path)
+
+    def _training_data(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None) -> TrainingData:
+        with _heads_of_x(Y is None):
+            return super()._training_data(X, Y, sample_weight, groups=groups)
+
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
+        X, Y = _sentences(X, Y)
+        return super()._prepare(X, Y, sample_weight, groups)
+
+    def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
+        return {**super()._fitted_attributes(weights, structure), "tags_": list(structure.arcs_.columns)}
+
+    # ------------------------------------------------------------------ prediction
+
+    def _features(self, X: Any) -> Any:
+        return [split_pair(x)[0] for x in X]
+
+    def _explained_names(self) -> Any:
+        return self.structure_.arcs_.column_names()  # type: ignore[attr-defined]
+
+    def predict(self, X: Any) -> list[list[int]]:
+        """Return the head of each word of each sentence: its number, counted from 1, or 0 for the root.
+
+        Parameters
+        ----------
+        X : str, path-like or sequence
+            A CoNLL-U file, or sentences; heads that they have are not used.
+
+        Returns
+        -------
+        list of list of int
+            The heads.
+        """
+        check_is_fitted(self, "coef_")
+        X, heads = indexable(_read(X), "X"), list[list[int]]()
+        for first in range(0, len(X), _SENTENCES_TOGETHER):
+            some = X[first : first + _SENTENCES_TOGETHER]
+            with by_position(np.arange(first, first + len(some))):
+                heads += super().predict(some)
+        return heads
+
+    def predict_conllu(self, X: Any) -> list[Any]:
+        """Return sentences as token lists of the conllu package, with the predicted heads (extra ``nlp``).
+
+        Token lists keep all of their rows and columns, except for heads and what depends on them: the relation is
+        ``root`` or ``dep``, and enhanced dependencies are removed. ``serialize()`` of a token list is its text.
+
+        Parameters
+        ----------
+        X : str, path-like or sequence
+            A CoNLL-U file, or sentences.
+
+        Returns
+        -------
+        list of conllu.TokenList
+            The parsed sentences.
+        """
+        conllu_package()
+        X = self._features(indexable(_read(X), "X"))
+        pairs = enumerate(zip(X, self.predict(X), strict=True))
+        return [with_heads(x, heads, Place("X", i)) for i, (x, heads) in pairs]
+
+    def score(self, X: Any, Y: Any = None, sample_weight: Any = None, *, y: Any = None) -> float:
+        """Return the unlabelled attachment score: the fraction of words with the right head.
+
+        All words count, punctuation included, as in the shared tasks on Universal Dependencies.
+
+        Parameters
+        ----------
+        X : str, path-like or sequence
+            A CoNLL-U file, or sentences.
+        Y : sequence, default=None
+            The true heads; None if X contains them. They need not be those of a tree that the parser can predict.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each sentence, for all of its words.
+        y : sequence, default=None
+            Another name of Y.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        check_is_fitted(self, "coef_")
+        Y = either(Y, y, "Y", "y")
+        with _heads_of_x(Y is None):
+            X, Y = _sentences(X, Y)
+            X, Y, weights, kept = kept_examples(X, Y, sample_weight)
+            with by_position(kept):
+                true = [_heads(y, i) for i, y in enumerate(Y)]
+                right = np.zeros(len(true))
+                for i, (y, y_hat) in enumerate(zip(true, self.predict(X), strict=True)):
+                    if len(y) != len(y_hat):
+                        raise ExampleError.at(
+                            Place("Y", i), f"{len(y)} heads, expected one for each of {len(y_hat)} words"
+                        )
+                    right[i] = (y == y_hat).sum()
+        total = weights @ [len(y) for y in true]
+        if not total > 0:
+            raise ValueError("every sentence is empty: there is nothing to score")
+        return float(weights @ right / total)
+
+
+def _read(X: Any) -> Any:
+    """Return the sentences of a file; anything else as it is."""
+    return read_conllu(X) if isinstance(X, str | os.PathLike) else X
+
+
+def _sentences(X: Any, Y: Any) -> tuple[list[Any], Any]:
+    """Return sentences and their heads, which X contains if Y is None."""
+    X = indexable(_read(X), "X")
+    Y = [heads_of(x, i) for i, x in enumerate(X)] if Y is None else Y
+    return [split_pair(x)[0] for x in X], Y
+
+
+def _heads(y: Any, i: int) -> IntArray:
+    """Return the heads of a true tree; any tree will do."""
+    return Tree().code_of(y, Place("Y", i)).astype(np.int64)
+
+
+@contextmanager
+def _heads_of_x(inside: bool) -> Iterator[None]:
+    """Call the place of an error about heads X, if X contains them."""
+    try:
+        yield
+    except ExampleError as error:
+        if inside and error.name == "Y" and error.example is not None:
+            error.name = "X"
+            error.move_to(error.example)
+        raise

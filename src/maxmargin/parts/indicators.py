@@ -1,0 +1,78 @@
+"""Blocks of features that are present or absent: columns without values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.core.codes import spans
+from maxmargin.engines import Local
+from maxmargin.parts import _kernels as kernels
+from maxmargin.parts.blocks import Block
+
+
+class Indicators(Block):
+    """Sparse rows whose values are all 1, four bytes per entry: for the many parts of structures over text.
+
+    Parameters
+    ----------
+    indptr : array of int64
+        The entries of row p are ``indptr[p]:indptr[p + 1]``.
+    indices : array of uint32
+        Columns; a column that occurs twice in a row counts twice.
+    width : int
+        Number of columns.
+    offsets : array of int
+        The rows of example i are ``offsets[i]:offsets[i + 1]``.
+    forbidden : array of bool, optional
+        Parts that no output may have, in the order of the rows.
+    """
+
+    def __init__(
+        self,
+        indptr: IntArray,
+        indices: NDArray[np.uint32],
+        width: int,
+        offsets: IntArray,
+        forbidden: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self.indptr, self.indices, self.width = indptr, indices, width
+        self.offsets, self.forbidden, self.n_rows = offsets, forbidden, len(indptr) - 1
+        self.n_outputs, self.constant, self.dense = 1, False, None
+
+    @property
+    def data(self) -> AnyArray:
+        """The values: a view of a single 1, which takes no memory."""
+        return np.broadcast_to(np.float32(1.0), len(self.indices))
+
+    @property
+    def n_entries(self) -> int:
+        return len(self.indices)
+
+    def largest_whole(self) -> float:
+        return 1.0
+
+    def _row_scores(self, w: FloatArray, ids: IntArray, starts: IntArray, engine: Local | None) -> FloatArray:
+        out = np.empty(starts[-1])
+        kernels.score_indicators(ids, self.offsets, self.indptr, self.indices, w, starts, out)
+        return out
+
+    def matrix(self) -> Any:
+        values = np.ones(len(self.indices), np.float32)
+        return sp.csr_array((values, self.indices.view(np.int32), self.indptr), (self.n_rows, self.width))
+
+    def take(self, ids: IntArray) -> Indicators:
+        assert self.offsets is not None
+        rows, lengths = spans(ids, self.offsets), self.offsets[ids + 1] - self.offsets[ids]
+        indptr = np.concatenate([[0], np.cumsum(self.indptr[rows + 1] - self.indptr[rows])])
+        forbidden = None if self.forbidden is None else self.forbidden[rows]
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        return Indicators(indptr, self.indices[spans(rows, self.indptr)], self.width, offsets, forbidden)
+
+    def arrays(self) -> tuple[AnyArray, ...]:
+        rest = [array for array in (self.offsets, self.forbidden) if array is not None]
+        return self.indptr, self.indices, *rest

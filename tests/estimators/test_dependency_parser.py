@@ -1,0 +1,207 @@
+"""`DependencyParser`: sentences and files in, heads and CoNLL-U out."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import sys
+
+import conllu
+import numpy as np
+import pytest
+
+import maxmargin as mm
+
+TEXT = """# sent_id = 1
+# text = She doesn't read
+1	She	she	PRON	PRP	_	4	nsubj	_	_
+2-3	doesn't	_	_	_	_	_	_	_	_
+2	does	do	AUX	VBZ	Number=Sing	4	aux	_	_
+3	n't	not	PART	RB	_	4	advmod	4:advmod	_
+4	read	read	VERB	VB	_	0	root	_	_
+
+# sent_id = 2
+1	He	he	PRON	PRP	_	2	nsubj	_	_
+2	writes	write	VERB	VBZ	_	0	root	_	_
+2.1	writes	write	VERB	VBZ	_	_	_	0:root	_
+3	books	book	NOUN	NNS	_	2	obj	_	_
+
+"""
+WORDS = [["She", "does", "n't", "read"], ["He", "writes", "books"]]
+HEADS = [[4, 4, 4, 0], [2, 0, 2]]
+TAGS = [["PRON", "AUX", "PART", "VERB"], ["PRON", "VERB", "NOUN"]]
+TAGGED = [list(zip(*pair, strict=True)) for pair in zip(WORDS, TAGS, strict=True)]
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "some.conllu"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def test_a_file_and_its_token_lists_are_the_same(file, tmp_path):
+    packed = tmp_path / "some.conllu.gz"
+    packed.write_bytes(gzip.compress(TEXT.encode()))
+    models = [mm.DependencyParser(C=1.0, tol=1e-6).fit(x) for x in (str(file), packed, conllu.parse(TEXT))]
+    rows = [[{"form": t["form"], "upos": t["upos"], "xpos": t["xpos"]} for t in s if isinstance(t["id"], int)]
+            for s in conllu.parse(TEXT)]  # fmt: skip
+    models.append(mm.DependencyParser(C=1.0, tol=1e-6).fit(rows, HEADS))
+    for model in models:
+        np.testing.assert_array_equal(model.coef_, models[0].coef_)
+        assert model.tags_ == ["upos", "xpos"]
+        for X in (file, conllu.parse(TEXT), rows):
+            assert model.predict(X) == HEADS
+        assert model.score(file) == model.score(rows, HEADS) == 1.0
+    assert models[0].certificate_.exact
+
+
+@pytest.mark.parametrize("X", [WORDS, TAGGED])
+def test_pairs_of_words_and_heads(X):
+    pairs = list(zip(X, HEADS, strict=True))
+    model, same = mm.DependencyParser(C=1.0).fit(pairs), mm.DependencyParser(C=1.0).fit(X, HEADS)
+    np.testing.assert_array_equal(model.coef_, same.coef_)
+    assert model.predict(pairs) == model.predict(X) == HEADS
+    assert model.score(pairs) == 1.0
+    assert model.score(X, [[4, 4, 4, 0], [0, 1, 2]]) == pytest.approx(5 / 7)
+    assert model.score(X, [[4, 4, 4, 0], [0, 1, 2]], sample_weight=[0, 1]) == pytest.approx(1 / 3)
+    assert model.tags_ == ([] if X is WORDS else ["upos"])
+    assert model.predict([[]]) == [[]]
+    first, second = model.topk(X[1], 2)
+    assert first[0] == HEADS[1] and first[1] > second[1]
+    assert model.topk(pairs[1], 1) == [first]
+
+
+def test_explanations_name_words_tags_and_places():
+    model = mm.DependencyParser(C=1.0).fit(TAGGED, HEADS)
+    decision = model.explain(TAGGED[1], n_features=4)
+    assert decision.prediction == HEADS[1] and decision.margin > 0
+    assert len(decision.contributions) == 4
+    names = set(model.feature_names_out)
+    assert {name for name, _ in decision.contributions} <= names and len(names) == len(model.coef_)
+    assert {"any arc", "head form=writes, child form=books", "head upos=VERB, child upos=NOUN, right 1"} <= names
+    assert "upos: <root> … PRON … VERB, right" in names
+    whole = mm.DependencyParser(C=1.0).fit(TAGGED, HEADS).explain(TAGGED[1], n_features=10**6)
+    assert sum(amount for _, amount in whole.contributions) == pytest.approx(whole.margin)
+
+
+def test_conllu_out(file):
+    model = mm.DependencyParser(C=1.0).fit(file)
+    lines = "".join(s.serialize() for s in model.predict_conllu(file)).splitlines()
+    expected = [re.sub("nsubj|aux|advmod|obj", "dep", line.replace("4:advmod", "_")) for line in TEXT.splitlines()]
+    assert lines == expected
+    (plain,) = model.predict_conllu([[("He", "PRON", "PRP"), ("writes", "VERB", "VBZ")]])
+    assert plain.serialize().splitlines()[0] == "1\tHe\t_\tPRON\tPRP\t_\t2\tdep\t_\t_"
+    assert conllu.parse(plain.serialize())[0][1]["deprel"] == "root"
+
+
+def test_saved_and_loaded(file, tmp_path):
+    model = mm.DependencyParser(C=1.0, projective=True, solver="nslack").fit(file)
+    model.save(tmp_path / "parser.mm", support=True)
+    loaded = mm.load(tmp_path / "parser.mm")
+    assert loaded.predict(file) == model.predict(file)
+    assert loaded.get_params() == model.get_params() and loaded.tags_ == model.tags_
+    np.testing.assert_array_equal(loaded.feature_names_out, model.feature_names_out)
+    assert [plane.output for plane in loaded.support_] == [plane.output for plane in model.support_]
+
+
+def test_many_sentences_are_parsed_in_batches(monkeypatch):
+    model = mm.DependencyParser(C=1.0).fit(WORDS, HEADS)
+    monkeypatch.setattr("maxmargin.estimators.dependency_parser._SENTENCES_TOGETHER", 2)
+    X = [WORDS[i % 2] for i in range(5)]
+    assert model.predict(X) == [HEADS[i % 2] for i in range(5)]
+    with pytest.raises(ValueError, match=r"X\[4\]: expected a list of words"):
+        model.predict([*X[:4], "He writes"])
+
+
+def test_rare_features_are_left_out():
+    X, Y = WORDS + WORDS[:1], HEADS + HEADS[:1]
+    every, frequent = (mm.DependencyParser(C=1.0, min_count=k).fit(X, Y) for k in (1, 2))
+    assert set(frequent.feature_names_out) < set(every.feature_names_out)
+    assert not any("books" in name for name in frequent.feature_names_out)
+    assert frequent.predict(X[:1]) == Y[:1]
+
+
+CROSSED = [["a", "b", "c", "d"]], [[3, 4, 0, 3]]
+
+
+def test_lifting(tmp_path):
+    with pytest.raises(ValueError, match=r"Y\[0\]: not projective, as projective=True requires"):
+        mm.DependencyParser(projective=True).fit(*CROSSED)
+    model = mm.DependencyParser(C=10.0, projective=True, lift=True).fit(*CROSSED)
+    assert model.predict(CROSSED[0]) == [[3, 3, 0, 3]]
+    assert model.score(*CROSSED) == 0.75, "the score compares with the tree as it is"
+    assert mm.DependencyParser(C=10.0).fit(*CROSSED).predict(CROSSED[0]) == CROSSED[1]
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "message"),
+    [
+        ([(["a", "b"], [2, 1])], None, "X[0]: not a tree, the heads form a cycle: [2, 1]"),
+        ([(["a", "b"], [0, 3])], None, "X[0], node 2: expected a head from 0 to 2, found 3"),
+        (WORDS, [HEADS[0], [0, 0, 2]], "Y[1]: 2 children of the root, but single_root=True allows one"),
+        (WORDS, [HEADS[0], [0, 1]], "Y[1]: 2 heads, expected 3"),
+        (WORDS, None, "X[0]: no heads: give a pair (words, heads)"),
+        ([*WORDS, []], [*HEADS, []], "X[2]: a sentence without words"),
+        ([([], [])], None, "X[0]: a sentence without words"),
+        (["He writes"], [[2, 0]], "X[0]: expected a list of words"),
+        ([["a", ("b", "c")]], [[0, 1]], "X[0]: expected a list of words"),
+        ([[("a", "X"), ("b",)]], [[0, 1]], "X[0], word 2: expected a tuple (form, upos)"),
+        ([[{"form": "a"}, {"upos": "X"}]], [[0, 1]], "X[0], word 2: expected a form, a string, found None"),
+        ([[{"id": 1, "form": "a"}, {"id": 3, "form": "b"}]], [[0, 1]], "X[0], word 2: expected the id 2"),
+        ([[{"form": "a", "head": 0}, {"form": "b", "head": None}]], None, "X[0], word 2: no head, but other words"),
+        ([], None, "X is empty"),
+    ],
+)  # fmt: skip
+def test_bad_sentences(X, Y, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        mm.DependencyParser().fit(X, Y)
+
+
+def test_a_parser_of_tags_needs_them():
+    model = mm.DependencyParser(C=1.0).fit(TAGGED, HEADS)
+    with pytest.raises(ValueError, match=re.escape("X[1]: the words have no upos, which the training data had")):
+        model.predict([TAGGED[0], WORDS[1]])
+    with pytest.raises(ValueError, match="takes one input x"):
+        model.topk(TAGGED, 2)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"tags": "upos"}, "tags must be a list"),
+        ({"tags": ["form"]}, "tags must be distinct columns besides form"),
+        ({"min_count": 0}, "min_count must be a whole number ≥ 1"),
+        ({"lift": True}, "lift=True needs projective=True"),
+        ({"projective": 1}, "projective must be True or False"),
+        ({"C": -1.0}, "C must be"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        mm.DependencyParser(**parameters).fit(None)
+
+
+def test_bad_files(tmp_path, monkeypatch):
+    path = tmp_path / "bad.conllu"
+    path.write_text("1 She\n")
+    with pytest.raises(ValueError, match=r"bad\.conllu: not CoNLL-U"):
+        mm.DependencyParser().fit(path)
+    path.write_text("")
+    with pytest.raises(ValueError, match=r"bad\.conllu: expected sentences in CoNLL-U, found none"):
+        mm.DependencyParser().fit(path)
+    with pytest.raises(FileNotFoundError):
+        mm.DependencyParser().fit(tmp_path / "missing.conllu")
+    monkeypatch.setitem(sys.modules, "conllu", None)
+    with pytest.raises(ImportError, match=r"pip install 'maxmargin\[nlp\]'"):
+        mm.DependencyParser().fit(path)
+    assert mm.DependencyParser(C=1.0).fit(WORDS, HEADS).predict(WORDS) == HEADS
+
+
+def test_a_damaged_model_is_refused():
+    from maxmargin.encoding.arc_templates import ArcTemplates
+
+    state = mm.DependencyParser(C=1.0).fit(WORDS, HEADS).structure_.arcs_.get_state()
+    for keys in (state["keys"][[0, 0]], -state["keys"], np.full(1, 1 << 62), state["keys"].astype(float)):
+        with pytest.raises(ValueError, match="features of arcs must be"):
+            ArcTemplates().set_state({**state, "keys": keys})
