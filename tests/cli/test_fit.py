@@ -42,6 +42,14 @@ def test_template_options(run, files):
     assert model.classes_.tolist() == ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
 
 
+def test_options_for_smaller_models(run, files):
+    assert run("fit", "tagger", "train.conll", "-o", "m.mm", "-q", "--min-count", 3, "--seen-pairs").code == 0
+    model = mm.load("m.mm")
+    expected = mm.ColumnTagger(min_count=3, seen_pairs=True, constraints="bio").fit(*read_conll("train.conll"))
+    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    assert len(model.coef_) < len(expected.set_params(min_count=1).fit(*read_conll("train.conll")).coef_)
+
+
 def test_a_tagger_of_sequences(run, files):
     assert run("fit", "tagger", "train.hmm", "-o", "m.mm", "-C", "1").code == 0
     X, Y = read_svmhmm("train.hmm")

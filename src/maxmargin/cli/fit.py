@@ -39,6 +39,12 @@ def tagger(
     ] = None,
     words_only: Annotated[bool, typer.Option("--words-only", help="Use no further column.")] = False,
     word_column: Annotated[int, typer.Option("--word-column", metavar="N", help="Column of the word.")] = 0,
+    min_count: Annotated[
+        int, typer.Option("--min-count", metavar="N", min=1, help="Leave out features of fewer tokens.")
+    ] = 1,
+    seen_pairs: Annotated[
+        bool, typer.Option("--seen-pairs", help="Weights only for pairs (feature, label) of the training data.")
+    ] = False,
     zero_based: opt.ZeroBased = False,
     bound: opt.BoundOption = opt.BoundName.margin,
     slack: opt.SlackOption = opt.SlackName.linear,
@@ -74,7 +80,8 @@ def tagger(
         )  # fmt: skip
     common: dict[str, Any] = {
         "bound": bound.value, "slack": slack.value, "tol": tol, "max_seconds": max_seconds, "n_jobs": jobs,
-        "random_state": seed, "verbose": int(not quiet), "checkpoint": checkpoint,
+        "random_state": seed, "verbose": int(not quiet), "checkpoint": checkpoint, "min_count": min_count,
+        "seen_pairs": seen_pairs,
     }  # fmt: skip
     if found == "conll":
         kind = _data.Kind(ColumnTagger(label_column=label_column, **common), "columns", said=said)

@@ -12,7 +12,7 @@ from maxmargin.core.structure import Structure
 from maxmargin.encoding.templates import TokenTemplates
 from maxmargin.encoding.token_types import check_tokens
 from maxmargin.estimators.tagger import SequenceTagger
-from maxmargin.io.formats.conll import ColumnReader, column_index, labels_of, without_column
+from maxmargin.io.formats.conll import ColumnReader, column_index, split_sentences
 from maxmargin.io.formats.streams import FormatError
 
 _DEFAULT = TokenTemplates()
@@ -160,16 +160,18 @@ class ColumnTagger(SequenceTagger):
         Y : list of list of str
             Its labels.
         """
-        reader = ColumnReader(source)
-        sentences = [sentence for sentence in reader if sentence.tokens]
-        if not sentences:
+
+        def label_position(reader: ColumnReader) -> int:
+            at = self.label_position(reader)
+            if at is None:
+                raise FormatError(source, None, f"expected {reader.n_columns + 1} columns, one of them labels, found "
+                                  f"{reader.n_columns}")  # fmt: skip
+            return at
+
+        X, Y = split_sentences(ColumnReader(source), label_position)
+        if not X:
             raise FormatError(source, None, "expected a line of columns for each token, found no tokens")
-        at = self.label_position(reader)
-        if at is None:
-            raise FormatError(source, None, f"expected {reader.n_columns + 1} columns, one of them labels, found "
-                              f"{reader.n_columns}")  # fmt: skip
-        X = [without_column(sentence.tokens, at) for sentence in sentences]
-        return X, [labels_of(sentence, at, source) for sentence in sentences]
+        return X, Y
 
     def label_position(self, reader: ColumnReader) -> int | None:
         """Return the column of labels in a file that has been read in part; None if the file has no labels.

@@ -95,7 +95,8 @@ class State:
         """
         primal, bound = problem.primal(w)
         if primal < self.best_primal:
-            self.best_primal, self.best_bound, self.best_w = primal, bound, w.copy()
+            self.best_primal, self.best_bound = primal, bound
+            np.copyto(self.best_w, w)
         return primal
 
     def offer_again(self, problem: Problem) -> None:

@@ -180,10 +180,8 @@ class WorkingSets:
 
     def combination(self, out: FloatArray | None = None) -> FloatArray:
         """Return u = Σ α a, summed over the planes again, in `out` if that is of the right length."""
-        if out is None or len(out) != self.dim:
-            out = np.zeros(self.dim)
-        else:
-            out[:] = 0.0
+        out = np.empty(self.dim) if out is None or len(out) != self.dim else out
+        out[:] = 0.0
         upkeep.add_planes(self.first, self.count, self.alpha, self.start, self.stop, self.index, self.entry, out)
         return out
 

@@ -169,7 +169,11 @@ class Run:
         if self.checkpoint is not None and time.monotonic() - self._saved_at >= self._save_every:
             save_checkpoint(self.checkpoint, problem, self.solver, state, self.identity())
             self._saved_at = time.monotonic()
-        weights = problem.weights(state.best_w).view()
+        if not self.callbacks:
+            return False
+        weights = problem.weights(
+            state.best_w
+        ).copy()  # a callback may keep them, and the next step overwrites the others
         weights.flags.writeable = False
         step = Step(state.iteration, certificate, weights)
         return any([bool(callback(step)) for callback in self.callbacks])

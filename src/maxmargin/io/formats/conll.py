@@ -193,6 +193,31 @@ def labels_of(sentence: Sentence, column: int, source: Source) -> list[str]:
     return labels
 
 
+def split_sentences(
+    reader: ColumnReader, label_position: Callable[[ColumnReader], int | None]
+) -> tuple[list[list[Token]], list[list[str]]]:
+    """Return the columns and the labels of all sentences; equal tokens and labels are the same objects.
+
+    `label_position` is called at the first token, when the columns are known; without a column of labels, they are
+    empty. A text repeats its tokens, so that it takes a fraction of the memory of separate ones.
+    """
+    X: list[list[Token]] = []
+    Y: list[list[str]] = []
+    tokens: dict[Token, Token] = {}
+    labels: dict[str, str] = {}
+    at: int | None = None
+    for sentence in reader:
+        if not sentence.tokens:
+            continue
+        if not X:
+            at = label_position(reader)
+        found = sentence.tokens if at is None else without_column(sentence.tokens, at)
+        X.append([tokens.setdefault(token, token) for token in found])
+        if at is not None:
+            Y.append([labels.setdefault(label, label) for label in labels_of(sentence, at, reader.source)])
+    return X, Y
+
+
 @overload
 def read_conll(
     source: Source, *, label_column: int = -1, comments: bool = True, documents: bool = True
@@ -238,17 +263,19 @@ def read_conll(
     ([[('Ana', 'NP'), ('sings', 'V')], [('Oslo', 'NP')]], [['B-PER', 'O'], ['B-LOC']])
     """
     reader = ColumnReader(source, comments=comments, documents=documents)
-    sentences = [sentence for sentence in reader if sentence.tokens]
-    if not sentences:
+
+    def label_position(reader: ColumnReader) -> int | None:
+        if label_column is None:
+            return None
+        at = column_index(label_column, reader.n_columns, source)
+        if reader.n_columns == 1:
+            raise FormatError(source, None, "expected a label and at least one more column, found one column")
+        return at
+
+    X, Y = split_sentences(reader, label_position)
+    if not X:
         raise FormatError(source, None, "no tokens: expected a line of columns for each token, found an empty file")
-    if label_column is None:
-        return [sentence.tokens for sentence in sentences], None
-    at = column_index(label_column, reader.n_columns, source)
-    if reader.n_columns == 1:
-        raise FormatError(source, None, "expected a label and at least one more column, found one column")
-    return [without_column(sentence.tokens, at) for sentence in sentences], [
-        labels_of(sentence, at, source) for sentence in sentences
-    ]
+    return X, None if label_column is None else Y
 
 
 def write_conll(
