@@ -92,7 +92,8 @@ def markdown(result: dict[str, Any]) -> str:
         f"tags (UPOS and XPOS), {first['weights']} weights, one thread. Unlabelled attachment in per cent; all words "
         f"count, punctuation included, except in one column. C and epochs are chosen on dev; test is scored only at "
         f"the chosen values. Training includes the encoding of all arcs, but not reading the file by the conllu "
-        f"package ({first['reading_cpu']:.0f} CPU s). Projective trees: true trees lifted in training.\n\n" + table(head, rows)
+        f"package ({first['reading_cpu']:.0f} CPU s). Projective trees: true trees lifted in training.\n\n"
+        + table(head, rows)
     )
 
 
