@@ -20,7 +20,7 @@ def conllu_package() -> Any:
 
 
 def read_conllu(source: Source) -> list[Any]:
-    """Return the token lists of a file, gzip or not; feats, deps and misc stay text, which is twice as fast."""
+    """Return the token lists of a file, gzip or not; feats, deps and misc stay text, which is faster."""
     conllu = conllu_package()
     as_text = dict.fromkeys(("feats", "deps", "misc"), _text)
     with open_bytes(source) as file:
