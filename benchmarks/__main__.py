@@ -17,6 +17,7 @@ NAMES = (
     "startup",
     "overhead",
     "tree",
+    "matchings",
     "conformance",
     "own_structure",
     "defaults",

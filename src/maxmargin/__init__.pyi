@@ -29,6 +29,8 @@ from .io.models import load as load
 from .parts.costs import PartCosts as PartCosts
 from .plots.bounds import BoundDisplay as BoundDisplay
 from .plots.convergence import ConvergenceDisplay as ConvergenceDisplay
+from .plots.matching import AssignmentDisplay as AssignmentDisplay
+from .plots.matching import MatchingDisplay as MatchingDisplay
 from .plots.motif import MotifDisplay as MotifDisplay
 from .plots.transitions import TransitionDisplay as TransitionDisplay
 from .solvers.feasibility import NotSeparableError as NotSeparableError
