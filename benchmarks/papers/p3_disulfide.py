@@ -10,7 +10,8 @@ choice of others, and testing uses all. All models are linear. Features of a pai
     + products    besides, which two amino acids occur within 4 positions of one and of the other cysteine (210)
 
 C is chosen by three-fold cross-validation within the training folds (accuracy known, or F1 of bonds unknown). SVM: a
-linear classifier of pairs, whose scores the matching of a test chain maximises.
+linear classifier of pairs, whose scores the matching of a test chain maximises; if the bonding state is not known, its
+classes have the same total weight and bonds need a positive score.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from benchmarks.report import table
 AMINO, REACH = "ACDEFGHIKLMNPQRSTVWY", 4
 SEPARATIONS = (4, 8, 14, 22, 35, 60, 110)
 FEATURES = ("windows", "windows + separation", "windows + separation + products")
-C_VALUES = (0.001, 0.01, 0.1, 1.0)
+C_VALUES = (0.01, 0.1, 1.0, 10.0)
 MOST = 14
 PAPER: dict[str, dict[str, dict[int, tuple[float, ...]]]] = {
     "known": {
@@ -108,7 +109,7 @@ def learnt_matching(train: list[Example], C: float, known: bool) -> Callable[[li
 
 
 def independent_svm(train: list[Example], C: float, known: bool) -> Callable[[list[Any]], list[list[int]]]:
-    """Classify pairs; the best matching by the classifier's scores, where a bond must have a positive score or not."""
+    """Classify pairs; a chain's matching is the best by the scores of the classifier."""
     rows, labels = [], []
     for x, y, _ in train:
         first, second = np.triu_indices(len(y), 1)
@@ -116,7 +117,9 @@ def independent_svm(train: list[Example], C: float, known: bool) -> Callable[[li
         labels.append(np.asarray(y)[first] == second)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        svm = LinearSVC(C=C, random_state=0).fit(sp.vstack(rows), np.concatenate(labels))
+        svm = LinearSVC(C=C, class_weight=None if known else "balanced", random_state=0).fit(
+            sp.vstack(rows), np.concatenate(labels)
+        )
     structure = mm.Matching(perfect=known).fit([np.ones((2, 2, 1))], [[1, 0]])
     weights = np.ones(1) if known else np.array([1.0, 0.0])
 
@@ -189,7 +192,13 @@ def markdown(result: dict[str, Any]) -> str:
     return "\n\n".join(texts)
 
 
-WHY = """WHYTEXT"""
+WHY = """Why they differ from the figures of the paper. A linear score of windows cannot say which two cysteines fit:
+if all are bonded, each is an end of exactly one bond, and only whether it is the first or the second end changes the
+score. So "windows" is close to the random matching, for both ways to learn; the RBF kernel of the paper compares pairs
+as wholes. The separation of the two cysteines, which is a feature of pairs, is what carries information here; products
+of the two bags of amino acids add nothing that 320 chains could teach. Besides, the paper has profiles of alignments
+where we have single sequences, and other chains (156 / 146 / 99 / 45 with 2, 3, 4, 5 bonds against our 189 / 136 / 69 /
+31)."""
 
 
 if __name__ == "__main__":
