@@ -18,6 +18,7 @@ NAMES = (
     "overhead",
     "tree",
     "dependency",
+    "matchings",
     "conformance",
     "own_structure",
     "defaults",

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "results"
-PACKAGES = ("maxmargin", "numpy", "scipy", "scikit-learn", "numba", "python-crfsuite", "hmmlearn", "dlib")
+PACKAGES = (
+    "maxmargin", "numpy", "scipy", "scikit-learn", "numba", "python-crfsuite", "hmmlearn", "dlib",
+    "networkx", "rustworkx", "ortools",
+)  # fmt: skip
 
 
 def write(name: str, result: dict[str, Any], text: str, seconds: float, command: str | None = None) -> str:

@@ -213,6 +213,31 @@ def test_dependency_parsing(run, tmp_path):
     assert (tmp_path / "dependency_parsing.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_reviewers(run, tmp_path):
+    out = run("reviewers")
+    (gap,) = numbers(out, r"relative gap ([\d.e-]+) \(proven\)")
+    assert gap <= 1e-3
+    learnt, counted = numbers(out, r"test years: ([\d.]+) learnt, ([\d.]+) by counting")
+    assert learnt < 0.7 * counted
+    best = re.findall(r"([a-z]+) [+]", re.search(r"best words: (.*)", out)[1])
+    assert len(best) == 5 and not set(best) & {"model", "data", "learning", "method", "results", "training", "error"}
+    first, second = re.search(r"reviewers (.*); with a conflict of \d: (.*)", out).groups()
+    assert first != second
+    assert (tmp_path / "reviewers.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_matchings(run, tmp_path):
+    out = run("matchings")
+    learnt, near = numbers(out, r"all bonded: right bonds ([\d.]+), by neighbours ([\d.]+)")
+    assert learnt > 0.8 > 0.3 > near
+    alone, precision, recall = numbers(out, r"(\d+)% of the residues not bonded: precision ([\d.]+), recall ([\d.]+)")
+    assert 5 < alone < 60
+    assert min(precision, recall) > 0.8
+    scores = [float(score) for score in re.findall(r"^ +([\d.]+) \d+–\d+", out, re.MULTILINE)]
+    assert len(scores) == 3 and scores == sorted(scores, reverse=True)
+    assert (tmp_path / "matchings.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_precision_at_k(run):
     out = run("precision_at_k")
     rows = re.findall(r"^ *(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +\d+$", out, re.MULTILINE)

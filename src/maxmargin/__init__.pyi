@@ -36,6 +36,8 @@ from .parts.costs import PartCosts as PartCosts
 from .plots.arcs import ArcDisplay as ArcDisplay
 from .plots.bounds import BoundDisplay as BoundDisplay
 from .plots.convergence import ConvergenceDisplay as ConvergenceDisplay
+from .plots.matching import AssignmentDisplay as AssignmentDisplay
+from .plots.matching import MatchingDisplay as MatchingDisplay
 from .plots.motif import MotifDisplay as MotifDisplay
 from .plots.path import PathDisplay as PathDisplay
 from .plots.segmentation import SegmentationDisplay as SegmentationDisplay

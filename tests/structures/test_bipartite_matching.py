@@ -176,6 +176,15 @@ def test_learns_saves_and_explains(tmp_path):
     assert again.topk(X[0], 3) == model.topk(X[0], 3)
 
 
+def test_the_k_best_where_non_assignment_counts_three_times():
+    rng = np.random.default_rng(3)
+    structure = mm.BipartiteMatching(per_left=3, unassigned=True).fit([np.ones((2, 3, 1))], [[[0], [1]]])
+    for scale in (0.1, 10.0):
+        x, w = rng.normal(size=(2, 3, 1)), np.array([1.0, scale])
+        totals = sorted((float(w @ structure.joint_feature(x, y)) for y in structure.enumerate(x)), reverse=True)
+        np.testing.assert_allclose([score for _, score in structure.topk(w, x, len(totals) + 1)], totals, atol=1e-9)
+
+
 def test_weights_have_the_names_of_features():
     x = [[["a", "b"], ["c"]], [["b"], None]]
     structure = mm.BipartiteMatching(unassigned=True).fit([(x, None, [{"old": 1.0}, {}])], [[0, -1]])

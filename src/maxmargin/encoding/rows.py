@@ -123,7 +123,7 @@ class Rows:
 
     def norms(self) -> FloatArray:
         """Return the norm of each row."""
-        return np.sqrt(squared_norms(self.indptr, self.data))
+        return np.sqrt(self.counts() if self.ones else squared_norms(self.indptr, self.data))
 
     def counts(self) -> IntArray:
         """Return the number of entries of each row."""

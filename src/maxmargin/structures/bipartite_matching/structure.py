@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -20,7 +20,7 @@ from maxmargin.core.scores import Scores
 from maxmargin.encoding.bipartite import NodeEncoder, PairEncoder, Sides, read_sides
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.costs import PartCosts, cost_table, costs_of
-from maxmargin.parts.examples import Part, PartExamples, counted_once
+from maxmargin.parts.examples import PartExamples, counted_once
 from maxmargin.parts.structure import PartStructure, WeightTable
 from maxmargin.structures.bipartite_matching import _kernels as kernels
 
@@ -291,14 +291,6 @@ class BipartiteMatchingExamples(PartExamples):
         if len(self.blocks) > 1:
             found.append(Planes(none_ptr, nones[: none_ptr[-1]], counts[: none_ptr[-1]]))
         return found
-
-    def restricted(self, scores: list[Scores], forced: Collection[Part], forbidden: Collection[Part]) -> list[Scores]:
-        changed = super().restricted(scores, forced, forbidden)
-        if self.deciding is not None:  # the bonus must also outweigh parts that count more than once
-            most = 2.0 * int(self.settings[0]) * float(np.abs(scores[1].values).sum())
-            for b, p in forced:
-                changed[b].values[p] += most
-        return changed
 
     def _taken(self, ids: IntArray) -> dict[str, Any]:
         return {"n_right": self.n_right[ids]}

@@ -206,7 +206,7 @@ class Cut(PartStructure):
     # ------------------------------------------------------------------ weights and saving
 
     def tables(self) -> dict[str, WeightTable]:
-        columns = self.nodes_.column_names() + ["intercept"] * bool(self.fit_intercept)
+        columns = [*self.nodes_.column_names(), *["intercept"] * bool(self.fit_intercept)]
         return {
             "nodes": WeightTable(columns, [str(label) for label in self.labels_.values]),
             "edges": WeightTable([f"agree: {name}" for name in self.edges_.column_names()]),
