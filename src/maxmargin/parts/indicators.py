@@ -53,6 +53,9 @@ class Indicators(Block):
     def n_entries(self) -> int:
         return len(self.indices)
 
+    def largest_norms(self, n_examples: int) -> FloatArray:
+        return np.sqrt(self.fullest(n_examples).astype(float))
+
     def largest_whole(self) -> float:
         return 1.0
 
