@@ -1,5 +1,7 @@
 """Explained decisions and named weights, of structures of one's own."""
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -198,3 +200,28 @@ def test_several_sparse_rows_are_not_one_input():
     rows = mm.StructuralSVM(mm.Multiclass()).fit(X, y)
     with pytest.raises(ValueError, match=r"X\[1\]: expected one row, found 2"):
         rows.predict([sp.csr_array(X[:1]), sp.csr_array(X[:2])])
+
+
+class Endless(mm.Structure):
+    """More outputs than anyone can list."""
+
+    def joint_feature(self, x, y):
+        return np.array([x, 1.0]) * (1.0 if y == 1 else 1.0 / (2.0 + y))
+
+    def loss(self, y, y_hat):
+        return float(y != y_hat)
+
+    def argmax(self, w, x):
+        return 1 if w @ [x, 1.0] > 0 else 0
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        return max((0, 1), key=lambda k: w @ self.joint_feature(x, k) + scale * self.loss(y, k))
+
+    def enumerate(self, x):
+        return itertools.count()
+
+
+def test_an_endless_enumeration_ends():
+    model = mm.StructuralSVM(Endless()).fit([1.0, -1.0], [1, 0])
+    with pytest.raises(ValueError, match=r"enumerate\(x\) has more than 10000 outputs.* Endless needs topk"):
+        model.explain(1.0)

@@ -15,7 +15,7 @@ from maxmargin._checked import whole_number
 from maxmargin._input import paired_examples
 from maxmargin._memory import check_memory
 from maxmargin._types import FloatArray
-from maxmargin.checking.comparison import Comparison
+from maxmargin.checking.comparison import Comparison, Sense
 from maxmargin.checking.probe import FAILED, Findings, Output, Probe, binds, described
 from maxmargin.checking.questions import Questions
 from maxmargin.checking.report import Report
@@ -36,7 +36,9 @@ _MOST_ENUMERATED = 2000
 _WEIGHT_BYTES = 4 * 8.0
 
 
-def check_structure(structure: Structure, X: Any, Y: Any, *, n_trials: int = 20, random_state: int = 0) -> Report:
+def check_structure(
+    structure: Structure, X: Any, Y: Any, *, n_trials: int = 20, weights: Any = None, random_state: int = 0
+) -> Report:
     """Call a structure's methods on some examples with random weights, and report all faults.
 
     The following is checked:
@@ -45,6 +47,7 @@ def check_structure(structure: Structure, X: Any, Y: Any, *, n_trials: int = 20,
     - no known output is better than the result of an argmax: by w·Ψ, by w·Ψ + scale · Δ at several scales, and by the
       violation of each bound if there is a `bound_argmax`;
     - the scores of `topk` and `score` are w·Ψ, and `feature_names` has one name per weight;
+    - y and all outputs that the methods return are feasible, if the structure has ``feasible(x, y)``;
     - no method changes its arguments or returns another value when it is called again.
 
     Known outputs are y, all outputs that the methods returned, and those of ``enumerate(x)``.
@@ -61,6 +64,8 @@ def check_structure(structure: Structure, X: Any, Y: Any, *, n_trials: int = 20,
         A few examples in any form that `fit` accepts, small enough for `enumerate` if the structure has it.
     n_trials : int, default=20
         Number of random weight vectors tried on each example.
+    weights : array-like of shape (k, n_weights) or (n_weights,), default=None
+        Weight vectors tried besides the random ones, such as `coef_` of a fit.
     random_state : int, default=0
         Seed of the weights.
 
@@ -88,10 +93,11 @@ def check_structure(structure: Structure, X: Any, Y: Any, *, n_trials: int = 20,
     >>> report.problems[0]  # doctest: +ELLIPSIS
     'X[0]: loss_augmented_argmax returned -1, which is beaten by 1, ... found 0 against 0.5 (26 such cases)'
     """
-    n_trials = whole_number(n_trials, "n_trials")
+    n_trials, given = whole_number(n_trials, "n_trials"), _given_weights(weights)
     X, Y = paired_examples(X, Y)
     rows: list[Any] = [X[[i]] for i in range(X.shape[0])] if sp.issparse(X) else list(X)
     subject = f"{type(structure).__name__} on {len(Y)} example{'s' * (len(Y) > 1)} under {n_trials} random weights"
+    subject += f" and {len(given)} given" if len(given) else ""
     if isinstance(structure, type):
         name = structure.__name__
         return Report([f"expected an instance, found the class {name}: write {name}() with its parameters"], [], name)
@@ -105,21 +111,36 @@ def check_structure(structure: Structure, X: Any, Y: Any, *, n_trials: int = 20,
         except Exception as error:
             return Report([f"fit raised {described(error)}"], [], subject)
     findings = Findings()
-    _Checker(Probe(structure, rows, list(Y), findings), n_trials, np.random.default_rng(random_state)).run()
+    _Checker(Probe(structure, rows, list(Y), findings), n_trials, given, np.random.default_rng(random_state)).run()
     return Report(findings.messages(), findings.messages(note=True), subject)
+
+
+def _given_weights(weights: Any) -> FloatArray:
+    """Return the weights to try besides the random ones, one vector per row."""
+    if weights is None:
+        return np.zeros((0, 0))
+    try:
+        given = np.array(weights, float)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"weights must be vectors of numbers of equal length ({error})") from None
+    given = given[None] if given.ndim == 1 else given
+    if given.ndim != 2 or not np.isfinite(given).all():
+        raise ValueError(f"weights must be vectors of finite numbers, found an array of shape {given.shape}")
+    return given
 
 
 class _Checker:
     """Collects known outputs per example and compares the answers of the structure with them."""
 
-    def __init__(self, probe: Probe, n_trials: int, rng: np.random.Generator) -> None:
+    def __init__(self, probe: Probe, n_trials: int, given: FloatArray, rng: np.random.Generator) -> None:
         self.probe, self.structure, self.findings = probe, probe.structure, probe.findings
-        self.n_trials, self.rng = n_trials, rng
+        self.n_trials, self.given, self.rng = n_trials, given, rng
         self.exact = bool(getattr(self.structure, "exact", True))
         self.takes_scale = True
 
     def run(self) -> None:
         usable = [name for name in _ARGUMENTS if self._check_signature(name, _ARGUMENTS[name])]
+        self.probe.restricts = self.probe.restricts and self._check_signature("feasible", ("x", "y"))
         if "joint_feature" not in usable or "loss" not in usable or not self._size_is_whole():
             return
         if self.probe.latent and not self._can_be_completed():
@@ -129,11 +150,16 @@ class _Checker:
             return
         self._check_names(self.probe.size)
         weights = self._weights(self.probe.size)
+        senses: dict[str, Sense] = {}
         questions = Questions(self.probe, usable, self.takes_scale, self.rng)
         for i, pool in enumerate(pools):
             if pool:  # empty if Ψ or Δ of the truth is not valid
                 answers = questions.answers(i, weights, pool)
-                Comparison(i, pool, self.exact, self.findings).judge(weights, answers)
+                Comparison(i, pool, self.exact, self.findings, senses).judge(weights, answers)
+        for name, sense in senses.items():
+            if sense.minimises:
+                words = f"does your {name} minimise? negate Ψ (joint_feature), or maximise"
+                self.findings.explain(name, "beaten", words)
 
     def _check_signature(self, name: str, arguments: tuple[str, ...]) -> bool:
         method = getattr(self.structure, name)
@@ -166,7 +192,8 @@ class _Checker:
 
     def _weights_fit(self, size: int) -> bool:
         """Return whether there is enough memory for the weights of all trials."""
-        planned, what = _WEIGHT_BYTES * size * self.n_trials, f"checking {size} weights in {self.n_trials} trials"
+        trials = self.n_trials + len(self.given)
+        planned, what = _WEIGHT_BYTES * size * trials, f"checking {size} weights in {trials} trials"
         return self._passes("size", "memory", check_memory, planned, what, "use fewer weights or a lower n_trials")
 
     def _check_names(self, size: int) -> None:
@@ -190,13 +217,15 @@ class _Checker:
         return True
 
     def _weights(self, size: int) -> list[FloatArray]:
-        """Return zeros, then alternately normal weights of varying magnitude and small integers, which cause ties."""
+        """Return zeros, normal weights of varying magnitude in turn with small integers (for ties), and those given."""
+        if len(self.given) and self.given.shape[1] != size:
+            raise ValueError(f"weights must have {size} numbers each, found {self.given.shape[1]}")
         rng, weights = self.rng, [np.zeros(size)]
         for trial in range(1, self.n_trials):
             whole = rng.integers(-3, 4, size).astype(float)
             weights.append(rng.normal(size=size) * 10 ** rng.uniform(-1, 1) if trial % 2 else whole)
         lower = self._lower()
-        return weights if lower is None else [np.maximum(w, lower) for w in weights]
+        return [*(weights if lower is None else [np.maximum(w, lower) for w in weights]), *self.given]
 
     def _lower(self) -> FloatArray | None:
         """Return the lower bounds of weights that a built-in structure requires."""

@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from maxmargin._types import AnyArray, FloatArray
 from maxmargin.checking.probe import Findings, Output, joint_features
 from maxmargin.checking.questions import TOLERANCE, Answer
+
+#: Share of the trials in which a method must return the worst known output to count as minimising, and fewest trials.
+_MOSTLY, _FEWEST_TRIALS = 0.9, 3
+
+
+@dataclass
+class Sense:
+    """How often a method returned the worst known output, of all trials in which the known outputs differ."""
+
+    worst: int = 0
+    trials: int = 0
+
+    @property
+    def minimises(self) -> bool:
+        """Whether the method seems to minimise what it should maximise."""
+        return self.trials >= _FEWEST_TRIALS and self.worst >= _MOSTLY * self.trials
 
 
 @dataclass
@@ -25,12 +41,15 @@ class Comparison:
         Whether the structure declares its argmaxes exact; if not, better outputs are reported as notes.
     findings : Findings
         Receives the messages.
+    senses : dict of str to Sense
+        How often each argmax returned the worst known output, over all examples.
     """
 
     i: int
     pool: list[Output]
     exact: bool
     findings: Findings
+    senses: dict[str, Sense] = field(default_factory=dict)
 
     def judge(self, weights: list[FloatArray], answers: list[Answer]) -> None:
         """Compare each answer with all known outputs, and with the answer to the same question before."""
@@ -76,6 +95,9 @@ class Comparison:
             found = f"{other.shown} has {value.max():g}"
             message = f"X[{self.i}]: {name} returned the upper bound {answer.upper:g} of {what}, but {found}"
             self.findings.add(name, "upper", message)
+        if value.max() - value.min() > room and name != "complete":  # which has no value at other outputs
+            sense = self.senses.setdefault(name, Sense())
+            sense.trials, sense.worst = sense.trials + 1, sense.worst + bool(value[k] <= value.min() + room)
         rival = _rival(value, k, room, plain)
         if rival is not None:
             other = self.pool[rival]

@@ -38,6 +38,12 @@ class Findings:
         first, count = self._kinds.get((note, method, kind), (message, 0))
         self._kinds[note, method, kind] = first, count + 1
 
+    def explain(self, method: str, kind: str, words: str) -> None:
+        """Append words to the message about a method, if there is one of this kind."""
+        for key, (first, count) in self._kinds.items():
+            if key[1:] == (method, kind):
+                self._kinds[key] = f"{first}; {words}", count
+
     def messages(self, note: bool = False) -> list[str]:
         """Return the messages of all faults, or of all notes."""
         found = [entry for (is_note, _, _), entry in self._kinds.items() if is_note == note]
@@ -93,12 +99,15 @@ class Probe:
         Number of weights, once it is known.
     latent : bool
         Whether outputs are pairs (y, h) of which the truths hold only y.
+    restricts : bool
+        Whether the structure says with `feasible` which outputs an input has.
     """
 
     def __init__(self, structure: Structure, X: list[Any], Y: list[Any], findings: Findings) -> None:
         self.structure, self.X, self.Y, self.findings = structure, X, Y, findings
         self.size, self._size_from = getattr(structure, "size", None), "the attribute `size` says"
         self.latent = callable(getattr(structure, "complete", None)) and not isinstance(structure, Compiled)
+        self.restricts = hasattr(structure, "feasible") and not isinstance(structure, Compiled)
         self._before = [copied(pair) for pair in zip(X, Y, strict=True)]
 
     def call(self, i: int, name: str, method: Callable[..., Any], w: FloatArray, *rest: Any) -> Any:
@@ -172,6 +181,8 @@ class Probe:
     def measure(self, i: int, output: Any, origin: str, trial: int = -1, repeat: bool = False) -> Output | None:
         """Return Ψ and Δ of an output, or None if one of them is not valid; `repeat` calls each method twice."""
         of = f"for {origin}, {shown(output)}"
+        if self.restricts and not self._feasible(i, output, origin, of):
+            return None
         read: list[Any] = []
         before = output if output is self.Y[i] else copied(output)
         for name, first, reader in (("joint_feature", self.X[i], self._vector), ("loss", self.Y[i], self._number)):
@@ -193,6 +204,19 @@ class Probe:
         (indices, values), loss = read
         completes = self.latent and loss == 0 and _agrees(output, self.Y[i])
         return Output(shown(output), origin, trial, indices, values, loss, completes)
+
+    def _feasible(self, i: int, output: Any, origin: str, of: str) -> bool:
+        """Return whether the structure accepts an output; report a fault if not."""
+        try:
+            feasible = bool(self.structure.feasible(self.X[i], output))  # type: ignore[attr-defined]
+        except Exception as error:
+            self.findings.add("feasible", "raises", f"X[{i}]: feasible raised {described(error)} {of}")
+            return False
+        self.compare_arguments(i, "feasible")
+        if not feasible:
+            message = f"X[{i}]: expected feasible outputs only, but feasible(x, y) is false {of}"
+            self.findings.add("feasible", origin, message)
+        return feasible
 
     def _vector(self, i: int, psi: Any, of: str) -> tuple[IntArray, FloatArray] | None:
         fault = self._vector_fault(psi, i)

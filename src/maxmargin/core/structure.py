@@ -78,6 +78,8 @@ class Structure(ABC):
         re-scaling and quadratic slack are exact; without it they search over ``scale``.
     ``feature_names()``
         Return one name for each weight.
+    ``feasible(x, y)``
+        Return whether y is an output of x. Checks call it for all outputs, and a fit for all true outputs.
 
     Examples
     --------

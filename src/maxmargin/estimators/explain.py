@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,9 @@ from maxmargin.core.structure import Structure, check_names, plain_output
 from maxmargin.custom.joint_features import sparse_vector
 from maxmargin.custom.sameness import equal, own_copy
 from maxmargin.solvers.base import State
+
+#: Largest number of outputs that are scored to find a runner-up.
+MOST_ENUMERATED = 10_000
 
 
 @dataclass(frozen=True)
@@ -171,7 +175,13 @@ def _ranked(structure: Structure, w: FloatArray, x: Any) -> list[tuple[Any, floa
     if hasattr(structure, "topk"):
         return [(output, float(score)) for output, score in own_copy(structure.topk(w, x, 2))]
     if hasattr(structure, "enumerate"):
-        scored = [(output, _score(structure, w, x, output)) for output in map(own_copy, structure.enumerate(x))]
+        outputs = map(own_copy, islice(structure.enumerate(x), MOST_ENUMERATED + 1))
+        scored = [(output, _score(structure, w, x, output)) for output in outputs]
+        if len(scored) > MOST_ENUMERATED:
+            raise ValueError(
+                f"enumerate(x) has more than {MOST_ENUMERATED} outputs, too many to find a runner-up: "
+                f"{type(structure).__name__} needs topk(w, x, k)"
+            )
         return sorted(scored, key=lambda pair: -pair[1])
     raise TypeError(f"to find a runner-up, {type(structure).__name__} needs topk(w, x, k) or enumerate(x)")
 

@@ -14,7 +14,7 @@ from maxmargin.solvers.base import State
 
 
 def offer_zero(problem: Problem, state: State) -> bool:
-    """Offer weights of 0 (or the lower bounds above 0), unless planes prove that their objective is no lower.
+    """Offer weights of 0 (or the lower bounds above 0), unless planes prove that they are not better.
 
     Return whether a sweep was needed. Argmaxes that are not exact may miss losses at w = 0, so they get no sweep.
     """
