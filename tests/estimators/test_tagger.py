@@ -48,7 +48,7 @@ def test_data_frames_are_sequences(data):
 def test_any_labels(data):
     X, Y = data
     reference = mm.SequenceTagger().fit(X, Y).predict(X)
-    for names in ("abcd", [10, -2, 3, 7], [(0, 1), (2, 3), "x", None]):
+    for names in ("abcd", [10, -2, 3, 7], [(0, 1), (2, 3), "x", 1.5]):
         model = mm.SequenceTagger(classes=list(names)).fit(X, [[names[v] for v in y] for y in Y])
         assert model.predict(X) == [[names[v] for v in y] for y in reference]
 
