@@ -17,6 +17,8 @@ NAMES = (
     "startup",
     "overhead",
     "tree",
+    "graph_decoders",
+    "segmentation",
     "conformance",
     "own_structure",
     "defaults",

@@ -10,7 +10,19 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "results"
-PACKAGES = ("maxmargin", "numpy", "scipy", "scikit-learn", "numba", "python-crfsuite", "hmmlearn", "dlib")
+PACKAGES = (
+    "maxmargin",
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "numba",
+    "python-crfsuite",
+    "hmmlearn",
+    "dlib",
+    "networkx",
+    "ortools",
+    "PyMaxflow",
+)
 
 
 def write(name: str, result: dict[str, Any], text: str, seconds: float, command: str | None = None) -> str:
