@@ -19,6 +19,8 @@ NAMES = (
     "tree",
     "dependency",
     "matchings",
+    "graph_decoders",
+    "segmentation",
     "conformance",
     "own_structure",
     "defaults",

@@ -12,7 +12,7 @@ from typing import Any
 FOLDER = Path(__file__).parent / "results"
 PACKAGES = (
     "maxmargin", "numpy", "scipy", "scikit-learn", "numba", "python-crfsuite", "hmmlearn", "dlib",
-    "networkx", "rustworkx", "ortools",
+    "networkx", "rustworkx", "ortools", "PyMaxflow",
 )  # fmt: skip
 
 

@@ -249,3 +249,34 @@ def test_precision_at_k(run):
     (score,) = numbers(out, r"best C .*, precision@5 ([\d.]+)")
     assert score > 0.6
     assert "query 'query 7' has no relevant document" in out
+
+
+def test_path_on_a_grid(run, tmp_path):
+    out = run("path_on_a_grid")
+    (learnt,) = numbers(out, r"learnt: routes cost ([\d.]+)% more")
+    (fewest,) = numbers(out, r"fewest steps: routes cost ([\d.]+)% more")
+    assert learnt < 5 < 40 < fewest
+    assert "(proven)" in out
+    assert (tmp_path / "path_on_a_grid.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_image_segmentation(run, tmp_path):
+    out = run("image_segmentation")
+    single, _ = numbers(out, r"pixels alone: ([\d.]+) of the pixels right, intersection over union ([\d.]+)")
+    right, share = numbers(out, r"with neighbours: ([\d.]+) of the pixels right, intersection over union ([\d.]+)")
+    assert right > single + 0.05 and share > 0.7
+    primal, bound = numbers(out, r"objective ([\d.]+), proven to be at most ([\d.]+)")
+    assert primal <= bound < 1.2 * primal
+    (accuracy,) = numbers(out, r"pixel accuracy ([\d.]+)")
+    assert accuracy > 0.9
+    assert (tmp_path / "image_segmentation.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_knapsack(run):
+    out = run("knapsack")
+    shares = re.findall(r"test years: ([\d.]+) of the projects and ([\d.]+) of the years", out)
+    assert len(shares) == 2
+    assert all(float(projects) > 0.9 for projects, _ in shares)
+    benefit, risk = numbers(out, r"benefit ([\d.]+), risk (-[\d.]+)")
+    assert benefit == 3.0
+    assert risk == pytest.approx(-2.0, abs=0.3)
