@@ -17,6 +17,7 @@ NAMES = (
     "startup",
     "overhead",
     "tree",
+    "optimizers",
     "conformance",
     "own_structure",
     "defaults",
