@@ -21,6 +21,7 @@ NAMES = (
     "matchings",
     "graph_decoders",
     "segmentation",
+    "optimizers",
     "conformance",
     "own_structure",
     "defaults",

@@ -1,5 +1,6 @@
 """Every example runs without warnings in its own directory, and prints what it should."""
 
+import importlib.util
 import re
 import runpy
 from pathlib import Path
@@ -236,6 +237,42 @@ def test_matchings(run, tmp_path):
     scores = [float(score) for score in re.findall(r"^ +([\d.]+) \d+–\d+", out, re.MULTILINE)]
     assert len(scores) == 3 and scores == sorted(scores, reverse=True)
     assert (tmp_path / "matchings.png").read_bytes().startswith(b"\x89PNG")
+
+
+def run_optional(run, name, package):
+    """Run an example that needs another package; without it, the example must end with a message."""
+    if importlib.util.find_spec(package) is None:
+        with pytest.raises(SystemExit, match="this example needs"):
+            run(name)
+        pytest.skip(f"{package} is not installed")
+    return run(name)
+
+
+def test_tours_with_ortools(run):
+    out = run_optional(run, "tours_with_ortools", "ortools")
+    assert "(proven)" in out
+    learnt, shortest = numbers(out, r"on new days: ([\d.]+) \(shortest tours: ([\d.]+)\)")
+    assert learnt < shortest / 2
+
+
+def test_networks_with_networkx(run):
+    out = run_optional(run, "networks_with_networkx", "networkx")
+    (careful,) = numbers(out, r"careful +inf.* ([\d.]+)\n")
+    (careless,) = numbers(out, r"careless +1 .* ([\d.]+)\n")
+    assert careful < careless < 1.0
+    river, rock = numbers(out, r"careful +inf +1.00 +([\d.]+) +([\d.]+)")
+    assert river == pytest.approx(0.5, abs=0.1)
+    assert rock == pytest.approx(0.8, abs=0.1)
+
+
+def test_predict_then_optimise(run):
+    out = run("predict_then_optimise")
+    rows = {int(d): list(map(float, r)) for d, *r in re.findall(r"^ +(\d) +(\S+) +(\S+) +(\S+) +\S+, \S+$", out, re.M)}
+    assert set(rows) == {1, 6}
+    assert rows[6][1] < 0.8 * rows[6][0] and rows[6][2] < 0.8 * rows[6][0]
+    assert rows[1][0] < rows[1][1] + 0.01
+    assert "(proven)" in out
+    assert "runner-up" in out
 
 
 def test_precision_at_k(run):

@@ -215,6 +215,23 @@ def test_an_object_with_solve():
     assert np.array_equal(model.coef_, same.coef_)
 
 
+@pytest.mark.parametrize("weights", ["per-variable", "shared", "both"])
+def test_the_structure_itself(weights):
+    """The four methods agree with each other and with enumeration, and any estimator takes the structure."""
+    rng = np.random.default_rng(10)
+    first, second = rng.normal(size=(12, 2)), rng.normal(size=(12, M, 2))
+    X = {"per-variable": first, "shared": second, "both": (first, second)}[weights]
+    Y = PATHS[rng.integers(0, len(PATHS), 12)].astype(int)
+    structure = mm.Decisions(paths(), weights=weights)
+    model = mm.CostLearner(paths(), weights=weights).fit(X, decisions=Y)
+    if weights == "both":
+        assert len(model.coef_) == 3 * M + 2
+        return
+    assert mm.check_structure(structure, list(X), list(Y), n_trials=4).ok
+    same = mm.StructuralSVM(structure).fit(X, list(Y))
+    assert np.array_equal(same.coef_, model.coef_)
+
+
 # ---------------------------------------------------------------------- features
 
 

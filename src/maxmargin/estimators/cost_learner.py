@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._checked import check_flag, finite_number, is_list
-from maxmargin._input import either, example_weights, indexable
+from maxmargin._checked import check_flag, finite_number
+from maxmargin._input import either, example_weights
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.problem import Problem
@@ -21,6 +21,7 @@ from maxmargin.engines import Local
 from maxmargin.engines.local import one_blas_thread
 from maxmargin.estimators._nonnegative import joined, lower_bounds
 from maxmargin.estimators._prior import check_prior
+from maxmargin.estimators._supervision import check_supervision, supervised
 from maxmargin.estimators._two_stage import least_squares
 from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
 from maxmargin.estimators.explain import Decision, explain
@@ -246,28 +247,13 @@ class CostLearner(MaxMarginEstimator):
     def _given(
         self, X: Any, Y: Any, costs: Any, decisions: Any, known_costs: Any, instances: Any
     ) -> tuple[Inputs, list[Truth]]:
-        """Return inputs and truths; raise ValueError if the supervision is missing or ambiguous."""
         self._check_parameters()
         if Y is not None:
             if costs is not None or decisions is not None:
                 raise ValueError("pass Y, or costs= and decisions=, not both")
-            known = callable(self.loss) or self.loss == "hamming"
-            costs, decisions = (None, Y) if known else (Y, None)
-        if costs is None and decisions is None:
-            raise ValueError("there is nothing to learn from: pass costs= or decisions=")
-        if costs is None and self.loss == "regret":
-            raise ValueError("loss='regret' needs the true costs: pass costs=")
-        if costs is not None and (callable(self.loss) or self.loss == "hamming"):
-            raise ValueError("with known costs the loss is the regret: set loss='auto', or pass decisions= only")
-        if costs is None and isinstance(self.prior, str):
-            raise ValueError(f"prior={self.prior!r} needs the true costs: pass costs=, or prior=None")
-        inputs = Inputs.of(X, self.weights, known_costs, instances)
-        rows = [None if g is None else _listed(g, name) for g, name in ((costs, "costs"), (decisions, "decisions"))]
-        for row, name in zip(rows, ("costs", "decisions"), strict=True):
-            if row is not None and len(row) != len(inputs):
-                raise ValueError(f"X has {len(inputs)} examples but {name} has {len(row)}")
-        nothing = [None] * len(inputs)
-        return inputs, [Truth(z, c) for c, z in zip(rows[0] or nothing, rows[1] or nothing, strict=True)]
+            costs, decisions = (None, Y) if callable(self.loss) or self.loss == "hamming" else (Y, None)
+        check_supervision(self.loss, self.prior, costs, decisions)
+        return supervised(Inputs.of(X, self.weights, known_costs, instances), costs, decisions)
 
     def _training_data(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None) -> TrainingData:
         inputs, truths = (X, Y) if isinstance(X, Inputs) else self._given(X, Y, None, None, None, None)
@@ -495,14 +481,6 @@ class CostLearner(MaxMarginEstimator):
             None if known_costs is None else [known_costs],
             None if instance is None else [instance],
         )
-
-
-def _listed(values: Any, name: str) -> list[Any]:
-    """Return the rows of an array, a data frame or a sequence."""
-    rows = indexable(values, name)
-    if not is_list(rows):
-        raise ValueError(f"{name}: expected a row for each example, found {type(values).__name__}")
-    return list(rows)
 
 
 def _stacked(rows: list[Any]) -> AnyArray | list[Any]:

@@ -80,6 +80,7 @@ class DecisionExamples(Examples):
         self.factor = factor * optimizer.sign
         self.n_examples, self.dim = len(offsets) - 1, sum(block.dim for block in blocks)
         self.widths = np.diff(offsets)
+        self.even = self.n_examples > 0 and bool((self.widths == self.widths[0]).all())
         self.code_offsets = offsets if whole else 2 * offsets
         self.exact, self.bounded = optimizer.exact, not optimizer.exact
         self.fixed_scores = known is not None
@@ -189,7 +190,7 @@ class DecisionExamples(Examples):
     def _same_width(self, ids: IntArray) -> Iterator[Any]:
         """Yield positions in ids of examples with the same number of variables."""
         widths = self.widths[ids]
-        if len(ids) and (widths == widths[0]).all():
+        if self.even or (len(ids) and (widths == widths[0]).all()):
             yield slice(None)
             return
         for m in np.unique(widths):
@@ -198,7 +199,7 @@ class DecisionExamples(Examples):
     def _of(self, values: FloatArray, ids: IntArray) -> FloatArray:
         """Return the entries of the variables of ids as an array (n, m)."""
         m = int(self.widths[ids[0]])
-        if len(values) == self.n_examples * m:
+        if self.even:
             return values.reshape(-1, m)[ids]
         return values[self.offsets[ids][:, None] + np.arange(m)]
 

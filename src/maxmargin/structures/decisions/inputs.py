@@ -196,6 +196,13 @@ class Truth(NamedTuple):
 
 def cost_rows(costs: Sequence[Any], widths: IntArray, name: str) -> list[FloatArray]:
     """Return costs as vectors; raise an error that names the first of the wrong length or with a value not finite."""
+    if len(widths) and (widths == widths[0]).all():
+        try:
+            table = np.array(costs, float)
+        except (TypeError, ValueError):
+            table = np.zeros(0)
+        if table.shape == (len(widths), widths[0]) and np.isfinite(table).all():
+            return list(table)
     rows = []
     for i, row in enumerate(costs):
         place = Place(name, i)

@@ -130,7 +130,7 @@ class Decisions(Compiled):
         if self.weights == "both" and (widths != self.n_variables_).any():
             i = int(np.flatnonzero(widths != self.n_variables_)[0])
             raise error_at(Place("X", i), f"features of {widths[i]} variables, expected {self.n_variables_}")
-        known, scale, sign = None, 1.0, optimizer.sign
+        known = None
         costs = self._true_costs(truths, widths)
         if learn and costs is not None and self.standardize:
             scale = float(np.abs(np.concatenate(costs)).mean())
@@ -141,15 +141,23 @@ class Decisions(Compiled):
             nothing = np.zeros(int(offsets[-1]))
             return self._made(optimizer, blocks, offsets, known, inputs, None, nothing)
         decisions = self._true_decisions(optimizer, inputs, truths, costs, widths)
+        flat = np.concatenate(decisions)
+        fractional = np.flatnonzero(np.rint(flat) != flat)
         if learn:
-            whole = all(bool((np.rint(z) == z).all()) for z in decisions)
-            self.whole_ = whole if optimizer.integral is None else optimizer.integral
-        self._check_whole(decisions)
-        if costs is None:
-            losses = [linear_loss(self.cost, z, Place("Y", i)) for i, z in enumerate(decisions)]
+            self.whole_ = len(fractional) == 0 if optimizer.integral is None else optimizer.integral
+        if self.whole_ and len(fractional):
+            i = int(np.searchsorted(offsets, fractional[0], "right")) - 1
+            j = fractional[0] - offsets[i]
+            raise StructureError.at(
+                Place("Y", i), f"expected whole numbers, found {flat[fractional[0]]:.6g} for variable {j}"
+            )
+        if costs is not None:
+            losses = optimizer.sign / self.cost_scale_ * np.concatenate(costs)
+        elif self.regret_:  # the truths are outputs without costs, whose joint features are wanted
+            losses = np.zeros(len(flat))
         else:
-            losses = [sign * c / self.cost_scale_ for c in costs]
-        return self._made(optimizer, blocks, offsets, known, inputs, np.concatenate(decisions), np.concatenate(losses))
+            losses = np.concatenate([linear_loss(self.cost, z, Place("Y", i)) for i, z in enumerate(decisions)])
+        return self._made(optimizer, blocks, offsets, known, inputs, flat, losses)
 
     def _made(
         self, optimizer: Optimizer, blocks: list[Block], offsets: IntArray, known: FloatArray | None, inputs: Inputs,
@@ -161,7 +169,9 @@ class Decisions(Compiled):
         )  # fmt: skip
 
     def _true_costs(self, truths: list[Truth] | None, widths: IntArray) -> list[FloatArray] | None:
-        return cost_rows([t.costs for t in truths], widths, "Y") if truths is not None and self.regret_ else None
+        if truths is None or not self.regret_ or all(truth.costs is None for truth in truths):
+            return None
+        return cost_rows([truth.costs for truth in truths], widths, "Y")
 
     def _true_decisions(
         self,
@@ -188,16 +198,6 @@ class Decisions(Compiled):
             for i, z in zip(ids, optimizer.decide(table, _instances(inputs, ids), ids).decisions, strict=True):
                 decisions[i] = z
         return decisions
-
-    def _check_whole(self, decisions: list[FloatArray]) -> None:
-        if self.whole_:
-            for i, z in enumerate(decisions):
-                bad = np.flatnonzero(np.rint(z) != z)
-                if len(bad):
-                    raise StructureError.at(
-                        Place("Y", i),
-                        f"the fractional value {z[bad[0]]:.6g} of variable {bad[0]}, expected a whole number",
-                    )
 
     # ------------------------------------------------------------------ use
 
@@ -281,12 +281,7 @@ class Decisions(Compiled):
     def joint_feature(self, x: Any, y: Any) -> FloatArray:
         """Return Ψ(x, y) as a dense vector."""
         inputs = x if isinstance(x, Inputs) else self._single_input(x)
-        regret, self.regret_ = self.regret_, False  # Ψ needs the decision alone
-        try:
-            psi = self._joint_features(self.encode(inputs, [y]))
-        finally:
-            self.regret_ = regret
-        return 2.0 * psi if regret else psi
+        return self._joint_features(self.encode(inputs, [y]))
 
     def loss_augmented_argmax(self, w: FloatArray, x: Any, y: Any, scale: float = 1.0) -> Any:
         return self._single(self.encode(x if isinstance(x, Inputs) else self._single_input(x), [y]), w, scale)
