@@ -11,6 +11,7 @@ from benchmarks.report import write
 NAMES = (
     "ocr",
     "conll",
+    "large_tagger",
     "multiclass",
     "viterbi",
     "scaling",
