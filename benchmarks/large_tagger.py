@@ -123,7 +123,7 @@ def markdown(result: dict[str, Any]) -> str:
     return (
         f"# A large tagger\n\n{TOKENS:,} generated tokens, {LABELS} labels, {result['data']['columns']:,} features "
         f"with Zipf frequencies, the same strings for both packages ({result['data']['fit_peak_mb']:.0f} MB before "
-        f"training), one thread; held-out accuracy on {TEST_TOKENS:,} tokens. SequenceTagger: default settings. CRFsuite: L-BFGS "
-        "with c1 = c2 = 0.1; its iterations are limited, because the run would take too long otherwise.\n\n"
-        + table(head, rows)
+        f"training), one thread; held-out accuracy on {TEST_TOKENS:,} tokens. SequenceTagger: default settings. "
+        "CRFsuite: L-BFGS with c1 = c2 = 0.1; its iterations are limited, because the "
+        "run would take too long otherwise.\n\n" + table(head, rows)
     )

@@ -303,12 +303,22 @@ def test_too_many_weights_are_refused_before_work(monkeypatch):
         mm.SequenceTagger().fit(X, Y)
     monkeypatch.setattr(memory, "available_bytes", lambda: 1e9)
     planned = []
-    monkeypatch.setattr(training, "check_memory", lambda size, what: planned.append(size))
+    monkeypatch.setattr(training, "check_memory", lambda size, *_: planned.append(size))
     mm.SequenceTagger().fit(X, Y)
     monkeypatch.undo()
     monkeypatch.setattr(memory, "available_bytes", lambda: 1.5 * planned[0])
     with pytest.warns(UserWarning, match="GB of memory"):
         mm.SequenceTagger().fit(X, Y)
+
+
+def test_sentences_that_do_not_fit_into_memory_are_refused_with_a_plan(monkeypatch):
+    words, labels = [["Ana", "sings"] * 500] * 2, [["N", "V"] * 500] * 2
+    monkeypatch.setattr(memory, "available_bytes", lambda: 1e5)
+    with pytest.raises(MemoryError, match=r"encoding 2000 tokens with up to 25 features needs about .* 0.0001 GB are"):
+        mm.ColumnTagger().fit(words, labels)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 4.3e5)
+    with pytest.raises(MemoryError, match=r"training \d+ weights needs about .* min_count or seen_pairs"):
+        mm.ColumnTagger().fit(words, labels)
 
 
 @pytest.mark.parametrize("sparse", [False, True])

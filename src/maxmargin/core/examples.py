@@ -37,6 +37,8 @@ class Examples(ABC):
         Multiply-adds of decoding all examples once; solvers compare their own work with it.
     plane_entries : ndarray of int64
         Upper bound of the number of entries of a plane, per example.
+    plane_share : float, default=1.0
+        Share of `plane_entries` that planes are expected to have, for estimates of memory.
     float32_exact : bool, default=False
         Whether plane values are known to be exact in float32.
     parallel : bool, default=True
@@ -72,6 +74,7 @@ class Examples(ABC):
     code_offsets: IntArray
     operations: float
     plane_entries: IntArray
+    plane_share: float = 1.0
     float32_exact: bool = False
     parallel: bool = True
     smallest_chunk: int | None = None

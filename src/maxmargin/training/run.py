@@ -101,7 +101,8 @@ class Run:
         """Train and return the final state."""
         self.solver = self.solver.for_problem(problem)
         self.solver.check(problem)
-        check_memory(self.solver.planned_bytes(problem), f"training {problem.dim} weights")
+        check_memory(self.solver.planned_bytes(problem), f"training {problem.dim} weights",
+                     "use fewer features (for taggers also min_count or seen_pairs), labels or examples")  # fmt: skip
         with one_blas_thread():
             if state is None:
                 state = self.solver.init(problem, self.seed, start)

@@ -123,7 +123,8 @@ class ProximalWorkingSets(Tuning, Solver):
         return new
 
     def planned_bytes(self, problem: Problem) -> float:
-        planes = PLANES_AT_FIRST * float(problem.examples.plane_entries.mean()) * problem.n_examples
+        examples = problem.examples
+        planes = PLANES_AT_FIRST * examples.plane_share * float(examples.plane_entries.mean()) * problem.n_examples
         return super().planned_bytes(problem) + (4 + np.dtype(problem.entry_type).itemsize) * planes
 
     def resume(self, problem: Problem, state: ProximalState) -> None:

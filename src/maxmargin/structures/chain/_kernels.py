@@ -264,7 +264,13 @@ def chain_planes(
                     p += 2
                 for q in range(indptr[t], indptr[t + 1]) if len(pointers) > 0 else range(0):
                     f, value = indices[q], data[q] if len(data) > 0 else 1.0
-                    for s in range(pointers[f], pointers[f + 1]):
+                    at, stop_at = pointers[f], pointers[f + 1]
+                    if stop_at - at == K:
+                        out_index[p], out_value[p] = at + y, value
+                        out_index[p + 1], out_value[p + 1] = at + c, -value
+                        p += 2
+                        continue
+                    for s in range(at, stop_at):
                         if pair_labels[s] == y or pair_labels[s] == c:
                             out_index[p], out_value[p] = s, value if pair_labels[s] == y else -value
                             p += 1

@@ -94,12 +94,22 @@ def mark_pairs(labels, indptr, indices, data, seen):
 
 @kernel
 def pair_scores(rows, indptr, indices, data, pointers, labels, weights, out):
-    """Compute out[r, k] = Σ_f x[rows[r], f] w(f, k) over the pairs that have a weight."""
+    """Compute out[r, k] = Σ_f x[rows[r], f] w(f, k) over the pairs that have a weight.
+
+    Most entries of text are of frequent features, which have a weight for every label.
+    """
+    width = out.shape[1]
     for r in range(len(rows)):
         row = out[r]
         row[:] = 0.0
         for q in range(np.uint64(indptr[rows[r]]), np.uint64(indptr[rows[r] + 1])):
             f = indices[q]
             value = data[q] if len(data) > 0 else 1.0
-            for s in range(np.uint64(pointers[f]), np.uint64(pointers[f + np.uint32(1)])):
-                row[labels[s]] += value * weights[s]
+            first, stop = np.uint64(pointers[f]), np.uint64(pointers[f + np.uint32(1)])
+            if stop - first == np.uint64(width):
+                every = weights[first:stop]
+                for k in range(width):
+                    row[k] += value * every[k]
+            else:
+                for s in range(first, stop):
+                    row[labels[s]] += value * weights[s]
