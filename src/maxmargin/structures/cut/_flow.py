@@ -1,7 +1,7 @@
 """Maximum flow and minimum cut by two search trees that are kept between paths (Boykov and Kolmogorov 2004).
 
 Arc 2e goes from the first to the second end of edge e, arc 2e + 1 back; the arcs that leave node v are
-``leaving[first[v] : first[v + 1]]``. `terminal[v]` is the capacity from the source to v if positive, minus the capacity
+``leaving[first[v] : first[v + ONE]]``. `terminal[v]` is the capacity from the source to v if positive, minus the capacity
 from v to the sink if negative. Both `terminal` and `capacity` are overwritten by what is left.
 """
 
@@ -12,7 +12,9 @@ import numpy as np
 from maxmargin._compile import inlined, kernel
 
 #: Parents of nodes: none, the terminal itself, and none since the arc to the parent was saturated.
-FREE, TERMINAL, ORPHAN = -1, -2, -3
+FREE, TERMINAL, ORPHAN = np.uint32(0xFFFFFFFF), np.uint32(0xFFFFFFFE), np.uint32(0xFFFFFFFD)
+#: Indices are unsigned, which spares kernels the check for negative ones; arc ^ ONE is the arc back.
+ONE = np.uint32(1)
 #: Distance of a node whose path to the terminal has not been found.
 FAR = 1 << 60
 
@@ -26,7 +28,7 @@ def arcs_by_node(edges, n_nodes, first, leaving):
         first[edges[e, 0] + 1] += 1
         first[edges[e, 1] + 1] += 1
     for v in range(n_nodes):
-        first[v + 1] += first[v]
+        first[v + ONE] += first[v]
     place = first[:n_nodes].copy()
     for e in range(len(edges)):
         for side in range(2):
@@ -50,13 +52,14 @@ def minimum_cut(edges, first, leaving, terminal, capacity, side):
 
     These nodes are the same for every maximum flow, so that ties are always broken in the same way.
     """
-    n, heads = len(terminal), np.empty(len(capacity), np.int64)
+    n, heads = len(terminal), np.empty(len(capacity), np.uint32)
     for e in range(len(edges)):
         heads[2 * e], heads[2 * e + 1] = edges[e, 1], edges[e, 0]
-    parent, sink = np.full(n, FREE), np.zeros(n, np.bool_)
+    by_node, begins = leaving.astype(np.uint32), first.astype(np.uint32)
+    parent, sink = np.full(n, FREE, np.uint32), np.zeros(n, np.bool_)
     stamp, distance = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    waiting, queue, ends = np.zeros(n, np.bool_), np.empty(n + 1, np.int64), np.zeros(2, np.int64)
-    orphans = np.empty(n, np.int64)
+    waiting, queue, ends = np.zeros(n, np.bool_), np.empty(n + 1, np.uint32), np.zeros(2, np.uint64)
+    orphans = np.empty(n, np.uint32)
     for v in range(n):
         if terminal[v] != 0.0:
             parent[v], sink[v], distance[v] = TERMINAL, terminal[v] < 0.0, 1
@@ -74,14 +77,16 @@ def minimum_cut(edges, first, leaving, terminal, capacity, side):
                     break
             if current < 0:
                 break
-        bridge = grow(current, heads, first, leaving, capacity, parent, sink, stamp, distance, waiting, queue, ends)
+        bridge = grow(
+            np.uint32(current), heads, begins, by_node, capacity, parent, sink, stamp, distance, waiting, queue, ends
+        )
         if bridge < 0:
             current = -1
             continue
         clock += 1
-        count = augment(bridge, heads, terminal, capacity, parent, orphans)
+        count = augment(np.uint32(bridge), heads, terminal, capacity, parent, orphans)
         adopt(
-            orphans, count, clock, heads, first, leaving, capacity, parent, sink, stamp, distance, waiting, queue, ends
+            orphans, count, clock, heads, begins, by_node, capacity, parent, sink, stamp, distance, waiting, queue, ends
         )
     for v in range(n):
         side[v] = 1 if parent[v] != FREE and not sink[v] else 0
@@ -91,20 +96,20 @@ def minimum_cut(edges, first, leaving, terminal, capacity, side):
 def grow(v, heads, first, leaving, capacity, parent, sink, stamp, distance, waiting, queue, ends):
     """Extend the tree of an active node; return an arc from the tree of the source to that of the sink, or −1."""
     bridge = -1
-    for k in range(first[v], first[v + 1]):
+    for k in range(first[v], first[v + ONE]):
         arc = leaving[k]
-        along = arc ^ 1 if sink[v] else arc
+        along = arc ^ ONE if sink[v] else arc
         if capacity[along] <= 0.0:
             continue
         u = heads[arc]
         if parent[u] == FREE:
-            sink[u], parent[u], stamp[u], distance[u] = sink[v], arc ^ 1, stamp[v], distance[v] + 1
+            sink[u], parent[u], stamp[u], distance[u] = sink[v], arc ^ ONE, stamp[v], distance[v] + 1
             activate(u, waiting, queue, ends)
         elif sink[u] != sink[v]:
             bridge = along
             break
         elif stamp[u] <= stamp[v] and distance[u] > distance[v]:
-            parent[u], stamp[u], distance[u] = arc ^ 1, stamp[v], distance[v] + 1
+            parent[u], stamp[u], distance[u] = arc ^ ONE, stamp[v], distance[v] + 1
     return bridge
 
 
@@ -112,26 +117,26 @@ def grow(v, heads, first, leaving, capacity, parent, sink, stamp, distance, wait
 def augment(bridge, heads, terminal, capacity, parent, orphans):
     """Push as much as possible along the path through an arc; return the number of nodes cut off from their trees."""
     amount = capacity[bridge]
-    v = heads[bridge ^ 1]
-    while parent[v] >= 0:
-        amount = min(amount, capacity[parent[v] ^ 1])
+    v = heads[bridge ^ ONE]
+    while parent[v] < ORPHAN:
+        amount = min(amount, capacity[parent[v] ^ ONE])
         v = heads[parent[v]]
     amount = min(amount, terminal[v])
     v = heads[bridge]
-    while parent[v] >= 0:
+    while parent[v] < ORPHAN:
         amount = min(amount, capacity[parent[v]])
         v = heads[parent[v]]
     amount = min(amount, -terminal[v])
     count = 0
     capacity[bridge] -= amount
-    capacity[bridge ^ 1] += amount
-    v = heads[bridge ^ 1]
-    while parent[v] >= 0:
+    capacity[bridge ^ ONE] += amount
+    v = heads[bridge ^ ONE]
+    while parent[v] < ORPHAN:
         arc = parent[v]
         u = heads[arc]
         capacity[arc] += amount
-        capacity[arc ^ 1] -= amount
-        if capacity[arc ^ 1] <= 0.0:
+        capacity[arc ^ ONE] -= amount
+        if capacity[arc ^ ONE] <= 0.0:
             parent[v], orphans[count] = ORPHAN, v
             count += 1
         v = u
@@ -140,11 +145,11 @@ def augment(bridge, heads, terminal, capacity, parent, orphans):
         parent[v], orphans[count], terminal[v] = ORPHAN, v, 0.0
         count += 1
     v = heads[bridge]
-    while parent[v] >= 0:
+    while parent[v] < ORPHAN:
         arc = parent[v]
         u = heads[arc]
         capacity[arc] -= amount
-        capacity[arc ^ 1] += amount
+        capacity[arc ^ ONE] += amount
         if capacity[arc] <= 0.0:
             parent[v], orphans[count] = ORPHAN, v
             count += 1
@@ -168,7 +173,7 @@ def origin_distance(v, clock, heads, parent, stamp, distance):
         if parent[u] == TERMINAL:
             stamp[u], distance[u] = clock, 1
             break
-        if parent[u] < 0:
+        if parent[u] >= ORPHAN:
             return FAR
         u = heads[parent[u]]
     left, u = steps, v
@@ -186,10 +191,10 @@ def adopt(orphans, count, clock, heads, first, leaving, capacity, parent, sink, 
         count -= 1
         v = orphans[count]
         best, nearest = -1, FAR
-        for k in range(first[v], first[v + 1]):
+        for k in range(first[v], first[v + ONE]):
             arc = leaving[k]
             u = heads[arc]
-            if parent[u] == FREE or sink[u] != sink[v] or capacity[arc if sink[v] else arc ^ 1] <= 0.0:
+            if parent[u] == FREE or sink[u] != sink[v] or capacity[arc if sink[v] else arc ^ ONE] <= 0.0:
                 continue
             steps = origin_distance(u, clock, heads, parent, stamp, distance)
             if steps < nearest:
@@ -198,14 +203,14 @@ def adopt(orphans, count, clock, heads, first, leaving, capacity, parent, sink, 
             parent[v], stamp[v], distance[v] = best, clock, nearest + 1
             continue
         parent[v] = FREE
-        for k in range(first[v], first[v + 1]):
+        for k in range(first[v], first[v + ONE]):
             arc = leaving[k]
             u = heads[arc]
             if parent[u] == FREE or sink[u] != sink[v]:
                 continue
-            if capacity[arc if sink[v] else arc ^ 1] > 0.0:
+            if capacity[arc if sink[v] else arc ^ ONE] > 0.0:
                 activate(u, waiting, queue, ends)
-            if parent[u] >= 0 and heads[parent[u]] == v:
+            if parent[u] < ORPHAN and heads[parent[u]] == v:
                 parent[u] = ORPHAN
                 orphans[count] = u
                 count += 1
