@@ -42,7 +42,7 @@ def calls(monkeypatch):
     [
         (mm.SequenceTagger(), CHAINS, {"loss", "warm_start"} | TAGGER),
         (mm.SequenceTagger(bound="ramp"), CHAINS, {"loss", "warm_start"} | TAGGER),
-        (mm.StructuralSVM(mm.Chain()), CHAINS, {"cost", "warm_start"} | TAGGER),
+        (mm.StructuralSVM(mm.Chain()), CHAINS, {"cost", "warm_start", "seen_pairs"} | TAGGER),
         (mm.MulticlassSVM(), ROWS, {"loss", "warm_start", "fit_intercept"}),
         (mm.StructuralSVM(mm.Multiclass()), ROWS, {"cost", "warm_start", "fit_intercept"}),
     ],

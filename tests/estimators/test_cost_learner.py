@@ -146,6 +146,7 @@ def test_known_costs_are_added():
     assert np.array_equal(model.predict(X, known_costs=known) @ np.ones(M), np.full(40, 4.0))
 
 
+@pytest.mark.filterwarnings("ignore:the objective found is:maxmargin.InexactArgmaxWarning")
 @pytest.mark.parametrize("slack", ["linear", "quadratic"])
 @pytest.mark.parametrize("bound", ["margin", "slack", "ramp"])
 def test_other_formulations(bound, slack):

@@ -39,7 +39,8 @@ every_convex_solver = pytest.mark.parametrize("name", CONVEX)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_the_optimum_around_the_centre_is_reached(name, case):
     values = case.stacked()[1]
-    assert values.min() < 0.0 < values.max()  # of either sign, unlike losses
+    if case.structure not in ("assignment", "perfect matching"):  # which have few planes here
+        assert values.min() < 0.0 < values.max()  # of either sign, unlike losses
     common.test_the_certificate_is_true_and_the_optimum_is_reached(name, case)
 
 
@@ -196,11 +197,11 @@ def test_checkpoints_know_the_centre(tmp_path):
     problem = case.problem()
     state = solver.init(problem)
     solver.run(problem, state, Limits(0.0, 3))
-    save_checkpoint(tmp_path / "c.npz", problem, solver, state)
-    load_checkpoint(tmp_path / "c.npz", case.problem(), solver, solver.init(problem))
+    save_checkpoint(tmp_path / "c.npz", problem, solver, state, {})
+    load_checkpoint(tmp_path / "c.npz", case.problem(), solver, solver.init(problem), {})
     for other in (Case("dense"), Case("dense", centred=0.6)):
         with pytest.raises(ValueError, match="belongs to another run: its prior is"):
-            load_checkpoint(tmp_path / "c.npz", other.problem(), solver, solver.init(other.problem()))
+            load_checkpoint(tmp_path / "c.npz", other.problem(), solver, solver.init(other.problem()), {})
 
 
 def test_the_perceptron_has_no_regulariser():

@@ -231,11 +231,11 @@ def test_checkpoints_know_the_bounds(tmp_path):
     problem = bounded(case, lower)
     state = solver.init(problem)
     solver.run(problem, state, Limits(0.0, 3))
-    save_checkpoint(tmp_path / "c.npz", problem, solver, state)
-    load_checkpoint(tmp_path / "c.npz", bounded(case, lower), solver, solver.init(problem))
+    save_checkpoint(tmp_path / "c.npz", problem, solver, state, {})
+    load_checkpoint(tmp_path / "c.npz", bounded(case, lower), solver, solver.init(problem), {})
     for other in (None, lower + 0.1):
         with pytest.raises(ValueError, match="belongs to another run: its lower is"):
-            load_checkpoint(tmp_path / "c.npz", bounded(case, other), solver, solver.init(bounded(case, other)))
+            load_checkpoint(tmp_path / "c.npz", bounded(case, other), solver, solver.init(bounded(case, other)), {})
 
 
 def test_the_perceptron_cannot_keep_bounds():

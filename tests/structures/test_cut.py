@@ -36,7 +36,7 @@ class TestCut(StructureConformance):
         (mm.Cut(), [(ROWS, EDGES)], [Y[:2]], "X[0]: 3 rows of node features but 2 labels"),
         (mm.Cut(), [(ROWS, EDGES)], [["a"] * 3], "expected at least two classes, found one class: ['a']"),
         (mm.Cut(), [(ROWS, EDGES)], [5], "Y[0]: expected a sequence of labels, found int 5"),
-        (mm.Cut(), [(ROWS, EDGES)], [["a", None, float("nan")]], "Y[0], node 2: expected a label, found nan"),
+        (mm.Cut(), [(ROWS, EDGES)], [["a", None, float("nan")]], "Y[0], node 1: expected a label, found None"),
         (mm.Cut(classes=["a", "c"]), [(ROWS, EDGES)], [Y], "Y[0], node 1: unknown label 'b'; the classes are 'a', 'c'"),
         (mm.Cut(), [(ROWS, EDGES, None, np.ones((3, 3), bool))], [Y], "X[0]: the allowed labels must be an array of"),
         (mm.Cut(), [(ROWS, EDGES, None, np.eye(3, 2, dtype=bool))], [Y], "X[0]: node 2 has no allowed label"),

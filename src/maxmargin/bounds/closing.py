@@ -2,7 +2,7 @@
 
 The violation is quasi-concave, so all outputs with a greater violation than the best one known lie above the tangent
 rise + s · loss = const of its level set, where s is the exchange rate at that output. A ranking by rise + s · loss
-lists them first. When the greatest violation on the line through the last output listed is no more than the best found,
+lists them first. When the greatest violation on the line through the last output listed is at most the best one found,
 the argmax is proven; if the list is cut short before, that violation is an upper bound.
 """
 

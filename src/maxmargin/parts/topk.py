@@ -72,7 +72,7 @@ def _without(examples: PartExamples, best: Candidate) -> Iterator[tuple[Parts, P
             yield forced, forbidden | {part}
             forced = forced | {part}
     if examples.nested:
-        every = ((b, p) for b, n_parts in enumerate(examples.n_parts) for p in range(int(n_parts[0])))
+        every = ((b, p) for b in blocks for p in range(int(examples.n_parts[b][0])))
         for part in every:
             if part not in forced and part not in forbidden:
                 yield forced | {part}, forbidden

@@ -307,7 +307,7 @@ class Solver(ABC):
         """Return the reason to stop before the next step, or an empty string to continue."""
         certificate = state.certificate(problem)
         if certificate.gap <= limits.tol:
-            if certificate.proven_gap <= limits.tol:
+            if certificate.proven_gap <= limits.tol or certificate.primal <= 0.0:
                 return "tol"
             if certificate.unproven > limits.tol or certificate.gap <= CLOSE_ENOUGH * limits.tol:
                 return "estimated"
