@@ -125,3 +125,26 @@ def test_callbacks_are_not_in_files(path):
 def test_labels_must_be_listed(path):
     change(path, lambda document, _: document["structure"]["state"]["learnt"].update(labels={"$range": [0, 5, 1]}))
     refused(path, "labels must be a list of distinct values")
+
+
+@pytest.mark.parametrize(
+    ("width", "message"), [(10**9, "it has 2 weights, its structure"), (-1, "whole number"), (1e300, "")]
+)
+def test_a_number_of_features_that_the_weights_do_not_have(tmp_path, width, message):
+    """The names of a thousand million features once took 7 GB before the weights were counted."""
+    path = tmp_path / "tree.mm"
+    mm.StructuralSVM(mm.Tree()).fit([np.ones((3, 3, 2))] * 2, [[0, 1], [2, 0]]).save(path)
+    change(path, lambda document, _: document["structure"]["state"]["learnt"]["arcs_"].update(width=width))
+    tracemalloc.start()
+    try:
+        refused(path, f"is damaged: .*{message}")
+        assert tracemalloc.get_traced_memory()[1] < 1e7
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_loss_of_forests_that_is_not_a_number(tmp_path):
+    path = tmp_path / "forest.mm"
+    mm.ForestClustering().fit([np.ones((3, 3, 1))] * 2, [[0, 0, 1], [0, 1, 1]]).save(path)
+    change(path, lambda document, _: document["structure"]["state"]["parameters"].update(r="x"))
+    refused(path, "r must be a finite number ≥ 0, found 'x'")
