@@ -192,13 +192,10 @@ def markdown(result: dict[str, Any]) -> str:
     return "\n\n".join(texts)
 
 
-WHY = """Why they differ from the figures of the paper. A linear score of windows cannot say which two cysteines fit:
-if all are bonded, each is an end of exactly one bond, and only whether it is the first or the second end changes the
-score. So "windows" is close to the random matching, for both ways to learn; the RBF kernel of the paper compares pairs
-as wholes. The separation of the two cysteines, which is a feature of pairs, is what carries information here; products
-of the two bags of amino acids add nothing that 320 chains could teach. Besides, the paper has profiles of alignments
-where we have single sequences, and other chains (156 / 146 / 99 / 45 with 2, 3, 4, 5 bonds against our 189 / 136 / 69 /
-31)."""
+WHY = """Differences from the paper. A linear score of windows cannot say which two cysteines fit: if all are bonded,
+each is an end of exactly one bond, and only whether it is the first or the second end changes the score. The RBF kernel
+of the paper compares pairs as wholes. The paper has profiles of alignments where we have single sequences, and other
+chains (156 / 146 / 99 / 45 with 2, 3, 4, 5 bonds against our 189 / 136 / 69 / 31)."""
 
 
 if __name__ == "__main__":
