@@ -1,7 +1,7 @@
 """Maximum flow and minimum cut by two search trees that are kept between paths (Boykov and Kolmogorov 2004).
 
 Arc 2e goes from the first to the second end of edge e, arc 2e + 1 back; the arcs that leave node v are
-``leaving[first[v] : first[v + ONE]]``. `terminal[v]` is the capacity from the source to v if positive, minus the capacity
+``leaving[first[v] : first[v + 1]]``. `terminal[v]` is the capacity from the source to v if positive, minus the capacity
 from v to the sink if negative. Both `terminal` and `capacity` are overwritten by what is left.
 """
 
