@@ -61,14 +61,14 @@ def test_the_objective_is_spo_plus(prior, standardize):
 
 
 def test_no_other_weights_have_a_lower_spo_plus():
-    X, costs = data(15, 2)
+    X, costs = data(15, 1)
     model = mm.CostLearner(paths(), C=1.0, tol=1e-6, standardize=False).fit(X, costs=costs)
 
     def objective(w):
-        return 0.5 * w @ w + spo_plus(np.hstack([X, np.ones((15, 1))]) @ w.reshape(3, M), costs).sum()
+        return 0.5 * w @ w + spo_plus(np.hstack([X, np.ones((15, 1))]) @ w.reshape(2, M), costs).sum()
 
     assert objective(model.coef_) == pytest.approx(model.certificate_.primal, rel=1e-9)
-    found = minimize(objective, np.zeros(3 * M), method="Powell", options={"maxiter": 30, "maxfev": 20000})
+    found = minimize(objective, np.zeros(2 * M), method="Powell", options={"maxiter": 5, "maxfev": 4000})
     assert model.certificate_.dual <= found.fun
     assert model.certificate_.primal <= found.fun * (1 + 1e-9)
 
@@ -375,8 +375,8 @@ def test_search_over_C_and_a_path():
     ids=["path", "function", "milp", "knapsack"],
 )
 def test_saving_and_pickling(optimizer, tmp_path):
-    X, costs = data(20)
-    model = mm.CostLearner(optimizer, prior="least-squares", tol=1e-2).fit(X, costs=costs)
+    X, costs = data(8)
+    model = mm.CostLearner(optimizer, prior="least-squares", tol=0.1).fit(X, costs=costs)
     model.save(tmp_path / "m.mm", support=True)
     for loaded in (mm.load(tmp_path / "m.mm", modules="deciders"), pickle.loads(pickle.dumps(model))):
         assert np.array_equal(loaded.coef_, model.coef_)
