@@ -155,14 +155,11 @@ INSTANCES: dict[str, Callable[[int], Instance]] = {
     "forest": Documents,
     "top k": Queries,
     "tree": lambda seed: Graphs(seed, True, False),
-    "projective tree": lambda seed: Graphs(seed, True, True, projective=True),
     "undirected tree": lambda seed: Graphs(seed, False, False),
     "knapsack": Items,
     "path": lambda seed: PathGraphs(seed, cycles=False),
     "assignment": lambda seed: Assignments(seed, 1, 1, False),
-    "perfect matching": lambda seed: Partners(seed, True),
     "matching": lambda seed: Partners(seed, False, 4),
-    "up to two per left": lambda seed: Assignments(seed, 2, 1, True),
 }
 
 FACTORIES: dict[str, Callable[[], tuple[Examples, Outputs]]] = {
