@@ -261,8 +261,8 @@ def markdown(result: dict[str, Any]) -> str:
         "# Costs of optimisers\n\nSPO+ on PyEPO's generators (5 features, multiplicative noise ±50 %): normalised "
         "regret on 1000 test examples in per cent, means over seeds, and CPU seconds of one thread including the "
         f"choice of hyper-parameters by the same {FOLDS} folds: C from {', '.join(map(str, CS))} here (one path over "
-        "C for each fold, to a gap of 1 %), learning rate and epochs for PyEPO (Adam, batches of 32). Both call the same "
-        "compiled optimiser.\n\n" + table(head, rows)
+        "C for each fold, to a gap of 1 %), learning rate and epochs for PyEPO (Adam, batches of 32). Both call the "
+        "same compiled optimiser.\n\n" + table(head, rows)
     )
     text += (
         f"\n\nPyEPO with its own OR-tools model (path, n = 100, degree 4, seed 0): {ortools['cpu']:.1f} CPU s, regret "
