@@ -45,7 +45,7 @@ class DependencyParser(MaxMarginEstimator):
     lift : bool, default=False
         Whether to make true trees projective by lifting arcs (Nivre and Nilsson 2005), with ``projective=True``;
         otherwise a true tree that is not projective raises an error.
-    C : float, default=0.01
+    C : float, default=0.03
         Trade-off; the default was chosen on English (benchmarks/results/dependency.md). The loss counts words.
     tol : float, default=3e-2
         Relative gap at which training stops.
@@ -76,7 +76,7 @@ class DependencyParser(MaxMarginEstimator):
         single_root: bool = True,
         projective: bool = False,
         lift: bool = False,
-        C: float = 0.01,
+        C: float = 0.03,
         bound: str = "margin",
         slack: str = "linear",
         nonnegative: Any = False,
