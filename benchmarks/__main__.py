@@ -11,6 +11,7 @@ from benchmarks.report import write
 NAMES = (
     "ocr",
     "conll",
+    "conll_usual",
     "large_tagger",
     "multiclass",
     "viterbi",
