@@ -198,7 +198,7 @@ def invopt(noise: float) -> dict[str, Any]:
             wrong = np.mean([np.abs(s[np.argmin(s @ w)] - z).sum() for s, z in test])
             rows.setdefault(name, []).append((wrong, seconds))
 
-        for C in (np.inf, 0.5) if noise == 0 else (0.5, 0.05):
+        for C in (np.inf, 5.0, 0.5) if noise == 0 else (50.0, 5.0, 0.5):  # C = 1 / (N κ)
             learner = mm.CostLearner(best, weights="shared", standardize=False, fit_intercept=False, C=C)
             began = time.process_time()
             learner.fit(eyes, decisions=[z for _, z in train], instances=[s for s, _ in train])
