@@ -25,11 +25,11 @@ demo: $(STAMP) ## train, predict and plot in seconds
 	$(BIN)/python examples/demo.py $(ARGS)
 
 test: $(STAMP) ## run the tests, warnings as errors
-	$(BIN)/python -m pytest -n auto $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
 
 # Old versions may use features that others have deprecated since, so warnings are not errors here.
 oldest: .venv-oldest/.installed ## run the tests with the oldest dependencies that are allowed (Python 3.11 or 3.12)
-	.venv-oldest/bin/python -m pytest -n auto -W default $(ARGS)
+	.venv-oldest/bin/python -m pytest -n auto --dist worksteal -W default $(ARGS)
 
 lint: $(STAMP) ## check style, format and types
 	$(BIN)/ruff check .

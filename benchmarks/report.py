@@ -12,7 +12,8 @@ from typing import Any
 FOLDER = Path(__file__).parent / "results"
 PACKAGES = (
     "maxmargin", "numpy", "scipy", "scikit-learn", "numba", "python-crfsuite", "hmmlearn", "dlib",
-    "networkx", "rustworkx", "ortools", "PyMaxflow",
+    "networkx", "rustworkx", "ortools", "PyMaxflow", "clarabel", "cvxpy", "lightgbm", "nltk", "torch-struct",
+    "biopython", "parasail", "ViennaRNA",
 )  # fmt: skip
 
 

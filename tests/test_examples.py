@@ -50,6 +50,18 @@ def test_demo(run, tmp_path):
     assert (tmp_path / "demo-output" / "convergence.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_kernels(run):
+    out = run("kernels")
+    linear, exact, landmarks = (
+        numbers(out, rf"{name} +([\d.]+) ")[0] for name in ("linear", "RBF, exact", "landmarks")
+    )
+    assert min(exact, landmarks) > linear + 0.2
+    (gram,) = numbers(out, r"Gram matrix +1\.00 +objective ([\d.]+)")
+    (products,) = numbers(out, r"products +1\.00 +objective ([\d.]+)")
+    assert abs(gram - products) < 0.01 * gram
+    assert re.search(r"strongest product: colour=\d × shape=\d → \d", out)
+
+
 def test_own_structure(run):
     out = run("own_structure")
     assert re.search(r"Forgetful.*1 problem\n.*loss_augmented_argmax returned .*, which is beaten by", out)
@@ -214,6 +226,14 @@ def test_dependency_parsing(run, tmp_path):
     assert (tmp_path / "dependency_parsing.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_constituency_parsing(run, tmp_path):
+    out = run("constituency_parsing")
+    pcfg, rules, features = map(float, re.findall(r"F1 ([\d.]+)", out))
+    assert features > 0.98 > rules > 0.9 and 0.98 > pcfg > 0.9
+    assert re.search(r"^TOP\n├─ NP\n│  ├─ DT the\n│  └─ NN dog\n├─ IN of\n└─ IN of$", out, re.MULTILINE)
+    assert (tmp_path / "constituency_parsing.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_reviewers(run, tmp_path):
     out = run("reviewers")
     (gap,) = numbers(out, r"relative gap ([\d.e-]+) \(proven\)")
@@ -237,6 +257,18 @@ def test_matchings(run, tmp_path):
     scores = [float(score) for score in re.findall(r"^ +([\d.]+) \d+–\d+", out, re.MULTILINE)]
     assert len(scores) == 3 and scores == sorted(scores, reverse=True)
     assert (tmp_path / "matchings.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_rna_folding(run, tmp_path):
+    out = run("rna_folding")
+    sensitivity, selectivity, _ = numbers(out, r"1 − recall +sensitivity ([\d.]+), selectivity ([\d.]+), F1 ([\d.]+)")
+    fewer, surer, _ = numbers(out, r"false 1 +sensitivity ([\d.]+), selectivity ([\d.]+), F1 ([\d.]+)")
+    assert sensitivity > 0.8 and sensitivity > fewer and surer > selectivity
+    scores = [float(score) for score in re.findall(r"^[.()]+ ([\d.]+)$", out, re.MULTILINE)]
+    assert len(scores) == 3 and scores == sorted(scores, reverse=True)
+    assert "predicted.dbn: 60 structures" in out
+    for name in ("rna_arcs.png", "rna_circle.png"):
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
 def run_optional(run, name, package):
@@ -265,6 +297,16 @@ def test_networks_with_networkx(run):
     assert rock == pytest.approx(0.8, abs=0.1)
 
 
+def test_alignment(run, tmp_path):
+    out = run("alignment")
+    recalls = dict(re.findall(r"^  (\w.*?) +(0\.\d+)$", out, re.MULTILINE))
+    assert float(recalls["learnt, window and structure"]) > float(recalls["log odds with structure"]) + 0.02
+    assert "(proven)" in out
+    scores = numbers(out, r"pair\n  ([\d.]+)\n.*\n.*\n  ([\d.]+)\n.*\n.*\n  ([\d.]+)\n")
+    assert scores == sorted(scores, reverse=True)
+    assert (tmp_path / "alignment.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_predict_then_optimise(run):
     out = run("predict_then_optimise")
     rows = {int(d): list(map(float, r)) for d, *r in re.findall(r"^ +(\d) +(\S+) +(\S+) +(\S+) +\S+, \S+$", out, re.M)}
@@ -286,6 +328,39 @@ def test_precision_at_k(run):
     (score,) = numbers(out, r"best C .*, precision@5 ([\d.]+)")
     assert score > 0.6
     assert "query 'query 7' has no relevant document" in out
+
+
+def test_rankings(run, tmp_path):
+    out = run("rankings")
+    rows = re.findall(r"^(.+?) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+)$", out, re.MULTILINE)
+    found = {row[0]: [float(value) for value in row[1:]] for row in rows}
+    assert len(found) == 4
+    assert found["NDCG@10, convex bound"][0] == 0.0
+    others = [values for name, values in found.items() if name != "NDCG@10, convex bound"]
+    assert all(values[2] > found["NDCG@10, convex bound"][2] + 0.1 for values in others)
+    (dual,) = numbers(out, r"no weights can go below ([\d.]+)")
+    assert 0.999 * 60 < dual <= 60.001
+    assert (tmp_path / "rankings-output" / "ndcg.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_diverse_results(run, tmp_path):
+    out = run("diverse_results")
+    found = {name: float(value) for name, value in re.findall(r"^  (\w[\w ]+?) +([\d.]+)$", out, re.MULTILINE)}
+    assert found["learnt"] > max(found[name] for name in ("most words", "first texts", "random texts")) + 0.05
+    assert (tmp_path / "diverse-output" / "coverage.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_rare_class(run, tmp_path):
+    out = run("rare_class")
+    rows = re.findall(r"^(\S.*?) +([\d.]+) +([\d.]+) +([\d.]+) +(-?\d+)$", out, re.MULTILINE)
+    f1, area, precision, profit = ({row[0]: float(row[k]) for row in rows} for k in range(1, 5))
+    assert f1["MeasureSVC(measure='f1')"] > f1["LinearSVC"] + 0.05
+    assert profit["MeasureSVC(measure=profit)"] > 2 * profit["LinearSVC"]
+    assert area["MeasureSVC(measure='roc_auc')"] >= area["LinearSVC"]
+    assert precision["MeasureSVC(measure='average_precision')"] > precision["LinearSVC"]
+    assert "(proven)" in out
+    assert "a measure that is a loss: X[0]: measure <lambda> rises with errors" in out
+    assert (tmp_path / "rare_class.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_path_on_a_grid(run, tmp_path):
@@ -317,3 +392,37 @@ def test_knapsack(run):
     benefit, risk = numbers(out, r"benefit ([\d.]+), risk (-[\d.]+)")
     assert benefit == 3.0
     assert risk == pytest.approx(-2.0, abs=0.3)
+
+
+def test_joint_program(run):
+    out = run("joint_program")
+    auto, minmax = (numbers(out, rf"{name} +\d+ steps, objective ([\d.]+)")[0] for name in ("auto", "minmax"))
+    assert minmax == pytest.approx(auto, rel=1e-5)
+    planes, odd = (numbers(out, rf"  {name} +objective ([\d.]+), minimised itself")[0] for name in ("auto", "odd sets"))
+    assert odd == pytest.approx(planes, rel=1e-5)
+    prices, distances = (
+        numbers(out, rf"{name} .*its optimum at least ([\d.]+)")[0] for name in ("prices", "distances")
+    )
+    assert prices == pytest.approx(distances, rel=1e-5) and prices > planes * 1.001
+
+
+def test_taxonomy(run):
+    out = run("taxonomy")
+    table = {(h, loss): (float(right), float(tree)) for h, loss, right, tree in
+             re.findall(r"^(None|'/') +(\S+) +([\d.]+)  ([\d.]+)$", out, re.MULTILINE)}  # fmt: skip
+    flat, both = table["None", "zero-one"], table["'/'", "tree"]
+    assert both[0] > flat[0]
+    assert both[1] < 0.85 * flat[1]
+    assert "(proven)" in out
+    inside, outside = numbers(out, r"a class in sci: ([\d.]+), other documents: ([\d.]+)")
+    assert inside > 0.9 > 0.1 > outside
+
+
+def test_multilabel(run):
+    out = run("multilabel")
+    rows = re.findall(r"^(hamming|f1) +(None|tree|all) +([\d.]+)  ([\d.]+)  ([\d.]+)$", out, re.MULTILINE)
+    found = {(loss, pairs): (float(wrong), float(f1), float(right)) for loss, pairs, wrong, f1, right in rows}
+    assert len(found) == 6
+    assert found["f1", "all"][2] > found["f1", "None"][2] + 0.05
+    assert found["f1", "all"][1] > found["hamming", "all"][1]
+    assert "sea and mountain: -" in out

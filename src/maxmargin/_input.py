@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -107,17 +108,41 @@ def kept_examples(X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatAr
     return X, Y, weights[kept], kept
 
 
+_POSITIONS: ContextVar[IntArray | None] = ContextVar("positions", default=None)
+
+
 @contextmanager
 def by_position(positions: IntArray) -> Iterator[None]:
     """Set the position in the user's data on errors about an encoded example.
 
     Examples of weight 0 are left out and equal ones merged before they are encoded.
     """
+    outside = _POSITIONS.set(positions)
     try:
         yield
     except ExampleError as error:
         if error.example is not None and error.example < len(positions):
             error.move_to(int(positions[error.example]))
+        raise
+    finally:
+        _POSITIONS.reset(outside)
+
+
+def position_of(example: int) -> int:
+    """Return the position in the user's data of an encoded example, for warnings."""
+    positions = _POSITIONS.get()
+    return example if positions is None or example >= len(positions) else int(positions[example])
+
+
+@contextmanager
+def outputs_in_x(inside: bool) -> Iterator[None]:
+    """Call the place of an error about outputs X, if X contains them."""
+    try:
+        yield
+    except ExampleError as error:
+        if inside and error.name == "Y" and error.example is not None:
+            error.name = "X"
+            error.move_to(error.example)
         raise
 
 

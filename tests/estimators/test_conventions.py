@@ -100,6 +100,15 @@ def queries():
     return X, y, groups
 
 
+def search_results():
+    """Texts of three subtopics, each with words of its own."""
+    rng = np.random.default_rng(0)
+    Y = [[{int(t)} for t in rng.integers(0, 3, 8)] for _ in range(12)]
+    words = [["river", "water", "fish"], ["money", "loan", "credit"], ["tree", "leaf", "root"]]
+    texts = [[" ".join(rng.choice([*words[min(t)], "the", "page"], 4)) for t in y] for y in Y]
+    return texts, Y
+
+
 def costs():
     """Costs of assignments, not quite linear in the features."""
     rng = np.random.default_rng(0)
@@ -112,21 +121,73 @@ def assignments():
     return X, np.array([mm.Optimizer.assignment(3).solve(y) for y in Y])
 
 
+def label_sets():
+    """Three labels, the last of which is there if the others are."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 3))
+    first, second = X[:, 0] > 0, X[:, 1] > 0.3
+    return X, np.stack([first, second, first & second], axis=1).astype(int)
+
+
+def molecules():
+    return mm.datasets.make_rna(12, n_helices=1)
+
+
+def bracketed():
+    """Sentences of tags and their trees, two of each kind."""
+    trees = [
+        "(S (NP DT NN) (VP VBZ))", "(S (NP PRP) (VP VBZ (NP DT NN)))", "(S (NP NN) (VP VBZ (NP NN)))",
+        "(S (NP NP) (VP VBZ (NP DT NN)) RB)", "(S (NP DT NN) (VP VBZ (NP (NP DT NN) (PP IN (NP DT NN)))))",
+        "(S (NP PRP) (VP VBZ (NP NN) (PP IN (NP DT NN))))",
+    ]  # fmt: skip
+    X = [[word.strip("()") for word in tree.split() if not word.startswith("(")] for tree in trees]
+    return X * 2, trees * 2
+
+
+def edited():
+    """Strings with some letters lost, and their alignments."""
+    rng = np.random.default_rng(0)
+    X, Y = [], []
+    for _ in range(12):
+        whole = "".join(rng.choice(list("ACGT"), 8))
+        kept = rng.random(8) < 0.8
+        shown = "".join(c if k else "-" for c, k in zip(whole, kept, strict=True))
+        X.append((whole, shown.replace("-", "")))
+        Y.append((whole, shown))
+    return X, Y
+
+
+def decoys():
+    """The same strings with two random decoys each."""
+    rng = np.random.default_rng(1)
+    X, Y = edited()
+    return [(*x, ["".join(rng.choice(list("ACGT"), 7)) for _ in range(2)]) for x in X], Y
+
+
 #: Estimators of rows and labels, which pass scikit-learn's own checks.
-PLAIN = [mm.MulticlassSVM]
+PLAIN = [mm.MeasureSVC, mm.MulticlassSVM, mm.TaxonomyClassifier]
 #: For every other estimator, by its class: a name, the estimator and data (X, Y) or (X, Y, groups) to check it on.
 CASES = {
     mm.ColumnTagger: [("words", mm.ColumnTagger(), words)],
+    mm.ConstituencyParser: [("trees of tags", mm.ConstituencyParser(), bracketed)],
     mm.CostLearner: [
         ("costs", mm.CostLearner(mm.Optimizer.assignment(3), C=0.1), costs),
         ("decisions", mm.CostLearner(mm.Optimizer.assignment(3), loss="hamming"), assignments),
     ],
     mm.CutSegmenter: [("images", mm.CutSegmenter(features="channels"), images)],
+    mm.DecoyRanker: [("decoys", mm.DecoyRanker(alphabet="ACGT", solver="auto"), decoys)],
     mm.DependencyParser: [("parser", mm.DependencyParser(), phrases)],
+    mm.DiverseSelector: [("results", mm.DiverseSelector(k=2), search_results)],
     mm.ForestClustering: [("clusters", mm.ForestClustering(), places)],
     mm.LatentStructuralSVM: [("forest", mm.LatentStructuralSVM(mm.Forest()), places)],
     mm.MotifFinder: [("motif", mm.MotifFinder(length=4, background_order=0, n_restarts=2), strings)],
+    mm.MultilabelSVM: [
+        ("label sets", mm.MultilabelSVM(pairs="all"), label_sets),
+        ("label sets, F1", mm.MultilabelSVM(pairs="tree", loss="f1", C=5.0), label_sets),
+    ],
+    mm.PairwiseAligner: [("alignments", mm.PairwiseAligner(alphabet="ACGT"), edited)],
     mm.PrecisionAtK: [("queries", mm.PrecisionAtK(k=2), queries)],
+    mm.RNAFolder: [("folder", mm.RNAFolder(C=0.1), molecules)],
     mm.SequenceTagger: [
         ("tagger", mm.SequenceTagger(), chains),
         ("tagger of named tokens", mm.SequenceTagger(), tokens),
@@ -136,6 +197,10 @@ CASES = {
         ("slack", mm.StructuralSVM(mm.Chain(), bound="slack", slack="quadratic"), chains),
         ("multiclass", mm.StructuralSVM(mm.Multiclass()), rows),
         ("own", mm.StructuralSVM(Rows()), rows),
+    ],
+    mm.StructuredRanker: [
+        ("ndcg", mm.StructuredRanker(measure="ndcg@3"), queries),
+        ("pairs", mm.StructuredRanker(measure="pairwise", drop_empty=True), queries),
     ],
 }
 
@@ -152,6 +217,7 @@ CHECKS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:all rows have the same score:UserWarning")  # some checks have random labels
 @parametrize_with_checks([kind() for kind in PLAIN])
 def test_sklearn_checks(estimator, check):
     check(estimator)

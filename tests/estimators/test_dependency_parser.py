@@ -205,3 +205,49 @@ def test_a_damaged_model_is_refused():
     for keys in (state["keys"][[0, 0]], -state["keys"], np.full(1, 1 << 62), state["keys"].astype(float)):
         with pytest.raises(ValueError, match="features of arcs must be"):
             ArcTemplates().set_state({**state, "keys": keys})
+
+
+RELATIONS = [["nsubj", "aux", "advmod", "root"], ["nsubj", "root", "obj"]]
+LABELLED = [list(zip(*pair, strict=True)) for pair in zip(HEADS, RELATIONS, strict=True)]
+
+
+class TestRelations:
+    def test_of_a_file_and_of_pairs_are_the_same(self, file, tmp_path):
+        model = mm.DependencyParser(C=1.0, labelled=True).fit(file)
+        rows = [[(t["form"], t["upos"], t["xpos"]) for t in s if isinstance(t["id"], int)] for s in conllu.parse(TEXT)]
+        same = mm.DependencyParser(C=1.0, labelled=True).fit(rows, LABELLED)
+        np.testing.assert_array_equal(model.relation_coef_, same.relation_coef_)
+        for X in (file, rows):
+            assert model.predict(X) == HEADS
+            assert model.predict_labelled(X) == same.predict_labelled(X) == LABELLED
+        assert [[t["deprel"] for t in s if isinstance(t["id"], int)] for s in model.predict_conllu(file)] == RELATIONS
+        model.save(tmp_path / "parser.mm")
+        assert mm.load(tmp_path / "parser.mm").predict_labelled(rows) == LABELLED
+
+    def test_scores_count_heads_and_relations(self):
+        model = mm.DependencyParser(C=1.0, labelled=True).fit(TAGGED, LABELLED)
+        assert model.score(TAGGED, LABELLED) == model.labelled_score(TAGGED, LABELLED) == 1.0
+        other = [LABELLED[0], [(2, "obj"), (0, "root"), (1, "obj")]]
+        assert model.score(TAGGED, other) == pytest.approx(6 / 7)
+        assert model.labelled_score(TAGGED, other) == pytest.approx(5 / 7)
+        assert model.labelled_score(TAGGED, other, sample_weight=[0, 1]) == pytest.approx(1 / 3)
+        assert model.predict_labelled([[], TAGGED[1]]) == [[], LABELLED[1]]
+
+    def test_a_second_fit_forgets_relations(self):
+        model = mm.DependencyParser(C=1.0, labelled=True).fit(TAGGED, LABELLED)
+        model.set_params(labelled=False).fit(TAGGED, HEADS)
+        with pytest.raises(ValueError, match="learnt no relations: fit it with labelled=True"):
+            model.predict_labelled(TAGGED)
+
+    @pytest.mark.parametrize(
+        ("X", "Y", "message"),
+        [
+            (TAGGED, HEADS, r"Y\[0\], word 1: expected \(head, relation\), found 4"),
+            (TAGGED, [LABELLED[0], 3], r"Y\[1\]: expected \(head, relation\) for each word, found 3"),
+            (TAGGED, [LABELLED[0], [(2, "nsubj"), (0, None), (2, "obj")]], r"Y\[1\], word 2: expected a relation"),
+            (list(zip(WORDS, HEADS, strict=True)), None, r"X\[0\]: no relations: give rows with a deprel"),
+        ],
+    )
+    def test_missing_relations(self, X, Y, message):
+        with pytest.raises(mm.ExampleError, match=message):
+            mm.DependencyParser(labelled=True).fit(X, Y)

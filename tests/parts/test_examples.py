@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations, pairwise
 from typing import Any, ClassVar
 
@@ -270,3 +271,16 @@ def test_blocks_of_the_wrong_size_are_refused():
         Tables(None, [Block.table(4)], np.arange(3), codes(0, 1), [1.0])
     with pytest.raises(StructureError, match="block 0 has rows for 1 examples, not 2"):
         Choice(None, [Block(np.ones((6, 1)), np.array([0, 6]))], np.array([0, 1, 2]), codes(0, 1), [1.0], (1,))
+
+
+def test_planes_can_be_made_in_several_threads_at_once():
+    rng = np.random.default_rng(0)
+    examples, _ = choices(rng, [6] * 400, 300, 3, 4, sparse=True)
+    w = rng.normal(size=examples.dim)
+    answers, ids = examples.empty_answers(), np.arange(400)
+    examples.decode(w, ids, np.ones(400), answers)
+    expected = examples.planes(ids, answers)
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(lambda _: examples.planes(ids, answers), range(40)):
+            for name in ("indptr", "indices", "values"):
+                np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))

@@ -16,6 +16,7 @@ from conformance import Instance
 from graph_instances import Items, PathGraphs
 from instances import Documents, Graphs, Queries, Strings
 from matching_instances import Assignments, Partners
+from measure_instances import MEASURES, RowsOfLabels
 from scipy.optimize import minimize
 
 from maxmargin.bounds import Bound
@@ -160,6 +161,7 @@ INSTANCES: dict[str, Callable[[int], Instance]] = {
     "path": lambda seed: PathGraphs(seed, cycles=False),
     "assignment": lambda seed: Assignments(seed, 1, 1, False),
     "matching": lambda seed: Partners(seed, False, 4),
+    "contingency": lambda seed: RowsOfLabels(seed, *MEASURES["f1"]),
 }
 
 FACTORIES: dict[str, Callable[[], tuple[Examples, Outputs]]] = {

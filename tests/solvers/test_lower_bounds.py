@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from bounded import bounded, bounds, dim, multiclass, optimum, rows
 from problems import Case
-from test_all_solvers import ENTRIES, assert_same
+from test_all_solvers import PLANES, assert_same
 
 from maxmargin.bounds import Bound
 from maxmargin.bounds.references import References
@@ -21,7 +21,7 @@ from maxmargin.training.cccp import ConcaveConvex
 from maxmargin.training.checkpoint import load_checkpoint, save_checkpoint
 from maxmargin.training.run import Run
 
-CONVEX = {name: entry for name, entry in ENTRIES.items() if name != "perceptron"}
+CONVEX = {name: entry for name, entry in PLANES.items() if name != "perceptron"}
 EXACT = ["auto", "nslack", "oneslack", "bundle"]
 KINDS = ["all 0", "some 0", "mixed", "above 0"]
 

@@ -24,3 +24,16 @@ def test_a_hard_margin_begins_anew():
     model = mm.MulticlassSVM(C=np.inf, solver="nslack", warm_start=True).fit(X, y)
     before = model.certificate_.primal
     assert model.fit(X, y).certificate_.primal == pytest.approx(before, rel=1e-3)
+
+
+@pytest.mark.parametrize("solver", ["bundle", "oneslack"])
+@pytest.mark.parametrize("slack", ["linear", "quadratic"])
+def test_a_path_keeps_aggregate_planes(solver, slack):
+    """The planes of another C are scaled with it, and remain lower bounds of the risk."""
+    X, Y = mm.datasets.make_chains(30, random_state=0)
+    tagger, Cs = mm.SequenceTagger(solver=solver, slack=slack), [0.1, 1.0, 0.3]
+    for C, model in zip(Cs, mm.regularization_path(tagger, X, Y, Cs), strict=True):
+        alone = mm.SequenceTagger(solver=solver, slack=slack, C=C).fit(X, Y).certificate_
+        assert model.certificate_.primal == pytest.approx(alone.primal, rel=2e-3)
+        assert model.certificate_.dual <= alone.primal
+        assert model.certificate_.oracle_calls <= 1.2 * alone.oracle_calls

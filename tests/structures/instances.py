@@ -16,7 +16,8 @@ from maxmargin.structures.chain.structure import Chain
 from maxmargin.structures.forest.structure import Forest
 from maxmargin.structures.motif.structure import Motif, MotifSite
 from maxmargin.structures.multiclass import Multiclass
-from maxmargin.structures.top_k.structure import TopDocuments, TopK
+from maxmargin.structures.ranking.outputs import TopDocuments
+from maxmargin.structures.ranking.top_k import TopK
 
 CLASS_NAMES = ["a", "b", "c", "d"]
 

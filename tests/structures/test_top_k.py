@@ -9,7 +9,8 @@ from instances import Queries
 
 import maxmargin as mm
 from maxmargin.core.codes import Answers
-from maxmargin.structures.top_k.structure import TopDocuments, TopK
+from maxmargin.structures.ranking.outputs import TopDocuments
+from maxmargin.structures.ranking.top_k import TopK
 
 
 class TestTopK(StructureConformance):

@@ -19,7 +19,8 @@ from maxmargin.checking.comparison import Comparison, Sense
 from maxmargin.checking.probe import FAILED, Findings, Output, Probe, binds, described
 from maxmargin.checking.questions import Questions
 from maxmargin.checking.report import Report
-from maxmargin.core.structure import Compiled, Structure, check_methods, check_names
+from maxmargin.core.structure import Compiled, Structure, check_methods, check_names, has_joint_kernel
+from maxmargin.custom.joint_kernel import KernelCoordinates, check_joint_kernel
 from maxmargin.custom.sameness import own_copy
 
 #: How solvers call each method.
@@ -32,6 +33,8 @@ _ARGUMENTS = {
 #: How solvers call the further methods of structures with latent variables.
 _LATENT_ARGUMENTS = {"complete": ("w", "x", "y"), "initial_completion": ("x", "y", "rng")}
 _MOST_ENUMERATED = 2000
+#: Number of pairs (x, y) whose span the weights of a structure with a joint kernel are drawn from.
+MOST_PAIRS = 500
 #: Bytes per weight and trial: four copies are held while scores are computed.
 _WEIGHT_BYTES = 4 * 8.0
 
@@ -49,6 +52,9 @@ def check_structure(
     - the scores of `topk` and `score` are w·Ψ, and `feature_names` has one name per weight;
     - y and all outputs that the methods return are feasible, if the structure has ``feasible(x, y)``;
     - no method changes its arguments or returns another value when it is called again.
+
+    A structure with `joint_kernel` is checked with weights in the span of the first pairs (x, y) it is asked about; its
+    kernel must be symmetric and positive semi-definite on the examples.
 
     Known outputs are y, all outputs that the methods returned, and those of ``enumerate(x)``.
 
@@ -110,6 +116,12 @@ def check_structure(
             structure = clone(structure).fit(X, Y)
         except Exception as error:
             return Report([f"fit raised {described(error)}"], [], subject)
+    elif has_joint_kernel(structure):
+        try:
+            check_joint_kernel(structure, rows, Y)
+        except Exception as error:
+            return Report([f"joint_kernel: {described(error)}"], [], subject)
+        structure = KernelCoordinates(structure, rows, MOST_PAIRS, freezes=True)
     findings = Findings()
     _Checker(Probe(structure, rows, list(Y), findings), n_trials, given, np.random.default_rng(random_state)).run()
     return Report(findings.messages(), findings.messages(note=True), subject)

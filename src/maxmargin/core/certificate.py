@@ -40,6 +40,9 @@ class Certificate:
     beaten : bool, default=False
         Whether a known output was better than the result of an argmax when a few examples were asked again after the
         fit (user-defined structures).
+    relaxation : float or None, default=None
+        Proven lower bound of the optimum of the relaxation that a joint program minimised instead of the objective. The
+        optimum of a relaxation is an upper bound of that of the objective. None if the objective itself was minimised.
     """
 
     primal: float
@@ -51,6 +54,7 @@ class Certificate:
     outer_steps: int = 0
     outer_decrease: float = float("nan")
     beaten: bool = False
+    relaxation: float | None = None
 
     @property
     def crossed(self) -> bool:
@@ -105,6 +109,8 @@ class Certificate:
         )
         if isfinite(self.primal_bound) and self.standing.startswith("estimated"):
             found += f", the objective is proven to be at most {self.primal_bound:.6g}"
+        if self.relaxation is not None:
+            found += f"; a relaxation was minimised, an upper bound of the objective (at least {self.relaxation:.6g})"
         work = f"{self.oracle_calls} argmaxes in {self.seconds:.3g} s"
         return f"last convex problem: {found}; {self.end}; {work}" if self.outer_steps else f"{found}; {work}"
 

@@ -11,6 +11,7 @@ import numpy as np
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import TRUTH, Answers
 from maxmargin.core.planes import Planes
+from maxmargin.core.polytopes import CertificatePolytope, Polytope
 from maxmargin.core.scores import Scores
 
 if TYPE_CHECKING:
@@ -67,6 +68,11 @@ class Examples(ABC):
         Whether outputs have parts that are not observed in the truth, so that `complete` is available.
     closes : bool, default=False
         Whether `close` is available.
+    integral : bool, default=True
+        Whether linear programs over the polytopes have the same maxima as argmaxes, for all weights within `lower`. If
+        not, joint programs minimise an upper bound of the objective.
+    one_part : bool, default=False
+        Whether every output has exactly one part, so that any function of its loss is a sum over parts.
     """
 
     n_examples: int
@@ -87,7 +93,14 @@ class Examples(ABC):
     shuffled: bool = False
     latent: bool = False
     closes: bool = False
+    integral: bool = True
+    one_part: bool = False
     _digest: str | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of features of all examples."""
+        return int(self.code_offsets[-1])
 
     @property
     def value_type(self) -> type:
@@ -138,6 +151,34 @@ class Examples(ABC):
         The arrangement is that of the structure: tokens × labels for a chain.
         """
         raise TypeError(f"{type(self).__name__.removesuffix('Examples')} has no decision scores: use topk or explain")
+
+    # ------------------------------------------------------------------ joint programs
+
+    def polytope(self, example: int) -> Polytope:
+        """Return the polytope whose vertices are the outputs of an example, for joint programs.
+
+        Raise ValueError if an example is too large for it, or if the loss is not a sum over parts.
+        """
+        raise TypeError(f"{type(self).__name__} has no polytope")
+
+    def certificate_polytope(self, example: int, form: str) -> CertificatePolytope:
+        """Return the polytope of a certificate of optimality of the truth.
+
+        Raise ValueError if the structure has no certificate of this form.
+        """
+        raise TypeError(f"{type(self).__name__} has no certificate")
+
+    def part_features(self, example: int) -> Any:
+        """Return φ of the parts of an example as rows of a sparse matrix, in the order of `scores`."""
+        raise TypeError(f"{type(self).__name__} has no features of parts")
+
+    def part_gains(self, w: FloatArray, example: int) -> tuple[FloatArray, FloatArray]:
+        """Return s(w) of the parts of an example, −∞ for forbidden parts, and the costs l."""
+        raise TypeError(f"{type(self).__name__} has no scores of parts")
+
+    def true_counts(self, example: int) -> FloatArray:
+        """Return c(y), how often the truth of an example has each part."""
+        raise TypeError(f"{type(self).__name__} has no scores of parts")
 
     # ------------------------------------------------------------------ bounds and latent variables
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from maxmargin._types import AnyArray, FloatArray
+from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.errors import ExampleError
 from maxmargin.core.examples import Examples
+
+if TYPE_CHECKING:
+    from maxmargin.kernel_features.kernel import PartKernel
+    from maxmargin.kernel_features.points import PointFeatures
 
 
 class StructureError(ExampleError):
@@ -67,6 +71,9 @@ class Structure(ABC):
 
     Notes
     -----
+    A subclass may define ``joint_kernel(x, y, x2, y2)``, the inner product Ψ(x, y)·Ψ(x2, y2), in place of
+    `joint_feature`; its argmaxes then receive w as `KernelWeights`.
+
     A subclass may also implement these optional methods:
 
     ``enumerate(x)``
@@ -99,6 +106,12 @@ class Structure(ABC):
     [1]
     """
 
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        """Let a class define `joint_kernel` in place of `joint_feature`."""
+        super().__init_subclass__(**arguments)
+        if hasattr(cls, "joint_kernel") and getattr(cls.joint_feature, "__isabstractmethod__", False):
+            cls.joint_feature = _no_joint_feature  # type: ignore[assignment, method-assign]
+
     size: int | None = None
     exact: bool = True
     # The default is that of a fast argmax in Python. It is a count and not a time, so that runs are reproducible.
@@ -121,12 +134,31 @@ class Structure(ABC):
         """Return the output that maximises w·Ψ(x, ŷ) + scale · Δ(y, ŷ)."""
 
 
+def _no_joint_feature(structure: Any, x: Any, y: Any) -> Any:
+    """Raise TypeError: the structure has a joint kernel."""
+    raise TypeError(f"{type(structure).__name__} has joint_kernel in place of joint_feature")
+
+
+def has_joint_kernel(structure: Any) -> bool:
+    """Return whether a structure has `joint_kernel` in place of `joint_feature`."""
+    if not callable(getattr(structure, "joint_kernel", None)):
+        return False
+    method = getattr(structure, "joint_feature", None)
+    return method is None or getattr(method, "__func__", None) is _no_joint_feature
+
+
 def check_methods(structure: Any) -> None:
     """Raise TypeError if one of the four methods of a structure is missing.
 
     The object need not be an instance of `Structure`.
     """
-    required = ("joint_feature", "loss", "argmax", "loss_augmented_argmax")
+    first = "joint_kernel" if has_joint_kernel(structure) else "joint_feature"
+    if first == "joint_feature" and callable(getattr(structure, "joint_kernel", None)):
+        raise TypeError(
+            f"{type(structure).__name__} has both joint_feature and joint_kernel: define joint_kernel in place of "
+            f"joint_feature, or remove it"
+        )
+    required = (first, "loss", "argmax", "loss_augmented_argmax")
     missing = [name for name in required if not callable(getattr(structure, name, None))]
     if missing:
         methods = ", ".join(f"{name}()" for name in missing)
@@ -150,10 +182,43 @@ class Compiled(Structure, BaseEstimator):
 
     #: Name of a single output in messages.
     output_name: ClassVar[str] = "output"
+    #: Why the structure takes no kernel, for a message.
+    no_kernel: ClassVar[str] = "its parts have no rows of features"
+    #: Kernel on the features of parts, set by `use_kernel`.
+    kernel_: PartKernel | None = None
 
     def check_parameters(self) -> None:
         """Raise ValueError if a parameter is invalid, before any data are read; by default all are valid."""
         return None
+
+    def use_kernel(self, kernel: PartKernel) -> None:
+        """Use a kernel on the features of parts in the next `fit`; raise ValueError if there are no such features."""
+        raise ValueError(
+            f"{type(self).__name__} takes no kernel: {self.no_kernel}; use kernel='linear', found {kernel.kernel!r:.60}"
+        )
+
+    @property
+    def n_points(self) -> int:
+        """Greatest number of points whose kernel values with a part are computed to encode it; 0 without kernels."""
+        return 0
+
+    def kernel_weights(self, w: FloatArray) -> list[tuple[PointFeatures, FloatArray]]:
+        """Return features by points and their weights, as views of shape (features, K)."""
+        return []
+
+    def expanded(self, w: FloatArray, positions: IntArray) -> tuple[Compiled, FloatArray]:
+        """Return the structure and weights of a fitted model.
+
+        If kernels are used, weights in the coordinates of a fit become coefficients of kernel values.
+
+        Parameters
+        ----------
+        w : ndarray
+            The weights found by a fit.
+        positions : ndarray of int
+            Index of each example that was encoded in the user's data.
+        """
+        return self, w
 
     @abstractmethod
     def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Compiled:

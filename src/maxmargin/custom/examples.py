@@ -93,6 +93,8 @@ class CustomExamples(Examples):
         try:
             for i in range(self.n_examples):
                 psis.append(self.structure.joint_feature(self.X[i], self.outputs_known[i]))
+        except MemoryError:
+            raise
         except Exception as error:
             raise raised_by("joint_feature", error, len(psis)) from error
         truths = self._rows(ids, self._kept(ids, psis, self.outputs_known))
@@ -269,6 +271,8 @@ class CustomExamples(Examples):
                 outputs.append(copy_output(output))  # at once: the next call may overwrite the same object
                 psis.append(joint_feature(x, output))
                 losses.append(loss(y, output))
+        except MemoryError:
+            raise
         except Exception as error:
             r = len(losses)
             culprit = name if len(outputs) == before + r else "joint_feature" if len(psis) == r else "loss"

@@ -2,5 +2,6 @@
 
 from maxmargin.datasets.generate import make_chains, make_multiclass
 from maxmargin.datasets.real import load_conll2002, load_ocr_letters
+from maxmargin.datasets.rna import make_rna
 
-__all__ = ["load_conll2002", "load_ocr_letters", "make_chains", "make_multiclass"]
+__all__ = ["load_conll2002", "load_ocr_letters", "make_chains", "make_multiclass", "make_rna"]

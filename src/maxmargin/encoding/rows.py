@@ -83,6 +83,13 @@ class Rows:
         """Return the value of every entry, also if all are 1."""
         return np.ones(len(self.indices)) if self.ones else self.data
 
+    def matrix(self, first: int, stop: int) -> sp.csr_array:
+        """Return the rows first … stop − 1 as a sparse matrix, the constant included."""
+        a, b = int(self.indptr[first]), int(self.indptr[stop])
+        values = np.ones(b - a) if self.ones else self.data[a:b]
+        return sp.csr_array((values, self.indices[a:b].astype(np.int64), self.indptr[first : stop + 1] - a),
+                            (stop - first, self.n_columns))  # fmt: skip
+
     def scores(self, weights: FloatArray, rows: IntArray) -> FloatArray:
         """Return X[rows] @ weights, for weights of shape (n_columns, K)."""
         if self.dense is not None:

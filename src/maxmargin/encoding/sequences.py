@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,6 +17,7 @@ from maxmargin.encoding.frames import shared_columns
 from maxmargin.encoding.rows import check_finite
 from maxmargin.encoding.sparse import checked_csr
 from maxmargin.encoding.vocabulary import Vocabulary, is_named
+from maxmargin.kernel_features.kernel import KernelFeatures, PartKernel, features_from_state
 
 _EXPECTED = "an array (T, d), a sparse matrix, or a list of tokens (dicts, or lists of strings)"
 
@@ -57,10 +59,14 @@ class SequenceEncoder:
 
     Attributes
     ----------
+    kernel : PartKernel or None
+        Kernel on the rows, set before `fit`; None if rows are the features.
+    features : KernelFeatures or None
+        What `fit` learnt for the kernel.
     vocabulary : Vocabulary or None
         Vocabulary of named features; None if tokens are rows of numbers.
     width : int
-        Number of feature columns.
+        Number of columns of the rows that are read.
     names : list of str or None
         Names of the columns if sequences were data frames.
     """
@@ -73,6 +79,8 @@ class SequenceEncoder:
         self.vocabulary: Vocabulary | None = None
         self.width = 0
         self.names: list[str] | None = None
+        self.kernel: PartKernel | None = None
+        self.features: KernelFeatures | None = None
 
     def fit(self, X: Sequence[Any]) -> tuple[Any, IntArray]:
         """Learn from these sequences, and return their token matrix and offsets."""
@@ -86,7 +94,20 @@ class SequenceEncoder:
                     break
         if self.vocabulary is None and self.min_count > 1:
             raise ValueError(f"min_count={self.min_count} leaves out rare named features, but these are numbers")
-        return self._encode(X, learn=True)
+        matrix, offsets = self._encode(X, learn=True)
+        if self.kernel is not None and self.width > 0:
+            matrix, self.features = self.kernel.fit(matrix, offsets, self.row)
+        return matrix, offsets
+
+    @property
+    def output_width(self) -> int:
+        """Number of columns of the matrix that is returned."""
+        return self.width if self.features is None else self.features.width
+
+    @property
+    def n_points(self) -> int:
+        """Number of points whose kernel values with a row are computed; 0 without a kernel."""
+        return 0 if self.features is None else self.features.n_points
 
     @property
     def named(self) -> bool:
@@ -96,13 +117,27 @@ class SequenceEncoder:
     def encode(self, X: Sequence[Any]) -> tuple[Any, IntArray]:
         """Return token matrix and offsets; names that did not occur in training are left out."""
         shared_columns(X, self._name, self.names)
-        return self._encode([_plain(x) for x in X], learn=False)
+        matrix, offsets = self._encode([_plain(x) for x in X], learn=False)
+        return (matrix if self.features is None else self.features.transform(matrix)), offsets
+
+    def expanded(self, weights: FloatArray, positions: IntArray) -> tuple[SequenceEncoder, FloatArray]:
+        """Return the encoder of a fitted model, and its weights, for the weights of all columns found by a fit.
+
+        Rows of weights after those of the features of the kernel, as that of a constant, are left as they are.
+        """
+        if self.features is None:
+            return self, weights
+        model, width = copy(self), self.features.width
+        features, table = self.features.expanded(weights[:width])
+        model.features = features.moved(positions)
+        return model, np.concatenate([table, weights[width:]])
 
     def get_state(self) -> dict[str, Any]:
-        """Return what was learnt: a vocabulary or a width."""
+        """Return what was learnt: a vocabulary or a width, and the features of the kernel if there is one."""
+        kernel = {} if self.features is None else {"kernel": self.features.get_state()}
         if self.vocabulary is not None:
-            return {"vocabulary": self.vocabulary.get_state()}
-        return {"width": self.width} if self.names is None else {"width": self.width, "names": self.names}
+            return {"vocabulary": self.vocabulary.get_state(), **kernel}
+        return {"width": self.width, **({} if self.names is None else {"names": self.names}), **kernel}
 
     def set_state(self, state: Any) -> SequenceEncoder:
         """Set what another encoder has learnt."""
@@ -112,10 +147,17 @@ class SequenceEncoder:
         else:
             self.vocabulary, self.width = None, whole_number(state["width"], "the number of features", 0)
             self.names = _checked_names(state.get("names"), self.width)
+        if "kernel" in state:
+            self.features = features_from_state(state["kernel"])
+            if self.features.n_inputs != self.width:
+                raise ValueError(f"a kernel of {self.features.n_inputs} features, expected {self.width}")
         return self
 
     def column_names(self) -> Sequence[str]:
-        """Return the name of each column."""
+        """Return the name of each column of the matrix that is returned."""
+        return self._input_names() if self.features is None else self.features.names(self._input_names())
+
+    def _input_names(self) -> Sequence[str]:
         if self.vocabulary is not None:
             return list(self.vocabulary.columns)
         return NumberedNames(self.width) if self.names is None else list(self.names)
@@ -171,12 +213,13 @@ class SequenceEncoder:
             return np.zeros((0, self.width)), offsets
         check_rows(filled, f"encoding {offsets[-1]} {self.row}s with {self.width} features")
         if any(sp.issparse(part) for part in filled):
-            matrix = sp.csr_array(sp.vstack([sp.csr_array(part) for part in filled], format="csr"))
+            parts_of_rows = [sp.csr_array(part) for part in filled]
+            matrix = parts_of_rows[0] if len(filled) == 1 else sp.csr_array(sp.vstack(parts_of_rows, format="csr"))
             check_finite(
                 matrix.data, lambda q: self._row_name(int(np.searchsorted(matrix.indptr, q, "right")) - 1, offsets)
             )
             return matrix, offsets
-        dense: FloatArray = np.concatenate(filled)
+        dense: FloatArray = filled[0] if len(filled) == 1 else np.concatenate(filled)
         check_finite(dense.ravel(), lambda q: self._row_name(q // self.width, offsets))
         return dense, offsets
 

@@ -56,6 +56,11 @@ class TemplateEncoder:
         self._types: TokenTypes
         self._lock = Lock()
 
+    @property
+    def output_width(self) -> int:
+        """Number of feature columns, without the constant."""
+        return self.width
+
     def fit(self, X: Sequence[Any]) -> tuple[Rows, IntArray]:
         """Learn from these sentences, and return their rows and offsets."""
         offsets = sentence_offsets(X)

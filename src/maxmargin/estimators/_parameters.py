@@ -41,6 +41,7 @@ def check_parameters(estimator: Any) -> None:
     if estimator.checkpoint_every != float("inf"):
         finite_number(estimator.checkpoint_every, "checkpoint_every")
     callback_list(estimator.callbacks)
+    estimator._check_kernel()
     if not estimator._convex:
         _check_not_convex(estimator)
     check_trade_off(estimator)

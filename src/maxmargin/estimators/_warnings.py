@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from maxmargin._callers import callers_level
 from maxmargin.core.codes import TRUTH
 from maxmargin.core.problem import Problem
+from maxmargin.core.structure import Compiled
 from maxmargin.encoding.labels import Labels
 from maxmargin.solvers.base import State
 from maxmargin.training.cccp import InexactArgmaxWarning
@@ -45,9 +46,10 @@ def warn_of_estimate(estimator: Any, problem: Problem) -> None:
     most = f"may be up to {certificate.primal_bound:.6g}" if np.isfinite(certificate.primal_bound) else "is not known"
     found = f"the objective found is {certificate.primal:.6g}, the true one {most}"
     if problem.searches:
+        own = not isinstance(estimator.structure_, Compiled)
         warnings.warn(
             f"{found}: the structure has no exact argmax for {problem.bound}, and a search may have missed outputs; "
-            f"use bound='margin' with linear slack, or add bound_argmax to the structure",
+            f"use bound='margin' with linear slack{', or add bound_argmax to the structure' if own else ''}",
             InexactArgmaxWarning,
             stacklevel=callers_level(),
         )
@@ -116,11 +118,3 @@ def _left(estimator: Any, run: Run) -> str:
     if np.isinf(gap):
         return "before the objective was known"
     return f"with a relative gap of {gap:.2g}" if gap > estimator.tol else ""
-
-
-def callers_level() -> int:
-    """Return the stack level, from the caller on, of the first frame outside this library and scikit-learn."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("maxmargin", "sklearn"):
-        frame, level = frame.f_back, level + 1
-    return level

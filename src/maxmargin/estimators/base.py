@@ -28,12 +28,14 @@ from maxmargin.core.examples import Examples
 from maxmargin.core.fingerprint import Fingerprint
 from maxmargin.core.objective import Objective
 from maxmargin.core.problem import Problem
-from maxmargin.core.structure import Compiled, Structure, check_methods
+from maxmargin.core.structure import Compiled, Structure, check_methods, has_joint_kernel
 from maxmargin.custom.calls import declared_size
 from maxmargin.custom.examples import CustomExamples
+from maxmargin.custom.joint_kernel import KernelCoordinates, coordinates_for
 from maxmargin.engines import Local
 from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators._html import CertificateInNotebooks
+from maxmargin.estimators._kernel import check_kernel, check_no_weights, part_kernel, prefer_support
 from maxmargin.estimators._nonnegative import joined, lower_bounds
 from maxmargin.estimators._parameters import check_files, check_parameters, seed_of
 from maxmargin.estimators._prior import centre, check_prior
@@ -64,6 +66,8 @@ class TrainingData:
         c_i of each encoded example.
     positions : ndarray of shape (n_examples,)
         Index of each encoded example in the user's data.
+    encoded : ndarray of int
+        The same before equal examples were merged.
     """
 
     X: Any
@@ -72,6 +76,7 @@ class TrainingData:
     examples: Examples
     weights: FloatArray
     positions: IntArray
+    encoded: IntArray
 
 
 class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor, BaseEstimator):
@@ -158,7 +163,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         X, Y, weights, positions = self._prepare(X, Y, sample_weight, groups)
         with by_position(positions):
             structure, examples = self._encode(X, Y)
-        return TrainingData(X, Y, structure, *self._merged(examples, weights, positions))
+        return TrainingData(X, Y, structure, *self._merged(examples, weights, positions), positions)
 
     @with_callbacks
     def _learn(
@@ -182,7 +187,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             start = None if start is None else problem.relative(start)
             begin = None if before is None else run.solver.adapt(problem, before, run.seed)
             state = self._train(problem, run, start=start, resume=resume, state=begin)
-        self._finish(problem, run, state, data.structure, data.positions)
+        self._finish(problem, run, state, data)
         callbacks.finish(problem.weights(state.best_w))
         messages.finish()
         return state
@@ -210,6 +215,10 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         """Raise ValueError for the first invalid parameter."""
         check_parameters(self)
 
+    def _check_kernel(self) -> None:
+        """Raise ValueError if the estimator has parameters of a kernel and one is invalid."""
+        check_kernel(self)
+
     def _check_prior(self) -> None:
         """Raise ValueError if the estimator has a parameter `prior` and it is invalid."""
         check_prior(getattr(self, "prior", None))
@@ -219,8 +228,25 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         structure = self._make_structure()
         if isinstance(structure, Compiled):
             structure = clone(structure)
+            kernel = part_kernel(self)
+            if kernel is not None:
+                structure.use_kernel(kernel)
             return structure, structure.fit_encode(X, Y)
         check_methods(structure)
+        if part_kernel(self) is not None:
+            raise TypeError(
+                f"{type(structure).__name__} is user-defined: kernel={self.kernel!r:.60} is for features of parts; "
+                f"define joint_kernel(x, y, x2, y2) in place of joint_feature, and use kernel='linear'"
+            )
+        if has_joint_kernel(structure):
+            check_no_weights(self, "joint_kernel")
+            if self.checkpoint is not None:
+                raise ValueError("joint_kernel has no checkpoints: a model is a sum over pairs; set checkpoint=None")
+            X = [X[i] for i in range(len(Y))]  # the same object for each call
+            structure = coordinates_for(structure, X, Y)
+            examples = self._own_examples(structure, X, Y)
+            examples.parallel = False  # the basis grows in the order of the calls
+            return structure, examples
         size = declared_size(structure)
         if size is not None:
             check_memory(6.0 * 8 * size, f"{size} weights")
@@ -284,12 +310,13 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             )
         return weights
 
-    def _finish(self, problem: Problem, run: Run, state: State, structure: Structure, positions: IntArray) -> None:
+    def _finish(self, problem: Problem, run: Run, state: State, data: TrainingData) -> None:
         """Set the fitted attributes, and warn if the gap is above `tol`."""
-        for name, value in self._fitted_attributes(problem.weights(state.best_w), structure).items():
+        structure, weights = self._model(problem, state, data)
+        for name, value in self._fitted_attributes(weights, structure).items():
             setattr(self, name, value)
         self.history_, self.stop_reason_, self.n_iter_ = run.history, run.stop_reason, state.iteration
-        self.support_ = Support.of(problem, state, positions)
+        self.support_ = Support.of(problem, state, data.positions)
         fault = self._audit(problem, run, state)
         self.certificate_ = replace(
             state.certificate(problem), outer_steps=run.outer_steps, outer_decrease=run.outer_decrease,
@@ -298,6 +325,17 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         warn_of_contradiction(self.certificate_, fault)
         warn_of_estimate(self, problem)
         warn_of_gap(self, run, state, problem)
+
+    def _model(self, problem: Problem, state: State, data: TrainingData) -> tuple[Structure, FloatArray]:
+        """Return the structure and weights of the fitted model: with a kernel, those of its expansion."""
+        structure = data.structure
+        if isinstance(structure, KernelCoordinates):
+            coefficients, self.terms_ = structure.expanded(state.best_w)
+            return structure.structure, coefficients
+        if not isinstance(structure, Compiled) or structure.kernel_ is None:
+            return structure, problem.weights(state.best_w)
+        prefer_support(structure, problem, state, float(self.tol))
+        return structure.expanded(state.best_w, data.encoded)
 
     def _audit(self, problem: Problem, run: Run, state: State) -> str | None:
         """Return what contradicts the argmaxes of a user-defined structure, or None; nothing is asked after Ctrl-C."""

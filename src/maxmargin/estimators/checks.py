@@ -170,7 +170,10 @@ def check_sample_weight(estimator: Any, data: _Data) -> None:
     weights = np.r_[np.full(half, 2.0), np.zeros(len(X) - half)]
     weighted = clone(tight).fit(X, Y, sample_weight=weights).certificate_
     repeated = clone(tight).fit([*X[:half], *X[:half]], [*Y[:half], *Y[:half]]).certificate_
-    assert np.isclose(weighted.primal, repeated.primal, rtol=1e-5), "sample_weight is not the number of repetitions"
+    same = np.isclose(weighted.primal, repeated.primal, rtol=1e-5)
+    if not (weighted.exact and repeated.exact):  # an approximate argmax finds other outputs; what is proven must agree
+        same = weighted.dual <= repeated.primal_bound and repeated.dual <= weighted.primal_bound
+    assert same, "sample_weight is not the number of repetitions"
 
 
 def check_predictions_do_not_depend_on_the_batch(estimator: Any, data: _Data) -> None:

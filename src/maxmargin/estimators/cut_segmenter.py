@@ -43,6 +43,8 @@ class CutSegmenter(MaxMarginEstimator):
         All labels in order, in case some do not occur in the training data.
     tol : float, default=1e-2
         Relative gap at which training stops.
+    kernel, degree, gamma, coef0, n_components, kernel_method : optional
+        Kernel on the features of pixels, as in `StructuralSVM`; rewards of equal labels stay linear.
     bound, slack, nonnegative, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
     checkpoint, checkpoint_every : optional
         As in `StructuralSVM`.
@@ -54,7 +56,8 @@ class CutSegmenter(MaxMarginEstimator):
     classes_ : ndarray of shape (K,)
         The labels.
     pixel_weights_ : ndarray of shape (d + 1, K)
-        Weights of the features of pixels; those of the constant come last.
+        Weights of the features of pixels; those of the constant come last. With a kernel, the coefficients of the
+        kernel values with its points.
     edge_weights_ : ndarray of shape (2,)
         Rewards of neighbours with equal labels: constant, and by similarity.
 
@@ -81,6 +84,12 @@ class CutSegmenter(MaxMarginEstimator):
         bound: str = "margin",
         slack: str = "linear",
         nonnegative: Any = False,
+        kernel: Any = "linear",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        n_components: int | None = None,
+        kernel_method: str = "auto",
         solver: Any = "auto",
         tol: float = 1e-2,
         max_iter: int | None = None,
@@ -95,6 +104,8 @@ class CutSegmenter(MaxMarginEstimator):
     ) -> None:
         self.features, self.neighbours, self.C, self.loss, self.classes = features, neighbours, C, loss, classes
         self.bound, self.slack, self.nonnegative, self.solver = bound, slack, nonnegative, solver
+        self.kernel, self.degree, self.gamma, self.coef0 = kernel, degree, gamma, coef0
+        self.n_components, self.kernel_method = n_components, kernel_method
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
@@ -156,8 +167,9 @@ class CutSegmenter(MaxMarginEstimator):
         """
         check_is_fitted(self, "coef_")
         X = indexable(X, "X")
-        examples, answers = self._decode(X)
-        codes = np.split(answers.codes, examples.code_offsets[1:-1])
+        codes: list[AnyArray] = []
+        for examples in self._encoded(X):
+            codes += np.split(self._answers(examples).codes, examples.code_offsets[1:-1])[: examples.n_examples]
         return [self.classes_[code].reshape(np.shape(image)[:2]) for code, image in zip(codes, X, strict=True)]
 
     def topk(self, x: Any, k: int) -> list[tuple[Any, float]]:

@@ -46,6 +46,8 @@ class ForestClustering(LatentEstimator):
         Greatest number of outer steps.
     tol : float, default=1e-2
         Tolerance of the inner gap and of the outer decrease.
+    kernel, degree, gamma, coef0, n_components, kernel_method : optional
+        Kernel on the features of pairs, as in `StructuralSVM`.
     slack, nonnegative, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
     checkpoint, checkpoint_every : optional
         As in `LatentStructuralSVM`.
@@ -53,7 +55,7 @@ class ForestClustering(LatentEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (d,)
-        Weights of the features.
+        Weights of the features; with a kernel, coefficients of the kernel values with its points.
     intercept_ : float
         The weight b; 0 without `fit_intercept`.
     n_features_in_ : int
@@ -83,6 +85,12 @@ class ForestClustering(LatentEstimator):
         max_outer: int = 100,
         slack: str = "linear",
         nonnegative: Any = False,
+        kernel: Any = "linear",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        n_components: int | None = None,
+        kernel_method: str = "auto",
         solver: Any = "auto",
         tol: float = 1e-2,
         max_iter: int | None = None,
@@ -99,6 +107,8 @@ class ForestClustering(LatentEstimator):
         self.C, self.bound, self.max_outer, self.slack, self.solver = C, bound, max_outer, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.nonnegative = nonnegative
+        self.kernel, self.degree, self.gamma, self.coef0 = kernel, degree, gamma, coef0
+        self.n_components, self.kernel_method = n_components, kernel_method
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
 
@@ -113,13 +123,13 @@ class ForestClustering(LatentEstimator):
         return structure, examples
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
-        width = structure.n_features_
+        width = len(weights) - bool(structure.fit_intercept)
         intercept = float(weights[width]) if structure.fit_intercept else 0.0
         return {
             "structure_": structure,
             "coef_": weights[:width].copy(),
             "intercept_": intercept,
-            "n_features_in_": width,
+            "n_features_in_": structure.n_features_,
         }
 
     def _flat_weights(self) -> FloatArray:

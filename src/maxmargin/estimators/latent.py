@@ -35,6 +35,11 @@ class LatentEstimator(MaxMarginEstimator):
     def _convex(self) -> bool:
         return False
 
+    @property
+    def _completes(self) -> bool:
+        """Whether references are completions of the truth; otherwise they are predictions (a ramp)."""
+        return BOUNDS[self.bound].convex
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         whole_number(self.n_restarts, "n_restarts", 1)
@@ -64,7 +69,7 @@ class LatentEstimator(MaxMarginEstimator):
             start = self._relative_start(problem, restart) if restart or given is None else given
             this = run if restart == 0 else self._run(run.callbacks)
             this.seed, this.limits = run.seed + restart, self._limits_left(began)
-            found = ConcaveConvex(this, BOUNDS[self.bound].convex, self.max_outer).go(
+            found = ConcaveConvex(this, self._completes, self.max_outer).go(
                 problem, self._references(problem, rng, start), start
             )
             if best is None or this.history[-1]["objective"] < best_run.history[-1]["objective"]:
@@ -123,8 +128,8 @@ class LatentStructuralSVM(GivenStructure, LatentEstimator):
         Tolerance of the inner gap and of the outer decrease, both relative.
     max_iter : int or None, default=None
         Maximum number of steps for each convex problem.
-    slack, nonnegative, prior, solver, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, \
-    checkpoint_every : optional
+    slack, nonnegative, prior, kernel, degree, gamma, coef0, n_components, kernel_method, solver, max_seconds, n_jobs, \
+    random_state, warm_start, verbose, callbacks, checkpoint, checkpoint_every : optional
         As in `StructuralSVM`.
 
     Attributes
@@ -149,6 +154,12 @@ class LatentStructuralSVM(GivenStructure, LatentEstimator):
         slack: str = "linear",
         nonnegative: Any = False,
         prior: Any = None,
+        kernel: Any = "linear",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        n_components: int | None = None,
+        kernel_method: str = "auto",
         solver: Any = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -164,5 +175,7 @@ class LatentStructuralSVM(GivenStructure, LatentEstimator):
         self.structure, self.C, self.bound, self.n_restarts, self.max_outer = structure, C, bound, n_restarts, max_outer
         self.slack, self.solver, self.tol, self.max_iter, self.max_seconds = slack, solver, tol, max_iter, max_seconds
         self.nonnegative, self.prior = nonnegative, prior
+        self.kernel, self.degree, self.gamma, self.coef0 = kernel, degree, gamma, coef0
+        self.n_components, self.kernel_method = n_components, kernel_method
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every

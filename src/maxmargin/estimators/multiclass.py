@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
@@ -18,12 +18,14 @@ from maxmargin.encoding.costs import check_costs
 from maxmargin.encoding.labels import Labels, named_classes
 from maxmargin.encoding.sparse import checked_rows
 from maxmargin.estimators._margins import label_margins
+from maxmargin.estimators._rows import RowClassifier
 from maxmargin.estimators._warnings import warn_of_unknown_labels
 from maxmargin.estimators.base import MaxMarginEstimator
+from maxmargin.estimators.predictor import KERNEL_VALUES
 from maxmargin.structures.multiclass import Multiclass
 
 
-class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
+class MulticlassSVM(RowClassifier, MaxMarginEstimator):  # type: ignore[misc]
     """Multiclass support vector machine (Crammer and Singer 2001).
 
     The objective is ½‖W‖² + C Σ c_i max_k [Δ(y_i, k) + (w_k − w_{y_i})·x_i]. Equal rows with equal labels are merged
@@ -45,6 +47,9 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
     class_weight : dict, "balanced" or None, default=None
         Factor of the sample weights of each class, by label (default 1), or ``"balanced"`` for n / (K · n_k), as in
         scikit-learn.
+    kernel, degree, gamma, coef0, n_components, kernel_method : optional
+        Kernel on rows, as in `StructuralSVM`. With ``kernel="precomputed"``, X is the table of kernel values with all
+        training rows: (n, n) in `fit`, (m, n) in `predict`, as in scikit-learn.
     bound, slack, nonnegative, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, \
     callbacks, checkpoint, checkpoint_every : optional
         As in `StructuralSVM`.
@@ -54,7 +59,7 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
     classes_ : ndarray of shape (K,)
         The labels, in the order of the rows of `coef_`.
     coef_ : ndarray of shape (K, d)
-        Weights, also for two classes.
+        Weights, also for two classes; with a kernel, the coefficients of the kernel values with p points, (K, p).
     intercept_ : ndarray of shape (K,)
         Intercepts; 0 without `fit_intercept`.
     n_features_in_ : int
@@ -72,6 +77,12 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         bound: str = "margin",
         slack: str = "linear",
         nonnegative: Any = False,
+        kernel: Any = "linear",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        n_components: int | None = None,
+        kernel_method: str = "auto",
         solver: Any = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -89,6 +100,8 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         self.bound, self.slack, self.solver = bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.nonnegative = nonnegative
+        self.kernel, self.degree, self.gamma, self.coef0 = kernel, degree, gamma, coef0
+        self.n_components, self.kernel_method = n_components, kernel_method
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
 
@@ -99,42 +112,6 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
 
     def _make_structure(self) -> Structure:
         return Multiclass(cost=self.loss, fit_intercept=self.fit_intercept, classes=self.classes_.tolist())
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
-        """Learn from rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            Rows of features.
-        y : array-like of shape (n,)
-            Labels.
-        sample_weight : array-like of shape (n,), default=None
-            c_i ≥ 0 of each row; 1 by default.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._fit(X, y, sample_weight)
-
-    def resume(self, path: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
-        """Resume a fit from a checkpoint, bit for bit.
-
-        Parameters
-        ----------
-        path : str or path-like
-            File of the checkpoint.
-        X, y, sample_weight : array-like
-            As in `fit`; the same data as in the fit that wrote the checkpoint.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._fit(X, y, sample_weight, resume=path)
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
         named = None if self.classes is None else named_classes(self.classes).array()
@@ -175,11 +152,6 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         table = np.column_stack([self.coef_, self.intercept_]) if structure.fit_intercept else self.coef_
         return np.ascontiguousarray(table.T).ravel()
 
-    def _weight_names(self, structure: Any, size: int) -> AnyArray:
-        """Return the name of each weight, by the names of the columns if X had some."""
-        names: AnyArray = structure.feature_names(getattr(self, "feature_names_in_", None))
-        return names
-
     def _weight_columns(self) -> dict[str, AnyArray]:
         structure: Any = self.structure_
         columns: dict[str, AnyArray] = structure.weight_columns(getattr(self, "feature_names_in_", None))
@@ -212,13 +184,16 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
         Returns
         -------
         ndarray of shape (n, K)
-            Scores w_k·x + b_k, in the order of `classes_`.
+            Scores w_k·x + b_k, in the order of `classes_`; with a kernel Σ_p β_kp k(p, x) + b_k.
         """
         check_is_fitted(self, "coef_")
-        with naming_rows(X, OverflowError):  # scikit-learn has its own message for values that are not numbers
-            X = validate_data(self, checked_rows(X), accept_sparse="csr", dtype=np.float64, reset=False)
-        scores: FloatArray = np.asarray(X @ self.coef_.T) + self.intercept_
-        return scores
+        X = self._checked(X)
+        structure: Any = self.structure_
+        if structure.features_ is None:
+            return np.asarray(X @ self.coef_.T) + self.intercept_
+        step = max(KERNEL_VALUES // max(structure.n_points, 1), 1)
+        parts = [structure.features_.transform(X[a : a + step]) @ self.coef_.T for a in range(0, X.shape[0], step)]
+        return np.concatenate(parts) + self.intercept_
 
     def decision_margins(self, X: Any) -> FloatArray:
         """Return how clear each decision is: the best minus the second best score.
@@ -278,5 +253,5 @@ class MulticlassSVM(ClassifierMixin, MaxMarginEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags

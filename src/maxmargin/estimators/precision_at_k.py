@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from maxmargin._checked import beyond_floats, is_list, positive_number, whole_number
-from maxmargin._input import either, naming_rows
-from maxmargin._types import AnyArray, FloatArray, IntArray
-from maxmargin.bounds.references import References
+from maxmargin._checked import positive_number, whole_number
+from maxmargin._types import AnyArray, FloatArray
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Structure
-from maxmargin.encoding.sparse import checked_rows
-from maxmargin.estimators.base import TrainingData
-from maxmargin.estimators.latent import LatentEstimator
-from maxmargin.estimators.multiclass import MulticlassSVM
-from maxmargin.metrics.ranking import precision_at_k, rows_by_query
-from maxmargin.structures.top_k.structure import TopK, TopKExamples
+from maxmargin.estimators._queries import QueryRanker
+from maxmargin.metrics.ranking import precision_at_k
+from maxmargin.structures.ranking.top_k import TopK
 
 
-class PrecisionAtK(LatentEstimator):
+class PrecisionAtK(QueryRanker):
     """Ranking of documents by scores w·x that put relevant ones among the best k (Yu and Joachims 2009, section 5.3).
 
     The k documents of a query that are ranked first are latent: labels define which documents are relevant, not which
@@ -82,8 +74,6 @@ class PrecisionAtK(LatentEstimator):
     1.0
     """
 
-    n_restarts: ClassVar[int] = 1
-
     def __init__(
         self,
         *,
@@ -115,8 +105,6 @@ class PrecisionAtK(LatentEstimator):
         self.warm_start, self.verbose, self.callbacks = warm_start, verbose, callbacks
         self.checkpoint, self.checkpoint_every = checkpoint, checkpoint_every
 
-    # ------------------------------------------------------------------ fit
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         whole_number(self.k, "k")
@@ -127,195 +115,12 @@ class PrecisionAtK(LatentEstimator):
     def _make_structure(self) -> Structure:
         return TopK(k=self.k)
 
-    def fit(self, X: Any, y: Any, groups: Any = None, *, qid: Any = None) -> Self:  # type: ignore[override]
-        """Learn from documents.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            A row for each document and query.
-        y : array-like of shape (n,)
-            Relevance of each row; above 0 means relevant.
-        groups : sequence of length n
-            Query of each row, by any hashable names; the rows of a query need not be adjacent.
-        qid : sequence of length n, default=None
-            Another name of `groups`.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._fit(X, y, groups=either(groups, qid, "groups", "qid"))
-
-    def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
-        if sample_weight is not None:
-            raise TypeError("PrecisionAtK does not accept sample_weight, only groups")
-        y = Y if Y is None else _checked_relevance(Y)
-        with naming_rows(X):
-            X, y = validate_data(self, checked_rows(X), y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
-        queries = self._kept_queries(y, groups)
-        return super()._prepare([X[rows] for rows in queries], [y[rows] for rows in queries], None)
-
-    def _training_data(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None) -> TrainingData:
-        return replace(super()._training_data(X, Y, sample_weight, groups=groups), X=X, Y=Y)
-
-    def _kept_queries(self, y: FloatArray, groups: Any) -> list[IntArray]:
-        """Return the rows of each query that has a relevant document."""
-        names, members = rows_by_query(_checked_groups(groups, len(y)))
-        kept = [rows for rows in members if (y[rows] > 0).any()]
-        if not kept:
-            raise ValueError("no document is relevant: expected labels above 0 in y")
-        if len(kept) < len(members) and not self.drop_empty:
-            empty = [name for name, rows in zip(names, members, strict=True) if not (y[rows] > 0).any()]
-            raise ValueError(
-                f"query {empty[0]!r} has no relevant document (no label above 0), so it cannot be learnt from; "
-                f"leave its rows out, or set drop_empty=True to leave out all such queries ({len(empty)} here)"
-            )
-        return kept
-
     def _first_weights(self, problem: Problem, restart: int) -> FloatArray | None:
         examples: Any = problem.examples
-        return self._classifier(examples) if isinstance(self.start, str) else self._given(examples.dim)
+        if not isinstance(self.start, str):
+            return self._given(examples.dim)
+        rows, sizes = examples.blocks[0].matrix(), np.diff(examples.offsets)
+        return self._classifier(rows, examples.labels > 0, sizes, self.start_C)
 
-    def _references(self, problem: Problem, rng: np.random.Generator, start: FloatArray | None) -> References:
-        self.start_coef_ = start
-        return super()._references(problem, rng, start)
-
-    def _given(self, dim: int) -> FloatArray:
-        weights = np.array(self.start, float)
-        if weights.shape != (dim,) or not np.isfinite(weights).all():
-            raise ValueError(f"start must be {dim} finite weights, one for each feature, found shape {weights.shape}")
-        return weights
-
-    def _classifier(self, examples: TopKExamples) -> FloatArray:
-        """Return weights that separate relevant documents from others; a document of n has weight 1/n."""
-        relevant = examples.relevance > 0
-        if relevant.all():
-            return np.zeros(examples.dim)
-        sizes = np.diff(examples.offsets)
-        rows = examples.blocks[0].matrix()
-        classifier = MulticlassSVM(C=self.start_C, tol=self.tol, n_jobs=self.n_jobs)
-        classifier.fit(rows, relevant, sample_weight=np.repeat(1.0 / sizes, sizes))
-        return classifier.coef_[1] - classifier.coef_[0]
-
-    # ------------------------------------------------------------------ use
-
-    def predict(self, X: Any) -> FloatArray:
-        """Return the score of each row; among the documents of a query, those of the highest scores come first.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            A row for each document and query.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Scores.
-        """
-        check_is_fitted(self, "coef_")
-        with naming_rows(X):
-            X = validate_data(self, checked_rows(X), accept_sparse="csr", dtype=np.float64, reset=False)
-        return np.asarray(X @ self.coef_)
-
-    def decision_scores(self, X: Any) -> FloatArray:
-        """Return the score of each row, as `predict` does.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            A row for each document and query.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Scores.
-        """
-        return self.predict(X)
-
-    def score(self, X: Any, y: Any, groups: Any = None, *, qid: Any = None) -> float:  # type: ignore[override]
-        """Return the mean over queries of the precision at k (`maxmargin.metrics.precision_at_k`).
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            A row for each document and query.
-        y : array-like of shape (n,)
-            Relevance of each row; above 0 means relevant.
-        groups : sequence of length n
-            Query of each row.
-        qid : sequence of length n, default=None
-            Another name of `groups`.
-
-        Returns
-        -------
-        float
-            The mean precision, between 0 and 1.
-        """
-        scores, groups = self.predict(X), either(groups, qid, "groups", "qid")
-        return precision_at_k(_checked_relevance(y), scores, _checked_groups(groups, len(scores)), self.k)
-
-    def _weight_names(self, structure: Any, size: int) -> AnyArray:
-        """Return the name of each weight, by the names of the columns if X had some."""
-        return np.asarray(getattr(self, "feature_names_in_", structure.feature_names()), object)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def _checked_groups(groups: Any, n: int) -> Any:
-    """Return the query of each of n rows; raise ValueError if they are not given."""
-    if groups is None:
-        raise ValueError(
-            "groups= is required: the query of each row (qid= is another name). In a search or a cross-validation, "
-            "sklearn.set_config(enable_metadata_routing=True), "
-            "PrecisionAtK().set_fit_request(groups=True).set_score_request(groups=True), and pass groups as "
-            "cross_val_score(…, params={'groups': groups}) or GridSearchCV(…).fit(X, y, groups=groups)"
-        )
-    groups = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
-    shape = getattr(groups, "shape", None)
-    if not is_list(groups) or (shape is not None and len(shape) != 1):
-        found = type(groups).__name__ if shape is None else f"an array of shape {shape}"
-        raise ValueError(f"groups: expected a sequence with the query of each row, found {found}")
-    if len(groups) != n:
-        raise ValueError(f"X has {n} rows but groups has {len(groups)}")
-    if not isinstance(groups, np.ndarray) or groups.dtype == object:
-        for i, query in enumerate(groups):
-            _check_name(query, f"groups[{i}]")
-    return groups
-
-
-def _check_name(query: Any, where: str) -> None:
-    """Raise ValueError if a query is not hashable."""
-    try:
-        hash(query)
-    except TypeError:
-        raise ValueError(
-            f"{where}: a query must be hashable (a string, a number), found {type(query).__name__} {query!r:.60}"
-        ) from None
-
-
-def _checked_relevance(y: Any) -> AnyArray:
-    """Return finite relevance labels; raise ValueError for the first that is not finite."""
-    labels = column_or_1d(y, warn=True)
-    if labels.dtype.kind in "biuf" and np.isfinite(labels).all():
-        return labels
-    return np.array([_finite_label(label, f"y[{i}]") for i, label in enumerate(labels.tolist())])
-
-
-def _finite_label(label: Any, where: str) -> float:
-    try:
-        value = math.nan if isinstance(label, str | bytes) else float(label)
-    except OverflowError:
-        raise beyond_floats(f"{where}: relevance must be a number") from None
-    except (TypeError, ValueError):
-        value = math.nan
-    if not math.isfinite(value):
-        raise ValueError(
-            f"{where}: relevance must be a finite number (above 0 means relevant), found {type(label).__name__} "
-            f"{label!r:.60}"
-        )
-    return value
+    def _measured(self, y: AnyArray, scores: FloatArray, groups: Any) -> float:
+        return precision_at_k(y, scores, groups, self.k)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,17 +12,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._checked import is_list, whole_number
 from maxmargin._compile_messages import messages
-from maxmargin._input import either, example_weights, indexable, n_examples, paired_examples
+from maxmargin._input import by_position, either, example_weights, indexable, n_examples, paired_examples
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers
 from maxmargin.core.errors import Place
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Compiled, Structure, StructureError, plain_output
 from maxmargin.custom.examples import CustomExamples
+from maxmargin.custom.joint_kernel import KernelExpansion
 from maxmargin.custom.sameness import own_copy
 from maxmargin.engines import Local
 from maxmargin.engines.local import one_blas_thread
 from maxmargin.estimators.explain import Decision, explain, weights_frame
+
+#: Number of kernel values that are computed together in predictions.
+KERNEL_VALUES = 1 << 24
 
 
 class Predictor:
@@ -51,17 +56,22 @@ class Predictor:
         check_is_fitted(self, "coef_")
         X = indexable(X, "X")
         if isinstance(self.structure_, Compiled):
-            examples, answers = self._decode(X)
-            return examples.outputs(answers)
+            found = [examples.outputs(self._answers(examples)) for examples in self._encoded(X)]
+            return found[0] if len(found) == 1 else list(chain.from_iterable(found))
         return self._own_predictions(X)
+
+    def _scored_structure(self) -> Any:
+        """Return the structure whose joint features the weights belong to: with a joint kernel, its expansion."""
+        terms = getattr(self, "terms_", None)
+        return self.structure_ if terms is None else KernelExpansion(self.structure_, terms)
 
     def _own_predictions(self, X: Any) -> list[Any]:
         """Return the argmax of a user-defined structure for each input, with the threads of a fit."""
-        w, outputs = self._flat_weights(), [None] * n_examples(X)
+        w, outputs, structure = self._flat_weights(), [None] * n_examples(X), self._scored_structure()
 
         def ask(ids: IntArray, _: slice) -> None:
             for i in ids.tolist():
-                found = _called(Place("X", i), "argmax", self.structure_.argmax, w, X[i])
+                found = _called(Place("X", i), "argmax", structure.argmax, w, X[i])
                 outputs[i] = own_copy(plain_output(found))  # at once: the next call may overwrite the same object
 
         with Local(self.n_jobs or 1) as engine, one_blas_thread():
@@ -72,17 +82,31 @@ class Predictor:
         """Return inputs in the form that the structure takes; by default unchanged."""
         return X
 
-    def _decode(self, X: Any) -> tuple[Examples, Answers]:
+    def _encoded(self, X: Any) -> Iterator[Examples]:
+        """Yield the encoded inputs: all at once, or a few at a time if there are kernel values with many points."""
         assert isinstance(self.structure_, Compiled)
-        examples, w = self.structure_.encode(self._features(X)), self._flat_weights()
-        answers = examples.empty_answers()
+        n, points = n_examples(X), self.structure_.n_points
+        first, step = 0, 1 if points else n
+        while first < n or first == 0:
+            with by_position(np.arange(first, n)):
+                examples = self.structure_.encode(self._features(X if step >= n else X[first : first + step]))
+            yield examples
+            if n == 0:
+                return
+            first, per_example = first + step, examples.n_rows / max(examples.n_examples, 1)
+            step = int(min(max(KERNEL_VALUES / max(points * per_example, 1.0), 1.0), 2 * step, max(n - first, 1)))
+
+    def _answers(self, examples: Examples) -> Answers:
+        """Return the best output of each encoded input."""
+        answers, w = examples.empty_answers(), self._flat_weights()
         zeros = np.zeros(examples.n_examples)
         with Local(self.n_jobs) as engine, one_blas_thread():
             engine.map(
-                lambda ids, chunk: examples.decode(w, ids, zeros[chunk], answers), np.arange(examples.n_examples)
-            )
+                lambda ids, chunk: examples.decode(w, ids, zeros[chunk], answers), np.arange(examples.n_examples),
+                examples.smallest_chunk,
+            )  # fmt: skip
         messages.finish()
-        return examples, answers
+        return answers
 
     def decision_scores(self, X: Any) -> Any:
         """Return, for every part of an output, the best score of an output that has this part (max-marginals).
@@ -111,8 +135,12 @@ class Predictor:
                 f"decision_scores needs a structure over parts, which {type(self.structure_).__name__} is not: use "
                 f"topk or explain"
             )
-        examples, w = self.structure_.encode(self._features(X)), self._flat_weights()
+        return list(chain.from_iterable(map(self._max_marginals, self._encoded(X))))
+
+    def _max_marginals(self, examples: Examples) -> list[Any]:
+        """Return the max-marginals of encoded inputs."""
         found: list[Any] = [None] * examples.n_examples
+        w = self._flat_weights()
 
         def ask(ids: IntArray, chunk: slice) -> None:
             found[chunk] = examples.max_marginals(w, ids)
@@ -172,7 +200,7 @@ class Predictor:
             raise TypeError(f"{type(self.structure_).__name__} has no topk(w, x, k)")
         k = whole_number(k, "k")
         with _one_input(self, x, "topk"):
-            return own_copy(self.structure_.topk(self._flat_weights(), self._features([x])[0], k))
+            return own_copy(self._scored_structure().topk(self._flat_weights(), self._features([x])[0], k))
 
     def explain(self, x: Any, n_features: int = 10) -> Decision:
         """Return why an output won: the runner-up, the margin, and the features that contribute most.
@@ -192,7 +220,7 @@ class Predictor:
         check_is_fitted(self, "coef_")
         with _one_input(self, x, "explain"):
             found = self._features([x])[0]
-            return explain(self.structure_, self._flat_weights(), found, self._explained_names(), n_features)
+            return explain(self._scored_structure(), self._flat_weights(), found, self._explained_names(), n_features)
 
     def _explained_names(self) -> Any:
         """Return the name of each weight, as an array or as a sequence that makes a name when it is read."""
@@ -202,6 +230,8 @@ class Predictor:
     def feature_names_out(self) -> AnyArray:
         """Name of each weight, in the order of the structure's weights."""
         check_is_fitted(self, "coef_")
+        if hasattr(self, "terms_"):
+            return np.array(self._scored_structure().names(), object)
         return self._weight_names(self.structure_, len(self._flat_weights()))
 
     def _weight_names(self, structure: Any, size: int) -> AnyArray:

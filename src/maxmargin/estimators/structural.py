@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any, Self
 
+from maxmargin._callers import callers_level
 from maxmargin.core.structure import Compiled, Structure
-from maxmargin.estimators._warnings import callers_level
 from maxmargin.estimators.base import MaxMarginEstimator
 
 
@@ -75,6 +75,26 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
     prior : array-like of shape (n_weights,) or None, default=None
         Weights w₀ that the regulariser ½‖w − w₀‖² prefers, for example `coef_` of a model of other data. None means
         0.
+    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
+        Kernel on the features of parts (tokens, arcs, edges, rows …): ``"poly"`` is (gamma a·b + coef0)^degree,
+        ``"rbf"`` is exp(−gamma ‖a − b‖²). A callable takes two matrices of rows and returns their kernel values. With
+        ``"precomputed"``, the features of a part are its kernel values with all parts of the training data, in the
+        order of examples and parts. Weights that do not belong to features of parts (transitions, constants) stay as
+        they are. A user-defined structure has `joint_kernel` instead.
+    degree : int, default=3
+        Degree of ``"poly"``.
+    gamma : {"scale", "auto"} or float, default="scale"
+        ``"scale"`` is 1 / (d · variance of all features), ``"auto"`` is 1 / d, as in scikit-learn.
+    coef0 : float, default=0.0
+        Constant of ``"poly"``, at least 0.
+    n_components : int or None, default=None
+        None: exact, by a factor of the Gram matrix of all distinct parts, which may have up to 2 GB (15,811 parts). A
+        number: the Nyström method with this number of landmarks; a warning states what it loses.
+    kernel_method : str, default="auto"
+        How the features of the kernel are computed: ``"auto"`` is ``"gram"`` without and ``"k-means"`` with
+        `n_components`. ``"gram"``: exact; ``"k-means"``, ``"leverage"``: landmarks are means, or parts drawn by
+        leverage; ``"expansion"``: all products of two features, for ``"poly"`` of degree 2 on sparse features, exact;
+        ``"sketch"``: a tensor sketch of `n_components`, for ``"poly"``.
     solver : str or Solver, default="auto"
         ``"auto"`` (proximal working sets), ``"nslack"``, ``"oneslack"``, ``"bundle"``, ``"subgradient"``,
         ``"perceptron"``, or a solver object.
@@ -104,7 +124,8 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
     Attributes
     ----------
     coef_ : ndarray of shape (n_weights,)
-        The weights.
+        The weights; with a kernel, the coefficients β of scores Σ_p β_p k(p, ·), with points p as named by
+        `feature_names_out`.
     structure_ : Structure
         The structure, with the sizes that it learnt.
     certificate_ : Certificate
@@ -131,6 +152,12 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
         slack: str = "linear",
         nonnegative: Any = False,
         prior: Any = None,
+        kernel: Any = "linear",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        n_components: int | None = None,
+        kernel_method: str = "auto",
         solver: Any = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -146,15 +173,17 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
         self.structure, self.C, self.bound, self.slack, self.solver = structure, C, bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.nonnegative, self.prior = nonnegative, prior
+        self.kernel, self.degree, self.gamma, self.coef0 = kernel, degree, gamma, coef0
+        self.n_components, self.kernel_method = n_components, kernel_method
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
 
     def _make_structure(self) -> Structure:
         structure = super()._make_structure()
-        if callable(getattr(structure, "complete", None)):
+        if self._convex and callable(getattr(structure, "complete", None)):
             warnings.warn(
                 f"{type(structure).__name__} has latent variables, which StructuralSVM keeps at their initial values; "
-                f"LatentStructuralSVM (or MotifFinder, ForestClustering, PrecisionAtK) estimates them",
+                f"LatentStructuralSVM (or MotifFinder, ForestClustering, StructuredRanker) estimates them",
                 UserWarning,
                 stacklevel=callers_level(),
             )

@@ -59,6 +59,8 @@ class SequenceTagger(MaxMarginEstimator):
         The model is several times as small, but cannot learn that a feature speaks against a label.
     tol : float, default=1e-2
         Relative gap at which training stops.
+    kernel, degree, gamma, coef0, n_components, kernel_method : optional
+        Kernel on the features of tokens, as in `StructuralSVM`; transitions and their features stay linear.
     bound, slack, nonnegative, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
     checkpoint, checkpoint_every : optional
         As in `StructuralSVM`.
@@ -91,6 +93,12 @@ class SequenceTagger(MaxMarginEstimator):
         bound: str = "margin",
         slack: str = "linear",
         nonnegative: Any = False,
+        kernel: Any = "linear",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        n_components: int | None = None,
+        kernel_method: str = "auto",
         solver: Any = "auto",
         tol: float = 1e-2,
         max_iter: int | None = None,
@@ -110,6 +118,8 @@ class SequenceTagger(MaxMarginEstimator):
         self.bound, self.slack, self.solver = bound, slack, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
         self.nonnegative = nonnegative
+        self.kernel, self.degree, self.gamma, self.coef0 = kernel, degree, gamma, coef0
+        self.n_components, self.kernel_method = n_components, kernel_method
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
 

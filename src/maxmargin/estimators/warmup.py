@@ -28,7 +28,8 @@ def warmup(what: str | Iterable[str] = "all", *, verbose: int = 1) -> None:
     Parameters
     ----------
     what : str or iterable of str, default="all"
-        ``"tagger"``, ``"multiclass"``, ``"tree"``, ``"clustering"``, ``"ranking"``, ``"motif"``, ``"own"``
+        ``"tagger"``, ``"multiclass"``, ``"tree"``, ``"clustering"``, ``"ranking"``, ``"diversity"``, ``"measures"``,
+        ``"motif"``, ``"folding"``, ``"alignment"``, ``"grammar"``, ``"taxonomy"`` (and label sets), ``"own"``
         (user-defined structures), ``"bounds"`` (slack re-scaling, ramps, quadratic slack), ``"solvers"`` (all but the
         default), or ``"all"``.
     verbose : int, default=1
@@ -118,11 +119,30 @@ def _clustering() -> None:
 
 def _ranking() -> None:
     from maxmargin.estimators.precision_at_k import PrecisionAtK
+    from maxmargin.estimators.structured_ranker import StructuredRanker
 
     X, y = datasets.make_multiclass(60, n_classes=2, random_state=0)
     groups = np.arange(60) // 10
     for rows in (X, sp.csr_array(X)):
         PrecisionAtK(k=3, drop_empty=True, **_SHORT).fit(rows, y, groups=groups).score(rows, y, groups=groups)
+        StructuredRanker(drop_empty=True, **_SHORT).fit(rows, y, groups=groups).score(rows, y, groups=groups)
+    StructuredRanker(measure="ap", drop_empty=True, **_SHORT).fit(X, y, groups=groups)
+
+
+def _diversity() -> None:
+    from maxmargin.estimators.diverse_selector import DiverseSelector
+
+    X = [[f"a{i} b{i}", f"b{i} c{i}", f"c{i} d{i}"] for i in range(20)]
+    _used(DiverseSelector(k=2, **_SHORT), X, [[{0}, {0, 1}, {1, 2}]] * len(X))
+
+
+def _measures() -> None:
+    from maxmargin.estimators.measure_svc import MeasureSVC
+
+    X, y = datasets.make_multiclass(60, n_classes=2, random_state=0)
+    for rows in (X, sp.csr_array(X)):
+        for measure in ("f1", "mcc", "roc_auc", "average_precision"):
+            _used(MeasureSVC(measure=measure, **_SHORT), rows, y)
 
 
 def _motif() -> None:
@@ -136,6 +156,44 @@ def _motif() -> None:
         finder = _used(MotifFinder(n_restarts=1, **settings, **_SHORT), X, y)
         finder.sites(X)
         finder.decision_scores(X[:1])
+
+
+def _folding() -> None:
+    from maxmargin.estimators.rna_folder import RNAFolder
+
+    X, Y = ["GGGAAAACCC", "GCGAAAGCAA", "GGCAAAAGCC"], ["(((....)))", "((....))..", ".((....))."]
+    for bound in ("margin", "slack", "ramp"):
+        _used(RNAFolder(bound=bound, **_SHORT), X, Y).topk(X[0], 2)
+
+
+def _alignment() -> None:
+    from maxmargin.estimators.pairwise_aligner import PairwiseAligner
+
+    X, Y = [("ACGTAC", "AGTC"), ("GGCA", "GCA")], [("ACGTAC", "A-GT-C"), ("GGCA", "-GCA")]
+    for mode in ("global", "local", "semiglobal"):
+        _used(PairwiseAligner(mode=mode, alphabet="ACGT", **_SHORT), X, Y).topk(X[0], 2)
+
+
+def _grammar() -> None:
+    from maxmargin.estimators.constituency_parser import ConstituencyParser
+
+    trees = ["(S (NP A) (VP B C))", "(S (NP A B) (VP C))"]
+    for loss in ("f1", "constituents", "zero-one"):
+        parser = ConstituencyParser(loss=loss, span_features=loss == "constituents", **_SHORT).fit(trees)
+        parser.predict([["A", "B", "C"]])
+        parser.topk(["A", "B", "C"], 2)
+
+
+def _taxonomy() -> None:
+    from maxmargin.estimators.multilabel import MultilabelSVM
+    from maxmargin.estimators.taxonomy import TaxonomyClassifier
+
+    X, y = datasets.make_multiclass(60, random_state=0)
+    names, sets = np.array(["a/x", "a/y", "b/z"])[y % 3], (y[:, None] == np.arange(3)).astype(int)
+    for rows in (X, sp.csr_array(X)):
+        _used(TaxonomyClassifier(hierarchy="/", **_SHORT), rows, names)
+        for pairs in ("all", "tree"):
+            _used(MultilabelSVM(loss="f1", pairs=pairs, **_SHORT), rows, sets)
 
 
 def _own() -> None:
@@ -203,5 +261,7 @@ def _used(estimator: Any, X: Any, Y: Any) -> Any:
 
 _KINDS: dict[str, Callable[[], None]] = {
     "tagger": _tagger, "multiclass": _multiclass, "tree": _tree, "clustering": _clustering, "ranking": _ranking,
-    "motif": _motif, "own": _own, "bounds": _bounds, "solvers": _solvers,
+    "diversity": _diversity, "measures": _measures, "motif": _motif, "folding": _folding,
+    "alignment": _alignment, "grammar": _grammar, "taxonomy": _taxonomy, "own": _own, "bounds": _bounds,
+    "solvers": _solvers,
 }  # fmt: skip

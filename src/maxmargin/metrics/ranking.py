@@ -1,8 +1,13 @@
-"""Metrics of rankings of documents, query by query."""
+"""Metrics of rankings of documents, query by query.
+
+All of them rank the documents of each query by their scores, ties going to the earlier document, and return the mean
+over queries. A query without a relevant document counts as 0, as in LETOR's evaluation (Liu et al. 2007); documents of
+a query need not be adjacent.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -10,6 +15,7 @@ import numpy as np
 from maxmargin._checked import whole_number
 from maxmargin._input import either
 from maxmargin._types import FloatArray, IntArray
+from maxmargin.metrics.gains import DISCOUNTS, GAINS, check_choice, discounts, document_of, gains
 
 
 def precision_at_k(y: Any, scores: Any, groups: Any = None, k: int = 10, *, qid: Any = None) -> float:
@@ -41,21 +47,203 @@ def precision_at_k(y: Any, scores: Any, groups: Any = None, k: int = 10, *, qid:
     >>> precision_at_k([1, 0, 1, 0], [0.9, 0.2, 0.1, 0.5], ["a", "a", "b", "b"], k=1)
     0.5
     """
-    k, scores, relevance = whole_number(k, "k"), np.asarray(scores, float), np.asarray(y, float)
-    relevant, groups = relevance > 0, either(groups, qid, "groups", "qid")
+    k = whole_number(k, "k")
+    return _mean(lambda ranked: float((ranked[:k] > 0).sum()) / k, y, scores, groups, qid)
+
+
+def ndcg_at_k(
+    y: Any,
+    scores: Any,
+    groups: Any = None,
+    k: int | None = 10,
+    *,
+    gain: str = "exponential",
+    discount: str = "log2",
+    qid: Any = None,
+) -> float:
+    """Return the mean over queries of the normalised discounted cumulative gain of the k best documents.
+
+        NDCG@k = Σ_{p ≤ k} gain(r_p) · discount(p) / (the greatest such sum of any order)
+
+    The defaults are those of most papers and of LightGBM: gains 2^r − 1, discounts 1/log2(p + 1). LETOR's evaluation
+    has the same gains and the discounts 1, 1, 1/log2(3), … (``discount="letor"``). scikit-learn's `ndcg_score` has
+    ``gain="linear"`` and the default discounts, and takes the mean over all orders of tied scores, where this function
+    ranks the earlier document first.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Relevance of each document, at least 0.
+    scores : array-like of shape (n,)
+        Score of each document.
+    groups : sequence of length n
+        Query of each document.
+    k : int or None, default=10
+        Number of documents; None for all.
+    gain : {"exponential", "linear"}, default="exponential"
+        Gain of relevance r: 2^r − 1, or r.
+    discount : {"log2", "letor"}, default="log2"
+        Discount of position p: 1/log2(p + 1), or 1/log2(max(p, 2)).
+    qid : sequence of length n, default=None
+        Another name of `groups`.
+
+    Returns
+    -------
+    float
+        The mean NDCG, between 0 and 1.
+
+    Examples
+    --------
+    >>> round(ndcg_at_k([2, 0, 1], [0.2, 0.3, 0.1], ["a", "a", "a"], k=2), 3)
+    0.521
+    """
+    check_choice(gain, "gain", GAINS)
+    check_choice(discount, "discount", DISCOUNTS)
+    depth = None if k is None else whole_number(k, "k")
+
+    def ndcg(ranked: FloatArray) -> float:
+        found = gains(ranked, gain, document_of("y"))
+        weights = discounts(len(found) if depth is None else min(depth, len(found)), discount)
+        best = float(np.sort(found)[::-1][: len(weights)] @ weights)
+        return float(found[: len(weights)] @ weights) / best if best > 0 else 0.0
+
+    return _mean(ndcg, y, scores, groups, qid)
+
+
+def mean_average_precision(y: Any, scores: Any, groups: Any = None, *, qid: Any = None) -> float:
+    """Return the mean over queries of average precision: the mean precision at the places of relevant documents.
+
+        AP = (1/n₊) Σ_{p: document p relevant} (relevant documents among the first p) / p
+
+    It is LETOR's definition. scikit-learn's `average_precision_score` is the same for scores without ties; it gives
+    tied documents the same place, where this function ranks the earlier document first.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Relevance of each document; above 0 means relevant.
+    scores : array-like of shape (n,)
+        Score of each document.
+    groups : sequence of length n
+        Query of each document.
+    qid : sequence of length n, default=None
+        Another name of `groups`.
+
+    Returns
+    -------
+    float
+        The mean, between 0 and 1.
+
+    Examples
+    --------
+    >>> mean_average_precision([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], ["a", "a", "a", "a"])
+    0.8333333333333333
+    """
+
+    def average_precision(ranked: FloatArray) -> float:
+        places = np.flatnonzero(ranked > 0) + 1.0
+        return float((np.arange(1, len(places) + 1) / places).mean()) if len(places) else 0.0
+
+    return _mean(average_precision, y, scores, groups, qid)
+
+
+def mean_reciprocal_rank(y: Any, scores: Any, groups: Any = None, *, qid: Any = None) -> float:
+    """Return the mean over queries of 1 / (the place of the first relevant document).
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Relevance of each document; above 0 means relevant.
+    scores : array-like of shape (n,)
+        Score of each document.
+    groups : sequence of length n
+        Query of each document.
+    qid : sequence of length n, default=None
+        Another name of `groups`.
+
+    Returns
+    -------
+    float
+        The mean, between 0 and 1.
+
+    Examples
+    --------
+    >>> mean_reciprocal_rank([0, 1, 1, 0], [0.9, 0.8, 0.7, 0.1], ["a", "a", "b", "b"])
+    0.75
+    """
+
+    def reciprocal_rank(ranked: FloatArray) -> float:
+        places = np.flatnonzero(ranked > 0)
+        return 1.0 / float(places[0] + 1) if len(places) else 0.0
+
+    return _mean(reciprocal_rank, y, scores, groups, qid)
+
+
+def pair_accuracy(y: Any, scores: Any, groups: Any = None, *, qid: Any = None) -> float:
+    """Return the mean over queries of the share of pairs in the right order.
+
+    The pairs are those of documents of different relevance; a pair of equal scores counts one half. For two degrees of
+    relevance it is the mean of the ROC areas of the queries. Queries without such a pair are left out.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Relevance of each document.
+    scores : array-like of shape (n,)
+        Score of each document.
+    groups : sequence of length n
+        Query of each document.
+    qid : sequence of length n, default=None
+        Another name of `groups`.
+
+    Returns
+    -------
+    float
+        The mean share, between 0 and 1.
+
+    Examples
+    --------
+    >>> pair_accuracy([2, 0, 1], [0.2, 0.3, 0.1], ["a", "a", "a"])
+    0.3333333333333333
+    """
+    relevance, scores, members = _read(y, scores, groups, qid)
+    found = (_ordered_share(relevance[rows], scores[rows]) for rows in members)
+    shares = [share for share in found if share is not None]
+    if not shares:
+        raise ValueError("no query has two documents of different relevance, so that there is no pair to order")
+    return float(np.mean(shares))
+
+
+def _ordered_share(relevance: FloatArray, scores: FloatArray) -> float | None:
+    """Return the share of pairs in the right order, level by level; None if there is no pair."""
+    right, pairs = 0.0, 0
+    for level in np.unique(relevance)[1:]:
+        above, below = scores[relevance == level], np.sort(scores[relevance < level])
+        first, last = np.searchsorted(below, above, "left"), np.searchsorted(below, above, "right")
+        right += 0.5 * float((first + last).sum())
+        pairs += len(above) * len(below)
+    return right / pairs if pairs else None
+
+
+def _mean(measure: Callable[[FloatArray], float], y: Any, scores: Any, groups: Any, qid: Any) -> float:
+    """Return the mean over queries of a measure of the labels in the order of the scores."""
+    relevance, scores, members = _read(y, scores, groups, qid)
+    return float(np.mean([measure(relevance[rows[np.argsort(-scores[rows], kind="stable")]]) for rows in members]))
+
+
+def _read(y: Any, scores: Any, groups: Any, qid: Any) -> tuple[FloatArray, FloatArray, list[IntArray]]:
+    """Return labels, scores and the rows of each query, checked."""
+    scores, relevance = np.asarray(scores, float), np.asarray(y, float)
+    groups = either(groups, qid, "groups", "qid")
     if groups is None:
         raise ValueError("groups= is required: the query of each document (qid= is another name)")
-    if not relevant.shape == scores.shape == (len(groups),):
-        raise ValueError(f"{relevant.shape} relevance labels, {scores.shape} scores and {len(groups)} groups differ")
+    if not relevance.shape == scores.shape == (len(groups),):
+        raise ValueError(f"{relevance.shape} relevance labels, {scores.shape} scores and {len(groups)} groups differ")
     if not len(scores):
         raise ValueError("expected at least one document to rank, found none")
     _check_numbers("y", relevance)
     _check_numbers("scores", scores)
-    _, members = rows_by_query(groups)
-    shares: FloatArray = np.array(
-        [relevant[rows[np.argsort(-scores[rows], kind="stable")[:k]]].sum() for rows in members]
-    )
-    return float(shares.mean() / k)
+    return relevance, scores, rows_by_query(groups)[1]
 
 
 def _check_numbers(name: str, values: FloatArray) -> None:

@@ -61,7 +61,7 @@ class Block:
         self.dense: FloatArray | None = None
         if sp.issparse(matrix):
             matrix = matrix.tocsr()
-            self.indptr, self.indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32)
+            self.indptr, self.indices = matrix.indptr.astype(np.int64), unsigned(matrix.indices)
             self.data = matrix.data if matrix.data.dtype == np.float32 else matrix.data.astype(float, copy=False)
         else:
             self.dense = np.ascontiguousarray(matrix, float)
@@ -263,6 +263,19 @@ class Block:
             return self.dense
         return sp.csr_array((self.data, self.indices.view(np.int32), self.indptr), (self.n_rows, self.width))
 
+    def features(self, example: int) -> sp.csr_array:
+        """Return φ of all parts of an example as sparse rows over the weights of the block."""
+        first, stop = (0, self.n_rows) if self.offsets is None else map(int, self.offsets[example : example + 2])
+        if self.dense is not None:
+            rows = sp.csr_array(self.dense[first:stop])
+        else:
+            a, b = int(self.indptr[first]), int(self.indptr[stop])
+            given = self.data[a:b].astype(float), self.indices[a:b].astype(np.int64), self.indptr[first : stop + 1] - a
+            rows = sp.csr_array(given, (stop - first, self.width))
+        if self.constant:
+            rows = sp.csr_array(sp.hstack([rows, np.ones((stop - first, 1))]))
+        return sp.csr_array(sp.kron(rows, sp.eye_array(self.n_outputs))) if self.n_outputs > 1 else rows
+
     def _csr(self) -> tuple[AnyArray, AnyArray, AnyArray]:
         return self.indptr, self.indices, self.data
 
@@ -290,3 +303,8 @@ class Block:
         rows = self._csr() if self.dense is None else (self.dense,)
         rest = [array for array in (self.offsets, self.forbidden) if array is not None]
         return (*rows, *rest, np.array([self.n_outputs, self.constant]))
+
+
+def unsigned(indices: AnyArray) -> AnyArray:
+    """Return indices ≥ 0 as uint32, without a copy if they are of type int32."""
+    return indices.view(np.uint32) if indices.dtype == np.int32 else indices.astype(np.uint32)

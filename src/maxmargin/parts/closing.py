@@ -12,7 +12,6 @@ from maxmargin.bounds import Bound
 from maxmargin.bounds.closing import Ranked, best_ranked, tangent_scale
 from maxmargin.core.codes import Answers
 from maxmargin.parts.examples import PartExamples
-from maxmargin.parts.topk import ranked_outputs
 
 #: Maximum number of further outputs of an example.
 MOST_RANKED = 64
@@ -38,7 +37,7 @@ def close_by_ranking(
 def _ranking(one: PartExamples, w: FloatArray, scale: float) -> Iterator[Ranked]:
     """Yield the outputs of a single example in descending order of rise + scale · loss."""
     scores, found = one.scores(w, _ONLY), one.empty_answers()
-    for code, _ in islice(ranked_outputs(one, one.augmented(scores, _ONLY, np.full(1, scale))), MOST_RANKED):
+    for code, _ in islice(one.ranked(scores, scale), MOST_RANKED):
         found.codes[:] = code
         one.judge(scores, _ONLY, found)
         yield Ranked(float(found.rises[0]), float(found.losses[0]), code)

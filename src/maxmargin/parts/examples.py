@@ -11,11 +11,12 @@ kernel expansion, a network.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import NO_OUTPUT, Answers, spans
@@ -24,6 +25,7 @@ from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
 from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
+from maxmargin.core.scratch import Scratch
 from maxmargin.core.structure import StructureError
 from maxmargin.parts import _kernels as kernels
 from maxmargin.parts.blocks import Block
@@ -92,11 +94,15 @@ class PartExamples(Examples):
         self.part_offsets = [block.part_offsets(self.n_examples) for block in self.blocks]
         self.operations = sum(block.operations for block in blocks) + 8.0 * float(code_offsets[-1])
         self.plane_entries = np.zeros(self.n_examples, np.int64)
-        self._scratch, self.most_parts = np.zeros(0), self._most_parts()
+        self._scratch, self.most_parts = Scratch(), self._most_parts()
         if self.known:
             self.true_parts = self._checked_parts(np.arange(self.n_examples), self.truths)
             self._check_true_costs()
             self._set_sizes()
+
+    @property
+    def n_rows(self) -> int:
+        return sum(block.n_rows for block in self.blocks)
 
     def _joined_codes(self, truths: Sequence[CodeArray]) -> CodeArray:
         """Return the codes concatenated; raise ExampleError if one does not have the length of its example."""
@@ -238,6 +244,17 @@ class PartExamples(Examples):
 
         return close_by_ranking(self, w, ids, bound, answers, upper)
 
+    def ranked(self, scores: list[Scores], scale: float) -> Iterator[tuple[CodeArray, float]]:
+        """Yield the codes of all outputs of a single example with their scores + scale · loss, best first.
+
+        By default parts are forbidden and forced in turn (`parts.topk`). A constant may be missing in all scores if the
+        scale is not 0.
+        """
+        from maxmargin.parts.topk import ranked_outputs
+
+        only = np.zeros(1, np.int64)
+        return ranked_outputs(self, self.augmented(scores, only, np.full(1, scale)))
+
     def rounding_units(self) -> FloatArray:
         """Return the errors of sums of part scores: each is at most the norm of its features times ‖w‖."""
         terms, norms = np.zeros(self.n_examples), np.zeros(self.n_examples)
@@ -319,15 +336,32 @@ class PartExamples(Examples):
                 raise StructureError.at(place, what)
         return found
 
+    def part_features(self, example: int) -> Any:
+        return sp.csr_array(sp.block_diag([block.features(example) for block in self.blocks]))
+
+    def part_gains(self, w: FloatArray, example: int) -> tuple[FloatArray, FloatArray]:
+        ids, one = np.array([example]), np.ones(1)
+        scores = [block.values for block in self.scores(w, ids)]
+        zeros = [Scores(np.zeros(n[example]), np.array([0, n[example]])) for n in self.n_parts]
+        costs = [block.values for block in self.augmented(zeros, ids, one)]
+        return np.concatenate(scores), np.concatenate(costs)
+
+    def true_counts(self, example: int) -> FloatArray:
+        counts = []
+        for true, n_parts in zip(self.true_parts, self.n_parts, strict=True):
+            span, count = slice(*true.indptr[example : example + 2]), np.zeros(int(n_parts[example]))
+            np.add.at(count, true.indices[span], true.values[span])
+            counts.append(count)
+        return np.concatenate(counts)
+
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
         return self._sums(ids, self.changes(ids, answers), self.value_type)
 
     def _sums(self, ids: IntArray, counts: list[Planes], kind: type) -> Planes:
-        if len(self._scratch) == 0:
-            self._scratch = np.zeros(max(block.dim for block in self.blocks))
+        scratch = self._scratch.zeros(max(block.dim for block in self.blocks))
         out, shift = None, 0
         for block, some in zip(self.blocks, counts, strict=True):
-            rows = block.sums(ids, some, self.n_examples, self._scratch, kind)
+            rows = block.sums(ids, some, self.n_examples, scratch, kind)
             out = rows if out is None else joined(out, rows, shift)
             shift += block.dim
         assert out is not None
@@ -372,9 +406,6 @@ class PartExamples(Examples):
         features = [array for block in self.blocks for array in block.arrays()]
         costs = [np.asarray(costs, float) for costs in self.costs if costs is not None]
         return *features, self.code_offsets, self.truths, *costs, np.array(self.settings, float)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return super().__getstate__() | {"_scratch": np.zeros(0)}
 
 
 def _by_block(blocks: list[FloatArray]) -> Any:

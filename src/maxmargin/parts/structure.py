@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from maxmargin._checked import whole_number
-from maxmargin._types import AnyArray, CodeArray, FloatArray
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.errors import Where
 from maxmargin.core.structure import Compiled
+from maxmargin.kernel_features.points import PointFeatures
 from maxmargin.parts.examples import PartExamples
 from maxmargin.parts.topk import best_outputs
+
+if TYPE_CHECKING:
+    from maxmargin.kernel_features.kernel import PartKernel
 
 
 class WeightTable(NamedTuple):
@@ -52,6 +57,9 @@ class PartStructure(Compiled):
 
     #: Encoders that `fit` creates: attribute → class with `get_state`, `set_state` and `column_names`.
     learns: ClassVar[dict[str, type]]
+    #: Encoders of `learns` (`SequenceEncoder`) on whose rows kernels may be used; a block with lower bounds of weights
+    #: stays linear. The weights of such an encoder are a table of the same name, without the underscore.
+    kernel_rows: ClassVar[tuple[str, ...]] = ()
 
     # ------------------------------------------------------------------ what a structure writes
 
@@ -94,10 +102,45 @@ class PartStructure(Compiled):
     def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> PartExamples:
         for name, kind in self.learns.items():
             setattr(self, name, kind())
+        for name in self.kernel_rows if self.kernel_ is not None else ():
+            getattr(self, name).kernel = self.kernel_
         examples = self._paired(X, Y, True)
         self.size = examples.dim
         self._check_tables()
         return examples
+
+    def use_kernel(self, kernel: PartKernel) -> None:
+        if not self.kernel_rows:
+            return super().use_kernel(kernel)
+        self.kernel_ = kernel
+        return None
+
+    @property
+    def n_points(self) -> int:
+        return max((getattr(self, name).n_points for name in self.kernel_rows), default=0)
+
+    def kernel_weights(self, w: FloatArray) -> list[tuple[PointFeatures, FloatArray]]:
+        tables = self.split_weights(w)
+        pairs = [(getattr(self, name).features, tables.get(name.rstrip("_"))) for name in self.kernel_rows]
+        return [
+            (features, _rows_of(table)[: features.width])
+            for features, table in pairs
+            if isinstance(features, PointFeatures) and table is not None
+        ]
+
+    def expanded(self, w: FloatArray, positions: IntArray) -> tuple[PartStructure, FloatArray]:
+        if self.kernel_ is None:
+            return self, w
+        model, parts = copy(self), list[FloatArray]()
+        for name, weights in self.split_weights(w).items():
+            table = _rows_of(weights)
+            if f"{name}_" in self.kernel_rows:
+                encoder, table = getattr(self, f"{name}_").expanded(table, positions)
+                setattr(model, f"{name}_", encoder)
+            parts.append(table.ravel())
+        found = np.concatenate(parts)
+        model.size = len(found)
+        return model, found
 
     def _check_tables(self) -> None:
         """Raise TypeError if `tables` does not describe the weights, or attributes of examples are set here."""
@@ -182,3 +225,8 @@ class PartStructure(Compiled):
         for output in outputs:
             self.code_of(output, "output")
         return outputs
+
+
+def _rows_of(weights: FloatArray) -> FloatArray:
+    """Return the weights of a block as a view with one row per feature."""
+    return weights[:, None] if weights.ndim == 1 else weights

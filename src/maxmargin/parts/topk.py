@@ -39,7 +39,7 @@ def best_outputs(examples: PartExamples, w: FloatArray, k: int) -> list[tuple[Co
 
     Fewer are returned if there are fewer.
     """
-    return list(islice(ranked_outputs(examples, examples.scores(w, _ONLY)), k))
+    return list(islice(examples.ranked(examples.scores(w, _ONLY), 0.0), k))
 
 
 def ranked_outputs(examples: PartExamples, scores: list[Scores]) -> Iterator[tuple[CodeArray, float]]:

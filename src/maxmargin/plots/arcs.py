@@ -1,4 +1,4 @@
-"""Arcs over a row of words or items: dependency trees, matchings."""
+"""Arcs over a row of words or items: dependency trees, matchings, secondary structures."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from maxmargin.encoding.rna import compared_pairs
 from maxmargin.plots._matplotlib import BLUE, GREY, ORANGE, pyplot
 
 #: Distance between arcs that end at the same item, and the height of a row of labels.
 _APART, _ROW = 0.13, 0.55
 _STEPS = np.linspace(0.0, np.pi, 60)
+_POINTS_PER_INCH, _SMALLEST_TEXT = 72.0, 5.0
 
 
 class ArcDisplay:
@@ -84,17 +86,43 @@ class ArcDisplay:
         return cls(["(root)", *words], trees[0] or [], trees[1]).plot(ax=ax)
 
     @classmethod
-    def from_estimator(cls, estimator: Any, x: Any, heads: Any = None, *, ax: Any = None) -> ArcDisplay:
-        """Plot the tree that a parser predicts for a sentence.
+    def from_brackets(
+        cls, sequence: str, structure: str, predicted: str | None = None, *, ax: Any = None
+    ) -> ArcDisplay:
+        """Plot the secondary structure of an RNA.
 
         Parameters
         ----------
-        estimator : DependencyParser
-            A fitted parser.
-        x : list
-            One sentence.
-        heads : sequence of int or None, default=None
-            The true heads, to compare with.
+        sequence : str
+            The bases.
+        structure : str
+            Their pairs in dot-bracket notation.
+        predicted : str or None, default=None
+            The predicted structure.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        ArcDisplay
+            The display, with its figure drawn.
+        """
+        pairs = compared_pairs(sequence, structure, predicted)
+        true, found = (None if some is None else sorted(some) for some in pairs)
+        return cls(sequence, true or [], found, directed=False).plot(ax=ax)
+
+    @classmethod
+    def from_estimator(cls, estimator: Any, x: Any, true: Any = None, *, ax: Any = None) -> ArcDisplay:
+        """Plot the tree that a parser predicts for a sentence, or the structure of an RNA.
+
+        Parameters
+        ----------
+        estimator : DependencyParser or RNAFolder
+            A fitted estimator.
+        x : list or str
+            One sentence, or one sequence.
+        true : sequence of int, str or None, default=None
+            The true heads, or the true structure, to compare with.
         ax : matplotlib Axes or None, default=None
             Axes to draw on; None for a new figure.
 
@@ -106,10 +134,10 @@ class ArcDisplay:
         from maxmargin.encoding.sentences import read_sentence
 
         (predicted,) = estimator.predict([x])
-        words = read_sentence(x, "x").columns["form"]
-        return (
-            cls.from_heads(words, predicted, ax=ax) if heads is None else cls.from_heads(words, heads, predicted, ax=ax)
-        )
+        shown = (predicted,) if true is None else (true, predicted)
+        if isinstance(x, str):
+            return cls.from_brackets(x, *shown, ax=ax)
+        return cls.from_heads(read_sentence(x, "x").columns["form"], *shown, ax=ax)
 
     def plot(self, *, ax: Any = None) -> ArcDisplay:
         """Draw the figure.
@@ -137,8 +165,7 @@ class ArcDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         right = set(self.arcs) & set(self.predicted) if self.predicted is not None else set(self.arcs)
         self._draw(ax, places, self.arcs, right, 1)
-        for place, label in zip(places, self.labels, strict=True):
-            ax.text(place, 0.0, label, ha="center", va="center", color=GREY if label == "(root)" else "black")
+        self._write_labels(ax, places)
         if both:
             self._draw(ax, places, self.predicted or [], right, -1)
             for text, height, side in (("true", above, "top"), ("predicted", -below - _ROW, "bottom")):
@@ -147,6 +174,16 @@ class ArcDisplay:
         ax.set_ylim(-below - _ROW - 0.1 if both else -0.4, above + _ROW + 0.1)
         ax.axis("off")
         return self
+
+    def _write_labels(self, ax: Any, places: Any) -> None:
+        """Write the labels, smaller where they are dense, and only a line where they would not be legible."""
+        size = min(10.0, _POINTS_PER_INCH * 1.3 * ax.figure.get_size_inches()[0] / (places[-1] + 1.5))
+        if size < _SMALLEST_TEXT:
+            ax.plot([places[0], places[-1]], [0.0, 0.0], color=GREY, linewidth=0.8)
+            return
+        for place, label in zip(places, self.labels, strict=True):
+            colour = GREY if label == "(root)" else "black"
+            ax.text(place, 0.0, label, ha="center", va="center", color=colour, fontsize=size)
 
     def _places(self) -> Any:
         """Return where the labels are: long ones are further apart."""

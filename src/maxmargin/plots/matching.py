@@ -12,7 +12,7 @@ from maxmargin.plots._matplotlib import BLUE, GREY, ORANGE, pyplot
 
 _PALE = "#9a9a9a"
 #: Colour, line style and legend of pairs that both have, that only the prediction has, and that only the truth has.
-_KINDS = {
+PAIR_KINDS = {
     "both": (BLUE, "-", "true and predicted"),
     "false": (ORANGE, "--", "predicted only"),
     "missed": (_PALE, ":", "true only"),
@@ -136,7 +136,7 @@ class MatchingDisplay:
     @staticmethod
     def _arc(ax: Any, first: float, second: float, side: int, span: float, gap: float, kind: str) -> None:
         """Draw half an ellipse, higher for distant nodes."""
-        colour, style, _ = _KINDS[kind]
+        colour, style, _ = PAIR_KINDS[kind]
         angle = np.linspace(0, np.pi, 60)
         middle, half = (first + second) / 2, abs(second - first) / 2
         height = 0.12 + 0.88 * 2 * half / span
@@ -145,7 +145,7 @@ class MatchingDisplay:
 
     def _legend(self, ax: Any) -> None:
         for kind, pairs in self.kinds.items():
-            colour, style, name = _KINDS[kind]
+            colour, style, name = PAIR_KINDS[kind]
             if pairs:
                 ax.plot([], [], style, color=colour, linewidth=1.8, label=name)
         ax.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=9)
@@ -242,7 +242,7 @@ class AssignmentDisplay:
         for kind, style in styles.items():
             if self.kinds[kind]:
                 rows, columns = zip(*self.kinds[kind], strict=True)
-                ax.scatter(columns, rows, label=_KINDS[kind][2], zorder=3, **style)
+                ax.scatter(columns, rows, label=PAIR_KINDS[kind][2], zorder=3, **style)
         ax.set(xlim=(-0.5, n_right - 0.5), ylim=(n_left - 0.5, -0.5))
         long = max(map(len, self.right_labels), default=0) > 2
         ax.set_xticks(range(n_right), self.right_labels, rotation=60 if long else 0, ha="right" if long else "center",

@@ -167,6 +167,14 @@ class AggregateModel:
         t = min(gain / square if square > 0.0 else np.inf, 1.0 / used)
         return t * gain - half_square(t, square)
 
+    def take_over(self, other: AggregateModel, factor: float) -> None:
+        """Hold the planes of another model of the same size for a risk that is `factor` times as large."""
+        n = self.count = other.count
+        self.row[:n], self.value[:n] = factor * other.row[:n], factor * other.value[:n]
+        self.gram[:n, :n] = factor * factor * other.gram[:n, :n]
+        self.weight[:n], self.active[:n], self.rounds = other.weight[:n], other.active[:n], other.rounds
+        self.sum = factor * other.sum
+
     def arrays(self) -> dict[str, AnyArray]:
         """Return all that is needed to continue, as plain arrays."""
         saved = {name: getattr(self, name) for name in self._saved}

@@ -14,12 +14,13 @@ and ρ is adapted to the larger part.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from maxmargin._types import FloatArray
 from maxmargin.core.objective import Objective
+from maxmargin.core.problem import Problem
 from maxmargin.solvers.oneslack import CuttingPlanes, CuttingState
 from maxmargin.solvers.protocol import Decodable
 
@@ -83,6 +84,12 @@ class ProximalBundle(CuttingPlanes):
 
     def init(self, problem: Decodable, seed: int = 0, start: FloatArray | None = None) -> BundleState:
         return BundleState(problem, seed, start, self.most_planes, self.keep_rounds)
+
+    def adapt(self, problem: Problem, state: Any, seed: int = 0) -> Any:
+        new = super().adapt(problem, state, seed)
+        if isinstance(new, BundleState) and isinstance(state, BundleState) and new.model.count > 1:
+            new.u, new.rho = new.model.sum, max(1.0, state.rho * new.trade_off / state.trade_off)
+        return new
 
     def step(self, problem: Decodable, state: BundleState) -> None:
         value, model, objective = self._cut(problem, state), state.model, problem.objective

@@ -31,16 +31,19 @@ class NotSeparableError(ValueError):
     ----------
     problem : Problem
         The problem after a decode; the message states how many of its examples violate their margin.
+    proof : str, default="a linear program over the planes found so far has no solution"
+        How that was found.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(
+        self, problem: Problem, proof: str = "a linear program over the planes found so far has no solution"
+    ) -> None:
         short = int((problem.hinges > 0).sum())
         within = "" if problem.objective.lower is None else " within the lower bounds"
         super().__init__(
             f"the data are not separable: no weights{within} satisfy the margin of every example ({short} of "
-            f"{problem.n_examples} distinct examples violate their margin at the current weights, and a linear program "
-            f"over the planes found so far has no solution), so C=inf has no solution; set a finite C, for example "
-            f"C=1.0"
+            f"{problem.n_examples} distinct examples violate their margin at the current weights, and {proof}), so "
+            f"C=inf has no solution; set a finite C, for example C=1.0"
         )
 
 
@@ -72,7 +75,7 @@ def check_separable(problem: Problem, state: State, sets: WorkingSets) -> None:
         raise NotSeparableError(problem)
     present, state.w = state.w, w
     problem.decode(w, problem.everyone)
-    feasible_scale(problem, state, sets)
+    feasible_scale(problem, state, sets.largest_values())
     state.w = present
 
 
@@ -107,16 +110,18 @@ def feasible_direction(
     return w if lower is None else np.maximum(w, lower)
 
 
-def feasible_scale(problem: Problem, state: State, sets: WorkingSets) -> None:
+def feasible_scale(problem: Problem, state: State, margins: FloatArray) -> None:
     """Offer the smallest multiple t w that satisfies all margins, if there is one.
+
+    `margins` are the largest margins of each example that are known, by which rounding errors are judged.
 
     With lower bounds l the weights offered are max(t w, l). With the hinges found at t w, a plane requires t' = t b /
     (b − hinge); the largest such t' is tried next, until all margins are satisfied (Dinkelbach's iteration, which ends
     after finitely many planes). Afterwards the problem has the hinges at w again.
     """
     w, calls, raised = state.w, problem.oracle_calls, problem.objective.raised
-    t, candidate, margins = 1.0, state.w, sets.largest_values()
-    margins[margins == 0.0] = margins.max(initial=0.0)  # such an example only requires w·a ≥ 0
+    t, candidate = 1.0, state.w
+    margins = np.where(margins == 0.0, margins.max(initial=0.0), margins)  # 0: such an example only requires w·a ≥ 0
     for sweep in range(MOST_SWEEPS):
         missed = problem.hinges > FEASIBLE_WITHIN * np.maximum(problem.values, margins)
         if not missed.any():

@@ -323,7 +323,7 @@ class NSlack(Solver):
         state.decode(problem, problem.everyone)
         state.raise_dual(objective.dual(sets.gain(), u, sets.masses()))
         if objective.hard:
-            feasible_scale(problem, state, state.sets)
+            feasible_scale(problem, state, state.sets.largest_values())
         else:
             state.sets.raise_hinges(problem, state.w)
             state.offer(problem, state.w)

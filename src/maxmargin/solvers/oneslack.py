@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from maxmargin._types import FloatArray
 from maxmargin.core.problem import Problem
@@ -28,6 +28,8 @@ class CuttingState(ComposedState):
     ----------
     model : AggregateModel
         The aggregate planes.
+    trade_off : float
+        C of the problem that the planes belong to.
     """
 
     _parts: ClassVar[tuple[str, ...]] = ("model",)
@@ -36,7 +38,7 @@ class CuttingState(ComposedState):
         self, problem: Decodable, seed: int, start: FloatArray | None, most_planes: int, keep_rounds: int
     ) -> None:
         super().__init__(problem, seed, start)
-        self.model = AggregateModel(problem.dim, most_planes, keep_rounds)
+        self.model, self.trade_off = AggregateModel(problem.dim, most_planes, keep_rounds), problem.objective.C
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,14 @@ class CuttingPlanes(Solver):
     keep_rounds: int = 50
     inner_gap: float = 1e-3
 
+    def adapt(self, problem: Problem, state: Any, seed: int = 0) -> Any:
+        """Return a state for another C with the planes of a solved problem: the risk is proportional to C."""
+        new: Any = super().adapt(problem, state, seed)
+        both = isinstance(new, CuttingState) and isinstance(state, CuttingState)
+        if both and new.model.row.shape == state.model.row.shape:
+            new.model.take_over(state.model, new.trade_off / state.trade_off)
+        return new
+
     def planned_bytes(self, problem: Problem) -> float:
         return super().planned_bytes(problem) + 8.0 * self.most_planes * (problem.dim + self.most_planes)
 
@@ -72,13 +82,17 @@ class CuttingPlanes(Solver):
 
         Return the objective at these weights.
         """
-        w, objective = state.w, problem.objective
-        problem.decode(w, problem.everyone)
-        slopes = objective.slopes(problem.hinges)
-        row = problem.aggregate(slopes)
-        risk = float(objective.penalties(problem.hinges).sum())
-        state.model.insert(row, risk + float(row @ w))
-        return state.offer(problem, w)
+        problem.decode(state.w, problem.everyone)
+        add_plane(problem, state)
+        return state.offer(problem, state.w)
+
+
+def add_plane(problem: Decodable, state: CuttingState) -> None:
+    """Add the plane of the risk that is tight at the current weights, where all examples have just been decoded."""
+    objective, w = problem.objective, state.w
+    row = problem.aggregate(objective.slopes(problem.hinges))
+    risk = float(objective.penalties(problem.hinges).sum())
+    state.model.insert(row, risk + float(row @ w))
 
 
 @dataclass(frozen=True)

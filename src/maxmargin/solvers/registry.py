@@ -5,6 +5,7 @@ from __future__ import annotations
 from maxmargin.solvers.auto import Automatic
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.bundle import ProximalBundle
+from maxmargin.solvers.joint.solver import CertificateProgram, MinMax
 from maxmargin.solvers.nslack import NSlack
 from maxmargin.solvers.oneslack import OneSlack
 from maxmargin.solvers.perceptron import AveragedPerceptron
@@ -14,7 +15,16 @@ from maxmargin.solvers.subgradient import Subgradient
 #: Solvers by the names that ``solver=`` accepts.
 SOLVERS: dict[str, type[Solver]] = {
     solver.name: solver
-    for solver in (ProximalWorkingSets, NSlack, OneSlack, ProximalBundle, Subgradient, AveragedPerceptron)
+    for solver in (
+        ProximalWorkingSets,
+        NSlack,
+        OneSlack,
+        ProximalBundle,
+        Subgradient,
+        AveragedPerceptron,
+        MinMax,
+        CertificateProgram,
+    )
 }
 
 

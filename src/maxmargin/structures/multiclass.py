@@ -10,31 +10,31 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.utils import check_array
 
 from maxmargin._checked import check_flag, whole_number
 from maxmargin._compile import kernel
-from maxmargin._input import naming_rows
 from maxmargin._memory import check_rows
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.rescaling import violation
 from maxmargin.core.codes import HASH_PRIME, HASH_START, Answers, hash_step
-from maxmargin.core.errors import ExampleError, Place
+from maxmargin.core.errors import Place
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
+from maxmargin.core.polytopes import Polytope
 from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import Compiled
 from maxmargin.encoding.costs import check_costs, cost_matrix
 from maxmargin.encoding.labels import Labels, distinct_labels, named_classes
+from maxmargin.encoding.matrices import feature_matrix
 from maxmargin.encoding.rows import Rows
-from maxmargin.encoding.sparse import checked_csr, checked_rows
+from maxmargin.kernel_features.on_rows import KernelOnRows
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
 
 
-class Multiclass(Compiled):
+class Multiclass(KernelOnRows, Compiled):
     """One of K labels for each row of features.
 
     Weights are stored feature by feature: entry f K + k is feature f for class k.
@@ -65,11 +65,19 @@ class Multiclass(Compiled):
         self.fit_encode(X, Y)
         return self
 
+    def _weight_rows(self, w: FloatArray) -> FloatArray:
+        return w.reshape(-1, len(self.labels_))
+
+    def _resize(self) -> None:
+        self._set_sizes(self.labels_, self.n_features_)
+
     def fit_encode(self, X: Any, Y: Any) -> MulticlassExamples:
         """Fit and encode in one pass over the data."""
-        rows = self._rows(X)
+        rows = feature_matrix(X)
         found = Labels(distinct_labels(_labels(Y), _place)) if self.classes is None else named_classes(self.classes)
-        self._set_sizes(found, rows.shape[1])
+        width = rows.shape[1]
+        rows = self._fit_kernel(rows, np.arange(rows.shape[0] + 1), "")
+        self._set_sizes(found, width)
         return self._examples(rows, Y)
 
     def _set_sizes(self, labels: Labels, n_features: int) -> None:
@@ -77,30 +85,29 @@ class Multiclass(Compiled):
         if len(labels) < 2:
             raise ValueError(f"expected at least two classes, found one class: {labels.values}")
         self.labels_, self.costs_, self.n_features_ = labels, cost_matrix(self.cost, labels), n_features
-        self.size = (n_features + bool(self.fit_intercept)) * len(labels)
-
-    @staticmethod
-    def _rows(X: Any) -> Any:
-        if isinstance(X, list) and X and all(sp.issparse(row) for row in X):
-            for i, row in enumerate(X):
-                if row.ndim == 2 and row.shape[0] != 1:
-                    raise ExampleError.at(Place("X", i), f"expected one row, found {row.shape[0]}")
-            X = sp.vstack([_checked_row(row, Place("X", i)) for i, row in enumerate(X)])
-        with naming_rows(X):
-            return check_array(checked_rows(X), accept_sparse="csr", dtype=np.float64, input_name="X")
+        columns = n_features if self.features_ is None else self.features_.width
+        self.size = (columns + bool(self.fit_intercept)) * len(labels)
 
     def encode(self, X: Any, Y: Any = None) -> MulticlassExamples:
-        rows = self._rows(X)
+        rows = feature_matrix(X)
         if rows.shape[1] != self.n_features_:
             raise ValueError(f"X has {rows.shape[1]} features, expected {self.n_features_}")
-        return self._examples(rows, Y)
+        return self._examples(self._mapped(rows), Y)
 
     def _examples(self, rows: Any, Y: Any) -> MulticlassExamples:
-        labels = None if Y is None else self.labels_.encode(_labels(Y), _place)
-        if labels is not None and len(labels) != rows.shape[0]:
-            raise ValueError(f"X has {rows.shape[0]} rows but Y has {len(labels)} labels")
+        codes = self._codes(Y, rows.shape[0])
+        return MulticlassExamples(self, self._compiled_rows(rows), codes)
+
+    def _codes(self, Y: Any, n_rows: int) -> CodeArray | None:
+        """Return the codes of the labels, if there are labels; raise ValueError unless there is one for each row."""
+        codes = None if Y is None else self.labels_.encode(_labels(Y), _place)
+        if codes is not None and len(codes) != n_rows:
+            raise ValueError(f"X has {n_rows} rows but Y has {len(codes)} labels")
+        return codes
+
+    def _compiled_rows(self, rows: Any) -> Rows:
         check_rows([rows], f"encoding {rows.shape[0]} rows with {rows.shape[1]} features")
-        return MulticlassExamples(self, Rows(rows, self.fit_intercept), labels)
+        return Rows(rows, self.fit_intercept)
 
     def loss(self, y: Any, y_hat: Any) -> float:
         true, found = self.labels_.encode([y, y_hat], ["y", "y_hat"].__getitem__)
@@ -128,16 +135,17 @@ class Multiclass(Compiled):
 
     def _column_names(self, columns: Sequence[str] | None) -> list[str]:
         names = [f"x{f}" for f in range(self.n_features_)] if columns is None else list(map(str, columns))
-        return names + ["intercept"] * bool(self.fit_intercept)
+        return self._mapped_names(names) + ["intercept"] * bool(self.fit_intercept)
 
     def weight_columns(self, columns: Sequence[str] | None = None) -> dict[str, AnyArray]:
         names, labels = np.array(self._column_names(columns), object), self.labels_.array().astype(object)
         return {"feature": np.repeat(names, len(labels)), "label": np.tile(labels, len(names))}
 
     def _learnt(self) -> dict[str, Any]:
-        return {"labels": self.labels_.get_state(), "n_features": self.n_features_}
+        return {"labels": self.labels_.get_state(), "n_features": self.n_features_, **self._kernel_state()}
 
     def _set_learnt(self, learnt: Any) -> None:
+        self._set_kernel_state(learnt, int(learnt["n_features"]))
         self._set_sizes(Labels.from_state(learnt["labels"]), int(learnt["n_features"]))
 
     def pack_outputs(self, outputs: list[Any]) -> AnyArray:
@@ -152,10 +160,6 @@ class Multiclass(Compiled):
         return table.ravel()
 
 
-def _checked_row(row: Any, place: Place) -> Any:
-    return checked_csr(row, lambda _: place, place)
-
-
 def _place(i: int) -> Place:
     return Place("Y", i)
 
@@ -166,6 +170,8 @@ def _labels(Y: Any) -> list[Any]:
 
 class MulticlassExamples(Examples):
     """Rows with their labels; the code of an output is its label."""
+
+    one_part = True
 
     def __init__(self, structure: Multiclass, rows: Rows, labels: CodeArray | None) -> None:
         n = len(rows.indptr) - 1
@@ -269,6 +275,18 @@ class MulticlassExamples(Examples):
         indptr = np.concatenate([[0], 2 * np.cumsum(differ)])
         parts = np.stack([true[differ], found[differ]], axis=1).ravel().astype(np.uint32)
         return [Planes(indptr, parts, np.tile([1.0, -1.0], int(differ.sum())))]
+
+    def polytope(self, example: int) -> Polytope:
+        return Polytope(np.ones((1, self.n_labels)), 1.0, 1.0)
+
+    def part_features(self, example: int) -> Any:
+        return sp.csr_array(sp.kron(self.rows.matrix(example, example + 1), sp.eye_array(self.n_labels)))
+
+    def part_gains(self, w: FloatArray, example: int) -> tuple[FloatArray, FloatArray]:
+        return self.table(w, np.array([example]))[0], self.costs[self.labels[example]]
+
+    def true_counts(self, example: int) -> FloatArray:
+        return np.bincount([self.labels[example]], minlength=self.n_labels).astype(float)
 
     def take(self, ids: IntArray) -> MulticlassExamples:
         part = object.__new__(MulticlassExamples)

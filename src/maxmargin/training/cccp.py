@@ -116,7 +116,8 @@ class ConcaveConvex:
             self._losses = found.values if margin else problem.prediction_losses(w)
         gain = found.rises(w) - present.rises(w)
         sizes = INEXACT * (1.0 + np.abs(found.rises(w)))
-        self._watch(problem.positions[gain < -sizes], "complete" if self.latent else "argmax")
+        if problem.examples.exact:  # otherwise it is known
+            self._watch(problem.positions[gain < -sizes], "complete" if self.latent else "argmax")
         take = (gain > 1e-3 * sizes) & (found.keys != present.keys)
         return present.replaced(found, take, problem.scratch), take
 

@@ -274,7 +274,7 @@ def edits():
         ("parameters.C", "much", "C must be a number > 0, found 'much'"),
         ("parameters.n_jobs", [1], "is damaged: n_jobs must be"),
         ("parameters.solver", {"$record": "solver other", "fields": {}}, "an unknown 'solver other'"),
-        ("parameters.kernel", "rbf", "SequenceTagger has no parameter 'kernel'"),
+        ("parameters.kernels", "rbf", "SequenceTagger has no parameter 'kernels'"),
         ("parameters", [], "parameters is a list, expected a dict"),
         ("structure", None, "it has no structure"),
         ("structure.$structure", "Shrub", "there is no structure 'Shrub'"),

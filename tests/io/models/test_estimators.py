@@ -131,7 +131,7 @@ def test_pickle_and_joblib(name, tmp_path):
     np.testing.assert_array_equal(through_file(mapped, tmp_path).coef_, model.coef_)
 
 
-@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("name", [name for name in SOLVERS if name != "certificate"])  # which needs trees or matchings
 def test_solvers(name, tmp_path):
     kind = SOLVERS[name]
     settings = {"nslack": {"epsilon": 0.02}, "bundle": {"balance": (0.9, 2.0)}, "perceptron": {"shuffle": False}}

@@ -42,8 +42,8 @@ def _text(line: list[str], i: int) -> str | None:
     return None if line[i] == "_" else line[i]
 
 
-def with_heads(x: Any, heads: list[int], place: Any) -> Any:
-    """Return a token list with these heads; relations are ``root`` and ``dep``, since labels are not predicted."""
+def with_heads(x: Any, heads: list[int], place: Any, relations: list[str] | None = None) -> Any:
+    """Return a token list with these heads and relations; without relations they are ``root`` and ``dep``."""
     conllu = conllu_package()
     if isinstance(x, conllu.models.TokenList):
         tokens = copy.deepcopy(x)
@@ -51,8 +51,9 @@ def with_heads(x: Any, heads: list[int], place: Any) -> Any:
     else:
         tokens = conllu.models.TokenList(_rows(read_sentence(x, place)))
         rows = list(tokens)
-    for row, head in zip(rows, heads, strict=True):
-        row["head"], row["deprel"], row["deps"] = head, "dep" if head else "root", None
+    labels = relations or ["dep" if head else "root" for head in heads]
+    for row, head, relation in zip(rows, heads, labels, strict=True):
+        row["head"], row["deprel"], row["deps"] = head, relation, None
     return tokens
 
 

@@ -1,4 +1,4 @@
-"""svmlight and libsvm rows: ``LABEL FEATURE:VALUE FEATURE:VALUE ... # comment``."""
+"""svmlight and libsvm rows, ``LABEL FEATURE:VALUE FEATURE:VALUE ... # comment``, and LETOR's with queries."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from maxmargin.io.formats.streams import FormatError, Source, decode, read_bytes
 
 #: An underscore outside of comments.
 _UNDERSCORE = re.compile(rb"^[^#\n]*_", re.MULTILINE)
+#: A whole number, in digits.
+_QUERY = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 def read_svmlight(
@@ -43,6 +45,55 @@ def read_svmlight(
     if len(labels) == 0:
         raise FormatError(source, None, "no rows: expected lines of LABEL FEATURE:VALUE ..., found an empty file")
     return rows, whole_numbers(labels)
+
+
+def read_letor(
+    source: Source, *, zero_based: bool = False, n_features: int | None = None
+) -> tuple[sp.csr_array, AnyArray, AnyArray]:
+    """Read documents of queries: ``RELEVANCE qid:QUERY FEATURE:VALUE FEATURE:VALUE ... # comment``.
+
+    This is the format of LETOR, SVM-rank and svmlight's rankings. Features that a line does not name are 0.
+
+    Parameters
+    ----------
+    source : str or path-like
+        The file, gzip or not; ``"-"`` for standard input.
+    zero_based : bool, default=False
+        Whether features are numbered from 0, so that feature f is column f; otherwise feature f is column f − 1.
+    n_features : int or None, default=None
+        Number of columns; features above it are left out. None for the number in the file.
+
+    Returns
+    -------
+    X : csr_array of shape (n, d)
+        A row for each document.
+    y : ndarray of shape (n,)
+        Relevance, as integers if all are whole numbers.
+    qid : ndarray of int of shape (n,)
+        Query of each document, for ``groups=`` or ``qid=`` of `StructuredRanker`.
+    """
+    data = read_bytes(source).removeprefix(b"\xef\xbb\xbf")
+    rows, labels = parse_rows(data, source, zero_based, n_features)
+    if len(labels) == 0:
+        raise FormatError(
+            source, None, "no rows: expected lines of RELEVANCE qid:QUERY FEATURE:VALUE ..., found an empty file"
+        )
+    return rows, whole_numbers(labels), _query_numbers(data, source)
+
+
+def _query_numbers(data: bytes, source: Source) -> AnyArray:
+    """Return the query of each line; raise FormatError for the first line without one."""
+    found = []
+    for number, line in enumerate(decode(data, source).split("\n"), 1):
+        fields = line.partition("#")[0].split(None, 2)
+        if not fields:
+            continue
+        name, _, value = (fields[1] if len(fields) > 1 else "").partition(":")
+        if name != "qid" or not _QUERY.fullmatch(value) or not -(2**63) <= int(value) < 2**63:
+            what = shown(fields[1]) if len(fields) > 1 else "nothing"
+            raise FormatError(source, number, f"expected qid:QUERY, a whole number, after the relevance, found {what}")
+        found.append(int(value))
+    return np.array(found, np.int64)
 
 
 def parse_rows(data: bytes, source: Source, zero_based: bool, n_features: int | None) -> tuple[sp.csr_array, AnyArray]:

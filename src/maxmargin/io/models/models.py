@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from numbers import Integral, Real
 from types import ModuleType
 from typing import Any
@@ -183,7 +183,9 @@ def _estimator(archive: Archive, classes: Classes) -> MaxMarginEstimator:
         setattr(estimator, name, value)
     flat, width = estimator._flat_weights(), getattr(estimator, "n_features_in_", None)
     whole = flat.shape == weights.shape and bool((flat.view(np.int64) == weights.view(np.int64)).all())
-    if not whole or (estimator.coef_.ndim == 2 and estimator.coef_.shape[1] != width):
+    points = getattr(structure, "n_points", 0)  # with a kernel, weights belong to points
+    by_rows = estimator.coef_.ndim == 2 and points == 0
+    if not whole or (by_rows and estimator.coef_.shape[1] != width):
         raise BadFileError("is damaged: its parameters do not fit its weights")
     estimator.support_ = support
     learnt = expect(document.get("learnt", []), list, "learnt")  # files of earlier versions do not contain it
@@ -232,7 +234,9 @@ def _check_fitted(fitted: dict[str, Any], structure: Any) -> None:
         if name in _TYPES and not isinstance(value, _TYPES[name]):
             raise BadFileError(f"is damaged: {name} is {type(value).__name__}, expected {_TYPES[name].__name__}")
     certificate = fitted.get("certificate_")
-    if certificate is not None and not all(isinstance(value, Real) for value in astuple(certificate)):
+    if certificate is not None and not all(
+        isinstance(value, Real) for value in astuple(replace(certificate, relaxation=certificate.relaxation or 0.0))
+    ):
         raise BadFileError(f"is damaged: its certificate is {certificate!r}")
     classes, width = fitted.get("classes_"), fitted.get("n_features_in_")
     if classes is not None and classes.shape != (len(structure.labels_),):
@@ -253,12 +257,13 @@ def _support_state(support: Support, structure: Any) -> dict[str, Any]:
         "indptr": support.rows.indptr,
         "indices": support.rows.indices,
         "data": support.rows.values,
+        "dim": support.dim,
         "outputs": structure.pack_outputs(support.outputs) if isinstance(structure, Compiled) else None,
     }
 
 
 def _support(state: dict[str, Any], structure: Any, dim: int) -> Support:
-    outputs, arrays = state.pop("outputs"), state
+    outputs, dim, arrays = state.pop("outputs"), int(state.pop("dim", dim)), state
     for name, kind in (
         ("examples", "i"), ("alphas", "f"), ("values", "f"), ("indptr", "i"), ("indices", "iu"), ("data", "f"),
     ):  # fmt: skip

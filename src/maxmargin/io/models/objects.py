@@ -21,6 +21,7 @@ import numpy as np
 from maxmargin._types import AnyArray
 from maxmargin.core.certificate import Certificate
 from maxmargin.core.structure import Structure
+from maxmargin.encoding.hierarchy import is_graph, plain_hierarchy
 from maxmargin.encoding.templates import TokenTemplates
 from maxmargin.io.models.archive import BadFileError
 from maxmargin.io.models.optimizers import optimizer_content, optimizer_from
@@ -39,7 +40,8 @@ RECORDS: dict[str, type] = {
     **{f"solver {name}": solver for name, solver in SOLVERS.items()},
 }
 
-_METHODS = ("joint_feature", "loss", "argmax", "loss_augmented_argmax")
+_METHODS = ("loss", "argmax", "loss_augmented_argmax")
+_FEATURES = ("joint_feature", "joint_kernel")
 
 
 class UserCodeError(ValueError):
@@ -48,7 +50,10 @@ class UserCodeError(ValueError):
 
 def is_structure(kind: type) -> bool:
     """Return whether a class is a structure: a `Structure`, or a class with its four methods."""
-    return issubclass(kind, Structure) or all(callable(getattr(kind, name, None)) for name in _METHODS)
+    if issubclass(kind, Structure):
+        return True
+    has = {name for name in (*_METHODS, *_FEATURES) if callable(getattr(kind, name, None))}
+    return has.issuperset(_METHODS) and not has.isdisjoint(_FEATURES)
 
 
 class ModelWriter(Writer):
@@ -75,6 +80,8 @@ class ModelWriter(Writer):
                 return {"$record": name, "fields": self.names(content, where)}
         if type(value) is np.random.RandomState and value.get_state()[0] == "MT19937":  # type: ignore[index]
             return {"$random": self.encode(value.get_state(), where)}
+        if is_graph(value):  # a hierarchy of classes
+            return self.encode(plain_hierarchy(value), where)
         if not isinstance(value, type) and is_structure(type(value)):
             kind = self.class_name(type(value), where)
             return {"$structure": kind, **self._structure_content(value, where)}

@@ -172,5 +172,5 @@ class ProximalWorkingSets(Tuning, Solver):
         if not objective.hard:
             state.offer(problem, state.w)
         if objective.hard or (state.sets.budget < objective.budgets).all():
-            feasible_scale(problem, state, state.sets)
+            feasible_scale(problem, state, state.sets.largest_values())
         state.effort.watch(state.best_primal - state.best_dual, state.clock, self.patience)

@@ -16,6 +16,7 @@ from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import NO_OUTPUT
 from maxmargin.core.errors import Place, Where, error_at, inside
 from maxmargin.core.planes import Planes
+from maxmargin.core.polytopes import Polytope, entries
 from maxmargin.core.scores import Scores
 from maxmargin.encoding.bipartite import NodeEncoder, PairEncoder, Sides, read_sides
 from maxmargin.parts.blocks import Block
@@ -66,6 +67,7 @@ class BipartiteMatching(PartStructure):
 
     output_name: ClassVar[str] = "matching"
     learns: ClassVar[dict[str, type]] = {"pairs_": PairEncoder, "unassigned_": NodeEncoder}
+    kernel_rows: ClassVar[tuple[str, ...]] = ("pairs_", "unassigned_")
 
     def __init__(self, *, per_left: int = 1, per_right: int = 1, unassigned: bool = False) -> None:
         self.per_left, self.per_right, self.unassigned = per_left, per_right, unassigned
@@ -291,6 +293,22 @@ class BipartiteMatchingExamples(PartExamples):
         if len(self.blocks) > 1:
             found.append(Planes(none_ptr, nones[: none_ptr[-1]], counts[: none_ptr[-1]]))
         return found
+
+    def polytope(self, example: int) -> Polytope:
+        """Return R = Σ_k z_ik (+ missing ones) and Σ_i z_ik ≤ P: its vertices are whole, as graphs are bipartite."""
+        per_left, per_right, unassigned = map(int, self.settings)
+        n_left = int(self.code_offsets[example + 1] - self.code_offsets[example]) // per_left
+        n_right = int(self.n_right[example])
+        n_pairs, width = n_left * n_right, n_left * (n_right + unassigned)
+        left, right = (side.ravel() for side in np.indices((n_left, n_right)))
+        rows, columns = [left, n_left + right, np.arange(n_left * unassigned)], np.arange(width)
+        A = entries(np.concatenate(rows), np.concatenate([columns[:n_pairs], columns]), 1.0, (n_left + n_right, width))
+        upper = np.full(width, np.inf)
+        if min(per_left, per_right) > 1:
+            upper[:n_pairs] = 1.0
+        low = np.concatenate([np.full(n_left, float(per_left)), np.full(n_right, -np.inf)])
+        high = np.concatenate([np.full(n_left, float(per_left)), np.full(n_right, float(per_right))])
+        return Polytope(A, low, high, 0.0, upper)
 
     def _taken(self, ids: IntArray) -> dict[str, Any]:
         return {"n_right": self.n_right[ids]}

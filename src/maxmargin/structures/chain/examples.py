@@ -6,18 +6,21 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.closing import Ranked, best_ranked, tangent_scale
 from maxmargin.core.codes import Answers, key_of, spans
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
+from maxmargin.core.polytopes import Polytope
 from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
 from maxmargin.encoding.costs import cost_levels
 from maxmargin.encoding.rows import Rows
 from maxmargin.structures.chain import _kernels as kernels
 from maxmargin.structures.chain._max_marginals import max_marginals
+from maxmargin.structures.chain._polytope import chain_polytope
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
@@ -206,6 +209,40 @@ class ChainExamples(Examples):
         if self.edges is not None:
             blocks.append((pair_ends, place[inner] * size**2 + pairs))
         return [Planes(indptr, parts.astype(np.uint32), np.ones(len(parts))) for indptr, parts in blocks]
+
+    def polytope(self, example: int) -> Polytope:
+        """Return the flow polytope; raise ValueError if the loss is not a sum over tokens."""
+        length = int(self.code_offsets[example + 1] - self.code_offsets[example])
+        if self.zero_one and length > 1:
+            raise ValueError("the zero-one loss is not a sum over tokens; use solver='auto', or a Hamming loss")
+        return chain_polytope(length, self.structure.allowed_, self.edges is not None)
+
+    def part_features(self, example: int) -> Any:
+        first, stop = map(int, self.code_offsets[example : example + 2])
+        s, K = self.structure, self.n_labels
+        pairs, seen = sp.eye_array(K), s.seen_
+        tokens = sp.kron(self.rows.matrix(first, stop), pairs)
+        if seen is not None:  # pairs without a weight have no features
+            tokens = sp.csr_array(tokens)[:, seen.columns() * K + seen.labels]
+        blocks = [tokens, sp.eye_array(K * K)]
+        blocks.append(sp.eye_array(2 * K) if s.start_end else sp.csr_array((2 * K, 0)))
+        if self.edges is not None:
+            blocks.append(sp.kron(self.edges.matrix(first, stop), sp.eye_array(K * K)))
+        return sp.csr_array(sp.block_diag(blocks))
+
+    def part_gains(self, w: FloatArray, example: int) -> tuple[FloatArray, FloatArray]:
+        ids, span = np.array([example]), slice(*self.code_offsets[example : example + 2])
+        scores = np.concatenate([block.values for block in self.scores(w, ids)])
+        costs = self.units[example] * self.structure.costs_[self.labels[span]].ravel()
+        return scores, np.concatenate([costs, np.zeros(len(scores) - len(costs))])
+
+    def true_counts(self, example: int) -> FloatArray:
+        ids, size = np.array([example]), self.n_labels
+        span = slice(*self.code_offsets[example : example + 2])
+        length = span.stop - span.start
+        sizes = [length * size, size**2, size, size, length * size**2]
+        counts = self._counts(ids, self.labels[span])
+        return np.concatenate([np.bincount(c.indices, c.values, n) for c, n in zip(counts, sizes, strict=False)])
 
     def take(self, ids: IntArray) -> ChainExamples:
         where, offsets = spans(ids, self.code_offsets), self._spans(ids)

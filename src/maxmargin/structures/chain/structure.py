@@ -8,6 +8,7 @@ The blocks are token features, transitions, start, end, and transition features 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from itertools import chain, pairwise
 from typing import Any, ClassVar
 
@@ -25,6 +26,8 @@ from maxmargin.encoding.rows import Rows
 from maxmargin.encoding.sequences import SequenceEncoder
 from maxmargin.encoding.template_encoder import TemplateEncoder
 from maxmargin.encoding.templates import TokenTemplates
+from maxmargin.kernel_features.kernel import PartKernel
+from maxmargin.kernel_features.points import PointFeatures
 from maxmargin.structures.chain import _kernels as kernels
 from maxmargin.structures.chain.constraints import count_sequences, feasible_lengths, resolve_constraints
 from maxmargin.structures.chain.examples import ChainExamples
@@ -101,6 +104,30 @@ class Chain(Compiled):
             raise ValueError(f"templates must be TokenTemplates or None, found {self.templates!r}")
         check_costs(self.cost, self.cost_names, "cost")
 
+    def use_kernel(self, kernel: PartKernel) -> None:
+        for name, given in (("seen_pairs", self.seen_pairs), ("templates", self.templates is not None)):
+            if given:
+                raise ValueError(f"a kernel needs the features of tokens as rows, which {name} does not have")
+        self.kernel_ = kernel
+
+    @property
+    def n_points(self) -> int:
+        return self.tokens_.n_points if isinstance(self.tokens_, SequenceEncoder) else 0
+
+    def kernel_weights(self, w: FloatArray) -> list[tuple[PointFeatures, FloatArray]]:
+        features = self.tokens_.features if isinstance(self.tokens_, SequenceEncoder) else None
+        if not isinstance(features, PointFeatures):
+            return []
+        return [(features, w[: self.n_token_weights_].reshape(-1, len(self.labels_))[: features.width])]
+
+    def expanded(self, w: FloatArray, positions: IntArray) -> tuple[Chain, FloatArray]:
+        if self.kernel_ is None:
+            return self, w
+        model, tokens = copy(self), self.split_weights(w)["tokens"]
+        model.tokens_, table = self.tokens_.expanded(tokens, positions)  # type: ignore[union-attr]
+        model._set_sizes()
+        return model, np.concatenate([table.ravel(), w[self.n_token_weights_ :]])
+
     def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ChainExamples:
         """Fit and encode in one pass over the data."""
         self._set_labels(Labels(_distinct(Y)) if self.classes is None else named_classes(self.classes))
@@ -130,13 +157,15 @@ class Chain(Compiled):
 
     def _token_encoder(self) -> SequenceEncoder | TemplateEncoder:
         if self.templates is None:
-            return SequenceEncoder(min_count=self.min_count)
+            encoder = SequenceEncoder(min_count=self.min_count)
+            encoder.kernel = self.kernel_
+            return encoder
         return TemplateEncoder(self.templates, bool(self.fit_intercept), self.min_count)
 
     def _set_sizes(self) -> None:
         """Set all attributes that follow from the labels and the encoders."""
         size = len(self.labels_)
-        self.n_columns_ = self.tokens_.width + self.fit_intercept
+        self.n_columns_ = self.tokens_.output_width + self.fit_intercept
         self.n_token_weights_ = self.n_columns_ * size if self.seen_ is None else len(self.seen_)
         n_edges = self.edges_.width if self.edges_ else 0
         self.size = self.n_token_weights_ + size * size + 2 * size * bool(self.start_end) + n_edges * size * size
@@ -353,7 +382,7 @@ class Chain(Compiled):
         if self.edges_ is not None:
             self.edges_.set_state(learnt["edges"])
         if self.seen_pairs:
-            n_columns = self.tokens_.width + self.fit_intercept
+            n_columns = self.tokens_.output_width + self.fit_intercept
             self.seen_ = SeenPairs.from_state(learnt["seen"], n_columns, len(self.labels_))
         self._set_sizes()
 

@@ -10,12 +10,14 @@ from itertools import product
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from maxmargin._checked import check_flag, whole_number
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import spans
 from maxmargin.core.errors import Place, Where, error_at, inside
 from maxmargin.core.planes import Planes
+from maxmargin.core.polytopes import Polytope, entries
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import StructureError
 from maxmargin.encoding.costs import check_costs, cost_matrix
@@ -73,6 +75,7 @@ class Cut(PartStructure):
 
     output_name: ClassVar[str] = "labelling"
     learns: ClassVar[dict[str, type]] = {"nodes_": NodeEncoder, "edges_": EdgeEncoder}
+    kernel_rows: ClassVar[tuple[str, ...]] = ("nodes_",)
     #: Named costs.
     cost_names: ClassVar[tuple[str, ...]] = ("hamming", "hamming-share")
 
@@ -265,6 +268,42 @@ class CutExamples(PartExamples):
         cuts = 1.0 if n_labels == 2 else n_labels * (3.0 + steps)
         self.operations += 100.0 * cuts * (len(graphs.edges) + float(self.code_offsets[-1]))
         self.smallest_chunk = None if len(graphs.edges) < 1000 * self.n_examples else 1
+        self.integral = n_labels == 2 or all(self._is_forest(i) for i in range(self.n_examples))
+
+    def _is_forest(self, example: int) -> bool:
+        """Return whether the graph of an example has no cycles."""
+        edges = self.graphs.edges[slice(*self.graphs.offsets[example : example + 2])]
+        n = int(self.graphs.n_nodes[example])
+        joined = entries(edges[:, 0], edges[:, 1], 1.0, (n, n))
+        n_trees, _ = sp.csgraph.connected_components(joined, directed=False)
+        return bool(len(edges) == n - n_trees)
+
+    def polytope(self, example: int) -> Polytope:
+        """Return one label for each node, and agreements z_e ≤ Σ_k q_ek, q_ek ≤ z_ik, q_ek ≤ z_jk of edges.
+
+        As edges only reward agreement, its linear programs have the same maxima as cuts with two labels, and with more
+        labels if graphs have no cycles (Taskar et al. 2004); otherwise they are upper bounds.
+        """
+        edges = self.graphs.edges[slice(*self.graphs.offsets[example : example + 2])]
+        K, n, m = int(self.settings[0]), int(self.graphs.n_nodes[example]), len(edges)
+        nodes, width = n * K, n * K + m + m * K
+        one, agree = np.repeat(np.arange(n), K), nodes + np.arange(m)
+        both = nodes + m + np.arange(m * K)
+        labels = entries(one, np.arange(nodes), 1.0, (n, width))
+        rewards = entries(
+            np.concatenate([np.arange(m), np.repeat(np.arange(m), K)]), np.concatenate([agree, both]),
+            np.repeat([1.0, -1.0], [m, m * K]), (m, width),
+        )  # fmt: skip
+        within = [
+            entries(
+                np.tile(np.arange(m * K), 2), np.concatenate([both, (end[:, None] * K + np.arange(K)).ravel()]),
+                np.repeat([1.0, -1.0], m * K), (m * K, width),
+            )
+            for end in edges.T
+        ]  # fmt: skip
+        high = np.concatenate([np.ones(n), np.zeros(m + 2 * m * K)])
+        low = np.concatenate([np.ones(n), np.zeros(m), np.full(2 * m * K, -np.inf)])
+        return Polytope(sp.csr_array(sp.vstack([labels, rewards, *within])), low, high)
 
     def _most_parts(self) -> list[IntArray]:
         return [np.diff(self.code_offsets), np.diff(self.graphs.offsets)]

@@ -45,6 +45,7 @@ class Decisions(Compiled):
         it out.
     """
 
+    no_kernel: ClassVar[str] = "predicted costs are linear in the features"
     output_name: ClassVar[str] = "decision"
 
     def __init__(

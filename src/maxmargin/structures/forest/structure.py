@@ -20,13 +20,14 @@ from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import LatentCompiled
 from maxmargin.encoding.pairs import Pairs, pair_numbers, symmetric_table
+from maxmargin.kernel_features.on_rows import KernelOnRows
 from maxmargin.parts._kernels import forbid
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.examples import PartExamples, counted_once
 from maxmargin.structures.forest import _kernels as kernels
 
 
-class Forest(LatentCompiled):
+class Forest(KernelOnRows, LatentCompiled):
     """A partition of n items, scored by the links of a latent spanning forest.
 
     Each x holds a row of features for every pair of items: an array (n, n, d), of which only x[i, j] with i < j is read
@@ -71,27 +72,36 @@ class Forest(LatentCompiled):
         """Fit and encode in one pass over the data."""
         self._check_r()
         examples = self._examples(X, Y, None)
-        self._set_width(examples.blocks[0].width)
+        self._set_width(self.features_.n_inputs if self.features_ else examples.blocks[0].width)
         return examples
+
+    def _weight_rows(self, w: FloatArray) -> FloatArray:
+        return w[:, None]
+
+    def _resize(self) -> None:
+        self._set_width(self.n_features_)
 
     def _check_r(self) -> None:
         if not isinstance(self.r, int | float | np.number) or not 0 <= self.r < np.inf:
             raise ValueError(f"r must be a finite number ≥ 0, found {self.r!r}")
 
     def _set_width(self, width: int) -> None:
-        self.n_features_, self.size = width, width + bool(self.fit_intercept)
+        columns = width if self.features_ is None else self.features_.width
+        self.n_features_, self.size = width, columns + bool(self.fit_intercept)
 
     def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> ForestExamples:
         return self._examples(X, Y, self.n_features_)
 
     def _examples(self, X: Sequence[Any], Y: Sequence[Any] | None, width: int | None) -> ForestExamples:
         settings = float(self.r), bool(self.fit_intercept)
-        if Y is None:
-            return ForestExamples(self, Pairs(X, None, width), None, *settings)
-        if len(X) != len(Y):
-            raise ValueError(f"X has {len(X)} examples but Y has {len(Y)}")
-        clusters = [numbered_clusters(y, Place("Y", i)) for i, y in enumerate(Y)]
-        pairs = Pairs(X, [len(y) for y in clusters], width)
+        clusters = None
+        if Y is not None:
+            if len(X) != len(Y):
+                raise ValueError(f"X has {len(X)} examples but Y has {len(Y)}")
+            clusters = [numbered_clusters(y, Place("Y", i)) for i, y in enumerate(Y)]
+        pairs = Pairs(X, None if clusters is None else [len(y) for y in clusters], width)
+        learn = width is None
+        pairs.matrix = self._fit_kernel(pairs.matrix, pairs.offsets, "pair") if learn else self._mapped(pairs.matrix)
         return ForestExamples(self, pairs, clusters, *settings)
 
     # ------------------------------------------------------------------ one example
@@ -139,13 +149,14 @@ class Forest(LatentCompiled):
 
     def feature_names(self, columns: Sequence[str] | None = None) -> AnyArray:
         names = [f"x{f}" for f in range(self.n_features_)] if columns is None else list(map(str, columns))
-        return np.array(names + ["intercept"] * bool(self.fit_intercept), object)
+        return np.array(self._mapped_names(names) + ["intercept"] * bool(self.fit_intercept), object)
 
     def _learnt(self) -> dict[str, Any]:
-        return {"n_features": self.n_features_}
+        return {"n_features": self.n_features_, **self._kernel_state()}
 
     def _set_learnt(self, learnt: Any) -> None:
         self._check_r()
+        self._set_kernel_state(learnt, int(learnt["n_features"]))
         self._set_width(int(learnt["n_features"]))
 
     def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:

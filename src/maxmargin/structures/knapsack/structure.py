@@ -66,6 +66,7 @@ class Knapsack(PartStructure):
 
     output_name: ClassVar[str] = "choice"
     learns: ClassVar[dict[str, type]] = {"items_": ItemEncoder}
+    kernel_rows: ClassVar[tuple[str, ...]] = ("items_",)
 
     # ------------------------------------------------------------------ data
 

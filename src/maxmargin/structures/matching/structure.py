@@ -15,6 +15,7 @@ from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import NO_OUTPUT
 from maxmargin.core.errors import Place, Where, error_at, inside
 from maxmargin.core.planes import Planes
+from maxmargin.core.polytopes import CertificatePolytope, Polytope
 from maxmargin.core.scores import Scores
 from maxmargin.encoding.bipartite import NodeEncoder
 from maxmargin.encoding.edges import EdgeRowEncoder, Edges, check_half, read_edge_features
@@ -24,6 +25,7 @@ from maxmargin.parts.costs import PartCosts, cost_table, costs_of
 from maxmargin.parts.examples import PartExamples, counted_once
 from maxmargin.parts.structure import PartStructure, WeightTable
 from maxmargin.structures.matching import _kernels as kernels
+from maxmargin.structures.matching import _polytope as polytopes
 
 _ONLY = np.zeros(1, np.int64)
 
@@ -62,6 +64,7 @@ class Matching(PartStructure):
 
     output_name: ClassVar[str] = "matching"
     learns: ClassVar[dict[str, type]] = {"edges_": EdgeRowEncoder, "unmatched_": NodeEncoder}
+    kernel_rows: ClassVar[tuple[str, ...]] = ("edges_", "unmatched_")
 
     def __init__(self, *, perfect: bool = True) -> None:
         self.perfect = perfect
@@ -258,6 +261,34 @@ class MatchingExamples(PartExamples):
         )
         found = [counted_once(edge_ptr, edges[: edge_ptr[-1]]), counted_once(alone_ptr, alone[: alone_ptr[-1]])]
         return found[: len(self.blocks)]
+
+    def polytope(self, example: int) -> Polytope:
+        """Return the polytope of matchings, with odd sets where they are needed; raise ValueError if they are many."""
+        return self.certificate_polytope(example, "odd-sets").polytope
+
+    def certificate_polytope(self, example: int, form: str) -> CertificatePolytope:
+        """Return the polytope of a form in `_polytope.py`: ``"distances"``, ``"prices"`` or ``"odd-sets"``."""
+        ends, usable = self._edges(example)
+        n, perfect = int(self.graphs.n_nodes[example]), bool(self.settings[0])
+        whole = polytopes.fractional_is_whole(ends[usable], n, perfect)
+        if form == "distances":
+            partners = self.truths[self.code_offsets[example] : self.code_offsets[example + 1]]
+            return CertificatePolytope(polytopes.distance_polytope(ends, n, partners, perfect), whole, whole)
+        if form == "prices" or whole:
+            return CertificatePolytope(polytopes.price_polytope(ends, n, perfect), whole, whole)
+        if n > polytopes.MOST_NODES:
+            raise error_at(
+                Place("X", example),
+                f"{n} nodes, but the odd sets of a matching's polytope are listed for at most {polytopes.MOST_NODES}; "
+                f"use solver='auto', or solver='certificate' for an upper bound of the objective",
+            )
+        return CertificatePolytope(polytopes.odd_set_polytope(ends, n, perfect, usable), True, True)
+
+    def _edges(self, example: int) -> tuple[IntArray, IntArray]:
+        """Return the edges of a graph, and the numbers of those that are allowed."""
+        span, forbidden = slice(*self.graphs.offsets[example : example + 2]), self.blocks[0].forbidden
+        ends = self.graphs.edges[span]
+        return ends, np.arange(len(ends)) if forbidden is None else np.flatnonzero(~forbidden[span])
 
     def _taken(self, ids: IntArray) -> dict[str, Any]:
         return {"graphs": self.graphs.take(ids)}

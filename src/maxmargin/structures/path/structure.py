@@ -15,9 +15,11 @@ from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import NO_OUTPUT, spans
 from maxmargin.core.errors import Place, Where, error_at
 from maxmargin.core.planes import Planes
+from maxmargin.core.polytopes import Polytope, flow
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import StructureError
 from maxmargin.encoding.graphs import EdgeEncoder, Graphs, check_row_counts, read_allowed, read_edges
+from maxmargin.kernel_features.kernel import PartKernel
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.costs import PartCosts, cost_table
 from maxmargin.parts.examples import Part, PartExamples, counted_once
@@ -61,6 +63,7 @@ class Path(PartStructure):
 
     output_name: ClassVar[str] = "path"
     learns: ClassVar[dict[str, type]] = {"edges_": EdgeEncoder}
+    kernel_rows: ClassVar[tuple[str, ...]] = ("edges_",)
 
     def __init__(self, *, sense: str = "min", cycles: bool = False) -> None:
         self.sense, self.cycles = sense, cycles
@@ -71,6 +74,11 @@ class Path(PartStructure):
             raise ValueError(f"sense must be 'min' or 'max', found {self.sense!r}")
         if self.cycles and self.sense == "max":
             raise ValueError("cycles=True needs sense='min': longest paths in graphs with cycles are hard to find")
+
+    def use_kernel(self, kernel: PartKernel) -> None:
+        if self.cycles:
+            raise ValueError("Path(cycles=True) takes no kernel: costs of edges must not be negative; kernel='linear'")
+        super().use_kernel(kernel)
 
     # ------------------------------------------------------------------ data
 
@@ -295,6 +303,13 @@ class PathExamples(PartExamples):
             changed[others] = -np.inf
         changed[[p for _, p in forbidden]] = -np.inf
         return [Scores(changed, scores[0].starts)]
+
+    def polytope(self, example: int) -> Polytope:
+        """Return the flows of one unit from the source to the target; cycles gain nothing, as their costs are ≥ 0."""
+        arcs, n_nodes = self.graphs.edges[slice(*self.graphs.offsets[example : example + 2])], self.graphs.n_nodes
+        sent = np.zeros(int(n_nodes[example]))
+        sent[self.ends[example]] = 1.0, -1.0
+        return Polytope(flow(arcs, len(sent)), sent, sent, 0.0, 1.0 if self.settings[0] else np.inf)
 
     def _taken(self, ids: IntArray) -> dict[str, Any]:
         graphs = self.graphs.take(ids)

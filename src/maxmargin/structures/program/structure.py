@@ -17,6 +17,7 @@ from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import NO_OUTPUT, spans
 from maxmargin.core.errors import Place, Where, error_at
 from maxmargin.core.planes import Planes
+from maxmargin.core.polytopes import Polytope
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import StructureError
 from maxmargin.encoding.sequences import SequenceEncoder
@@ -33,6 +34,7 @@ from maxmargin.structures.program._highs import (
     solve,
     violated,
 )
+from maxmargin.structures.program._integral import has_whole_vertices
 
 #: Distance from a bound at which a value is at the bound.
 AT_BOUND = 1e-9
@@ -108,6 +110,7 @@ class Program(PartStructure):
 
     output_name: ClassVar[str] = "decision"
     learns: ClassVar[dict[str, type]] = {"variables_": VariableEncoder}
+    kernel_rows: ClassVar[tuple[str, ...]] = ("variables_",)
 
     def __init__(
         self, build: Any = None, *, sense: str = "max", time_limit: float | None = None, gap: float = 0.0
@@ -352,6 +355,15 @@ class ProgramExamples(PartExamples):
                     Place("X", i), f"no decision found within time_limit={limit}: {found.message}; raise the limit"
                 )
         return upper if self.bounded else None
+
+    def polytope(self, example: int) -> Polytope:
+        """Return the linear program without its integers."""
+        return Polytope(*self.polyhedra[example][:5])
+
+    @property
+    def integral(self) -> bool:  # type: ignore[override]
+        """Whether linear programs are known to have whole solutions."""
+        return all(map(has_whole_vertices, self.polyhedra))
 
     def _check_found(self, ids: IntArray, codes: CodeArray) -> None:
         without = ids[codes[self.code_offsets[ids]] == NO_OUTPUT]

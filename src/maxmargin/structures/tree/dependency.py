@@ -56,6 +56,8 @@ class DependencyTree(Tree):
     """
 
     learns: ClassVar[dict[str, type]] = {"arcs_": ArcTemplates}
+    kernel_rows: ClassVar[tuple[str, ...]] = ()
+    no_kernel: ClassVar[str] = "its templates already combine the words and tags of an arc"
     directed = True
 
     def __init__(

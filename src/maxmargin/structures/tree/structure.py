@@ -17,6 +17,7 @@ from maxmargin._types import CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import spans
 from maxmargin.core.errors import Place, Where, error_at, inside
 from maxmargin.core.planes import Planes
+from maxmargin.core.polytopes import CertificatePolytope, Polytope
 from maxmargin.core.scores import Scores
 from maxmargin.encoding.arcs import ArcEncoder, Arcs, pairs_of, read_arcs
 from maxmargin.encoding.pairs import symmetric_table
@@ -25,6 +26,7 @@ from maxmargin.parts.costs import PartCosts, cost_table, costs_of
 from maxmargin.parts.examples import PartExamples, counted_once
 from maxmargin.parts.structure import PartStructure
 from maxmargin.structures.tree import _kernels as kernels
+from maxmargin.structures.tree import _polytope as polytopes
 from maxmargin.structures.tree import _projective as projective_kernels
 
 
@@ -65,6 +67,7 @@ class Tree(PartStructure):
 
     output_name: ClassVar[str] = "tree"
     learns: ClassVar[dict[str, type]] = {"arcs_": ArcEncoder}
+    kernel_rows: ClassVar[tuple[str, ...]] = ("arcs_",)
 
     def __init__(self, *, directed: bool = True, single_root: bool = False, projective: bool = False) -> None:
         self.directed, self.single_root, self.projective = directed, single_root, projective
@@ -269,3 +272,37 @@ class TreeExamples(PartExamples):
             node = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)
             found += node * np.repeat(lengths + 1, lengths)
         return [counted_once(indptr, found)]
+
+    def polytope(self, example: int) -> Polytope:
+        """Return the polytope of trees; raise ValueError if trees are projective or graphs are too large for it."""
+        directed, single_root, projective = map(bool, self.settings)
+        if projective:
+            raise ValueError("projective trees have no polytope here; use solver='auto', or projective=False")
+        arcs, allowed, n_nodes = self._arcs(example)
+        try:
+            return polytopes.tree_polytope(arcs, allowed, n_nodes, directed, single_root)
+        except ValueError as error:
+            raise error_at(Place("X", example), str(error)) from None
+
+    def certificate_polytope(self, example: int, form: str) -> CertificatePolytope:
+        """Return the polytope of exchanges with the true tree; raise ValueError if trees are directed."""
+        if self.settings[0]:
+            raise ValueError(
+                "solver='certificate' needs undirected trees: a directed tree may have to be exchanged as a whole; "
+                "use solver='minmax' or solver='auto', or Tree(directed=False)"
+            )
+        arcs, allowed, n_nodes = self._arcs(example)
+        true = self.truths[self.code_offsets[example] : self.code_offsets[example + 1]].astype(np.int64)
+        return CertificatePolytope(polytopes.exchange_polytope(arcs, n_nodes, true, allowed), False, True)
+
+    def _arcs(self, example: int) -> tuple[IntArray, IntArray, int]:
+        """Return tails and heads of all arcs, the numbers of those that are allowed, and the number of nodes."""
+        n = int(self.code_offsets[example + 1] - self.code_offsets[example]) + 1
+        if self.settings[0]:
+            heads, nodes = np.meshgrid(np.arange(n), np.arange(1, n))
+            arcs = np.stack([heads.ravel(), nodes.ravel()], axis=1)
+        else:
+            arcs = pairs_of(n)
+        forbidden = self.blocks[0].forbidden
+        span = slice(*self.part_offsets[0][example : example + 2])
+        return arcs, np.arange(len(arcs)) if forbidden is None else np.flatnonzero(~forbidden[span]), n

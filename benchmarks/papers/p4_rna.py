@@ -1,0 +1,215 @@
+"""Do et al. 2008, table 3 and figure 2: secondary structures of RNA, convex bound and ramp, loss 1 − recall.
+
+Two sets. S-151Rfam has one RNA of each of 151 families; its halves A and B are training and test set in turn. The other
+has 1,250 RNAs of 174 families of an early Rfam (1,359 of Rfam 8.1 in the paper), in five given folds without common
+families (two folds in the paper). Pairs are pooled over all test sequences. ViennaRNA (minimum free energy, default
+parameters) is the reference that has learnt nothing from these data.
+
+Limited for CPU time: of the 1,250 RNAs, training takes sequences of at most MOST_BASES bases and at most MOST_OF_FAMILY
+of a family, the first ones in the file; tests take all. C = C_VALUE for all fits: 1, 10 and 100 gave the same figures
+within 0.01 in a trial on S-151Rfam; the paper chose the parameter by holdout. Pairs that no prediction can have
+(hairpins of fewer than 3 bases, interior loops of more than 30) are dropped from training structures and kept in test
+structures. The results committed were run in three processes with the functions of this module, on a loaded machine,
+and combined; seconds are CPU seconds.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import maxmargin as mm
+from benchmarks.data.rna import Molecule, rfam, s151
+from benchmarks.papers import publish
+from benchmarks.report import FOLDER, table
+
+#: Longest training sequences of the larger set, and most of a family.
+MOST_BASES, MOST_OF_FAMILY = 120, 2
+C_VALUE = 10.0
+#: Relative gaps. The objective of the convex bound is close to that of w = 0, so that a loose gap would end there.
+TOLS = {"margin": 3e-3, "ramp": 2e-2}
+#: Values of C for the tightness of the bound; the first and the last are shown over the outer steps.
+FIGURE_C = (0.1, 1.0, 100.0)
+BINS = ((1, 50), (51, 100), (101, 200), (201, 10**9))
+PAPER = {
+    "CRF": ((0.546, 0.862), (0.586, 0.727), (0.467, 0.523), (0.414, 0.472), (0.505, 0.614)),
+    "convex": ((0.690, 0.755), (0.664, 0.629), (0.571, 0.501), (0.542, 0.484), (0.608, 0.565)),
+    "ramp": ((0.725, 0.708), (0.705, 0.602), (0.612, 0.489), (0.569, 0.461), (0.646, 0.542)),
+}
+NAMES = {"margin": "convex", "ramp": "ramp", "vienna": "ViennaRNA"}
+
+
+#: What the results committed show.
+READING = """## What the figures show
+
+- The ramp raises sensitivity on both sets, by 0.018 and 0.031 (0.038 in the paper), at a cost in selectivity of 0.011
+  on S-151Rfam and none on Rfam (0.023 in the paper). So the order of the bounds is that of the paper.
+- On S-151Rfam both bounds are at the level of the paper's figures for Rfam, and their F1 (0.598 and 0.599) is above
+  that of ViennaRNA (0.576), whose sensitivity is that of the ramp.
+- On Rfam selectivities are about 0.1 below the paper's. ViennaRNA, which has learnt nothing here, has the same
+  selectivity as our models (0.447 to 0.450), so that this is likely due to the data: the structures are consensus
+  structures projected on single sequences, and pairs outside of the consensus count as false. ViennaRNA has the best
+  sensitivity on this set (0.676): our models have seen at most 160 sequences of at most 120 bases.
+- The convex bound barely improves on w = 0 when more of these sequences are used: on 768 sequences of up to 200 bases
+  (folds 1 to 4, C = 1) the objective of w = 0 is 768 and the optimum is proven to be above 764.3. A fit with a gap of
+  0.03 ended at w = 0, which predicts no pairs; a gap of 0.003 is needed, as here.
+- Figure 2 is as in the paper: the ramp bound falls to the loss while the convex bound rises, and it is the tighter the
+  less is regularised (the larger C)."""
+
+
+def folder(bound: str, C: float = C_VALUE) -> mm.RNAFolder:
+    return mm.RNAFolder(bound=bound, C=C, tol=TOLS[bound], impossible="drop")
+
+
+def trained(bound: str, train: Sequence[Molecule], test: Sequence[Molecule]) -> dict[str, Any]:
+    """Train on some RNAs and predict others."""
+    began = time.process_time()
+    model = folder(bound).fit([m.sequence for m in train], [m.structure for m in train])
+    seconds = time.process_time() - began
+    print(f"{bound}, {len(train)} RNAs: {seconds:.0f} s, {model.certificate_}", file=sys.stderr, flush=True)
+    return {
+        "predicted": model.predict([m.sequence for m in test]),
+        "about": {
+            "train": len(train), "cpu_seconds": seconds, "certificate": str(model.certificate_),
+            "steps": model.n_iter_, "outer_steps": model.certificate_.outer_steps, "stop_reason": model.stop_reason_,
+            "norm": float(np.linalg.norm(model.coef_)),
+        },
+    }  # fmt: skip
+
+
+def capped(some: Sequence[Molecule]) -> list[Molecule]:
+    """Return short sequences, the first few of each family."""
+    seen: Counter[str] = Counter()
+    kept = []
+    for molecule in some:
+        if len(molecule.sequence) <= MOST_BASES and seen[molecule.about["family"]] < MOST_OF_FAMILY:
+            seen[molecule.about["family"]] += 1
+            kept.append(molecule)
+    return kept
+
+
+def crossed(all_of_them: list[Molecule], parts: list[str], cap: bool) -> dict[str, Any]:
+    """Predict each part from the others, with both bounds; and all with ViennaRNA."""
+    predicted: dict[str, list[str]] = {"margin": [], "ramp": []}
+    tested: list[Molecule] = []
+    fits: dict[str, list[Any]] = {"margin": [], "ramp": []}
+    for part in sorted(set(parts)):
+        train = [m for m, p in zip(all_of_them, parts, strict=True) if p != part]
+        test = [m for m, p in zip(all_of_them, parts, strict=True) if p == part]
+        for bound in fits:
+            found = trained(bound, capped(train) if cap else train, test)
+            predicted[bound] += found["predicted"]
+            fits[bound].append(found["about"])
+        tested += test
+    began = time.process_time()
+    predicted["vienna"] = [vienna(m.sequence) for m in tested]
+    fits["vienna"] = [{"cpu_seconds": time.process_time() - began}]
+    return {"scores": {who: by_length(tested, given) for who, given in predicted.items()}, "fits": fits}
+
+
+def vienna(sequence: str) -> str:
+    import RNA
+
+    return str(RNA.fold(sequence)[0])
+
+
+def by_length(tested: list[Molecule], predicted: list[str]) -> list[dict[str, float]]:
+    """Return sensitivity and selectivity for each range of lengths, and for all."""
+    found = []
+    for low, high in (*BINS, (1, 10**9)):
+        ids = [i for i, m in enumerate(tested) if low <= len(m.sequence) <= high]
+        scores = mm.metrics.base_pair_scores([tested[i].structure for i in ids], [predicted[i] for i in ids])
+        found.append({
+            "n": len(ids), "sensitivity": scores.sensitivity, "selectivity": scores.selectivity, "f1": scores.f1,
+        })  # fmt: skip
+    return found
+
+
+def figure(train: list[Molecule]) -> dict[str, Any]:
+    """Fit the ramp at several C and draw its bounds, over the outer steps and over C."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    models = []
+    for C in FIGURE_C:
+        began = time.process_time()
+        models.append(folder("ramp", C).fit([m.sequence for m in train], [m.structure for m in train]))
+        print(f"figure 2, C = {C:g}: {time.process_time() - began:.0f} s", file=sys.stderr, flush=True)
+    drawn, axes = plt.subplots(1, 3, figsize=(12.5, 3.6), layout="constrained")
+    for ax, model, letter in zip(axes, (models[0], models[-1]), "ab", strict=False):
+        mm.BoundDisplay.from_estimator(model, ax=ax)
+        ax.set_title(f"({letter}) C = {model.C:g}", loc="left")
+    mm.BoundDisplay.from_models(models, ax=axes[2])
+    axes[2].set_title("(c) at the end", loc="left")
+    drawn.savefig(FOLDER / "p4_rna.png", dpi=80)
+    plt.close(drawn)
+    rows = ("step", "objective", "convex", "bound", "loss")
+    return {f"{model.C:g}": [{name: float(row[name]) for name in rows} for row in model.history_] for model in models}
+
+
+def run() -> dict[str, Any]:
+    warnings.simplefilter("ignore")
+    small, large = s151(), rfam()
+    first = [m for m in small if m.about["split"] == "A" and len(m.sequence) <= MOST_BASES]
+    result: dict[str, Any] = {"protocol": __doc__, "C": C_VALUE, "tols": TOLS}
+    result["S-151Rfam"] = crossed(small, [m.about["split"] for m in small], False)
+    result["figure 2"] = figure(first)
+    result["Rfam"] = crossed(large, [m.about["fold"] for m in large], True)
+    return result
+
+
+def markdown(result: dict[str, Any]) -> str:
+    text = __doc__.split("\n\n", 1)[1].strip()
+    for name, value in (("MOST_BASES", MOST_BASES), ("MOST_OF_FAMILY", MOST_OF_FAMILY), ("C_VALUE", C_VALUE)):
+        text = text.replace(name, f"{value:g}")
+    lines = [f"# Do et al. 2008, table 3 and figure 2: RNA secondary structures\n\n{text}"]
+    for name in ("S-151Rfam", "Rfam"):
+        scores, fits = result[name]["scores"], result[name]["fits"]
+        head = ["", *(_bin(low, high) for low, high in BINS), "all", "F1", "training, CPU s"]
+        rows = [["sequences", *(part["n"] for part in scores["margin"]), None, None]]
+        for who, label in NAMES.items():
+            seconds = sum(fit["cpu_seconds"] for fit in fits[who]) if who != "vienna" else None
+            cells = [f"{part['sensitivity']:.3f} / {part['selectivity']:.3f}" for part in scores[who]]
+            rows.append([label, *cells, f"{scores[who][-1]['f1']:.3f}", None if seconds is None else round(seconds)])
+        rows += [_paper_row(who) for who in PAPER] if name == "Rfam" else []
+        lines.append(f"## {name}\n\nSensitivity / selectivity by number of bases.\n\n{table(head, rows)}")
+    lines += [_figure_text(result["figure 2"]), READING]
+    return "\n\n".join(lines)
+
+
+def _paper_row(who: str) -> list[str | None]:
+    """Return the figures of the paper, from which F1 of all follows."""
+    sensitivity, selectivity = PAPER[who][-1]
+    f1 = 2 * sensitivity * selectivity / (sensitivity + selectivity)
+    return [f"paper: {who}", *(f"{a:.3f} / {b:.3f}" for a, b in PAPER[who]), f"{f1:.3f}", None]
+
+
+def _bin(low: int, high: int) -> str:
+    return f"{low}–{high}" if high < 10**9 else f"{low}+"
+
+
+def _figure_text(figure: dict[str, Any]) -> str:
+    rows = [
+        [C, len(history) - 1, *(round(history[k][name], 3) for k in (0, -1) for name in ("convex", "bound", "loss"))]
+        for C, history in sorted(figure.items(), key=lambda item: float(item[0]))
+    ]
+    kinds = "convex", "ramp", "loss"
+    head = ["C", "outer steps", *(f"{name}, {when}" for when in ("first", "last") for name in kinds)]
+    return (
+        f"## Figure 2\n\nMeans over the RNAs of split A of S-151Rfam with at most {MOST_BASES} bases, at the weights "
+        "of the ramp: the convex bound, the ramp bound and the loss, over the outer steps (a, b) and at the end for "
+        "several C (c); λ of the paper is 1/C up to a constant.\n\n"
+        f"![Bounds and loss over the outer steps, and at the end over C](p4_rna.png)\n\n{table(head, rows)}"
+    )
+
+
+if __name__ == "__main__":
+    publish("p4_rna", run, markdown)

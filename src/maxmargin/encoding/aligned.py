@@ -1,0 +1,134 @@
+"""Alignments as pairs of strings with gaps, and as codes: the partner of each position of the first sequence.
+
+The code of an alignment of n and m positions is n + 2 numbers: the order of the gaps before the first match and of
+those after the last match (0: positions of the first sequence come first), then the partner of each position of the
+first sequence, −1 if it has none. Between two matches, positions of the first sequence always come first: the order of
+columns with a gap has no meaning there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maxmargin._checked import is_list
+from maxmargin._types import CodeArray
+from maxmargin.core.errors import Where, error_at
+from maxmargin.encoding.annotated import SIDES
+
+GAP = "-"
+#: Symbols of a code before the partners: the orders at the start and at the end.
+N_ORDERS = 2
+#: The order in which positions of the second sequence come first.
+SECOND_FIRST = 1
+
+
+def aligned_pair(y: Any, where: Where) -> tuple[str, str]:
+    """Return an alignment as two strings of equal length; raise an error if it is not one."""
+    if hasattr(y, "coordinates") and hasattr(y, "sequences"):
+        return _from_biopython(y, where)
+    rows = [str(row.seq) if hasattr(row, "seq") else row for row in y] if _is_pair(y) else []
+    if len(rows) != 2 or not all(isinstance(row, str) for row in rows):
+        raise error_at(where, f"expected a pair of aligned strings, found {type(y).__name__} {y!r:.60}")
+    first, second = rows
+    if len(first) != len(second):
+        raise error_at(where, f"aligned strings of lengths {len(first)} and {len(second)}; expected equal lengths")
+    for k, (a, b) in enumerate(zip(first, second, strict=True)):
+        if a == b == GAP:
+            raise error_at(where, f"column {k} has gaps in both sequences; remove it")
+    return first, second
+
+
+def _is_pair(y: Any) -> bool:
+    return not isinstance(y, str) and (is_list(y) or hasattr(y, "__len__")) and len(y) == 2
+
+
+def _from_biopython(alignment: Any, where: Where) -> tuple[str, str]:
+    """Return the aligned strings of an Alignment of Biopython, with unaligned ends, which it leaves out."""
+    if len(alignment.sequences) != 2:
+        raise error_at(where, f"expected an alignment of two sequences, found {len(alignment.sequences)}")
+    texts = [str(getattr(s, "seq", s)) for s in alignment.sequences]
+    (a0, a1), (b0, b1) = (coordinates[[0, -1]].tolist() for coordinates in alignment.coordinates)
+    if a1 < a0 or b1 < b0:
+        raise error_at(where, "an alignment with the reverse strand; expected both sequences in forward direction")
+    core = [str(alignment[k]) for k in range(2)]
+    first, second = texts
+    before = first[:a0] + GAP * b0, GAP * a0 + second[:b0]
+    after = first[a1:] + GAP * (len(second) - b1), GAP * (len(first) - a1) + second[b1:]
+    return before[0] + core[0] + after[0], before[1] + core[1] + after[1]
+
+
+def code_of_strings(first: str, second: str, ordered: bool) -> CodeArray:
+    """Return the code of an alignment; the orders of gaps at the ends are 0 unless `ordered` (semi-global)."""
+    a, b = (np.frombuffer(row.encode("utf-32-le"), np.uint32) != ord(GAP) for row in (first, second))
+    both = np.flatnonzero(a & b)
+    rows, cols = np.cumsum(a) - 1, np.cumsum(b) - 1
+    code = np.full(N_ORDERS + int(a.sum()), -1, np.int32)
+    code[:N_ORDERS] = 0
+    code[N_ORDERS + rows[both]] = cols[both]
+    if ordered and len(both):
+        start, end = int(both[0]), int(both[-1])
+        code[0] = bool(a[:start].any() and b[:start].any() and not a[0])
+        code[1] = bool(a[end + 1 :].any() and b[end + 1 :].any() and not b[-1])
+    return code
+
+
+def strings_of_code(code: CodeArray, first: str, second: str) -> tuple[str, str]:
+    """Return the aligned strings of a code."""
+    partners = code[N_ORDERS:]
+    rows = np.flatnonzero(partners >= 0).tolist()
+    above: list[str] = []
+    below: list[str] = []
+
+    def unaligned(i: int, stop: int, j: int, until: int, second_first: bool) -> None:
+        n, m = stop - i, until - j
+        gaps, letters = GAP * m + first[i:stop], second[j:until] + GAP * n
+        above.append(gaps if second_first else first[i:stop] + GAP * m)
+        below.append(letters if second_first else GAP * n + second[j:until])
+
+    i, j = 0, 0
+    for k, row in enumerate(rows):
+        col = int(partners[row])
+        if i < row or j < col:
+            unaligned(i, row, j, col, k == 0 and bool(code[0]))
+        above.append(first[row])
+        below.append(second[col])
+        i, j = row + 1, col + 1
+    unaligned(i, len(first), j, len(second), bool(rows) and bool(code[1]))
+    return "".join(above), "".join(below)
+
+
+def check_spelling(first: str, second: str, x: tuple[str, str], where: Where) -> None:
+    """Raise an error unless the columns of an alignment spell its sequences."""
+    for row, text, side in zip((first, second), x, SIDES, strict=True):
+        spelt = row.replace(GAP, "")
+        if spelt.upper() == text.upper():
+            continue
+        if len(spelt) != len(text):
+            raise error_at(where, f"the alignment has {len(spelt)} letters of the {side}, which has {len(text)}")
+        at = next(k for k, (a, b) in enumerate(zip(spelt.upper(), text.upper(), strict=True)) if a != b)
+        raise error_at(
+            where, f"the alignment has {spelt[at]!r} as letter {at} of the {side}, which has {text[at]!r} there"
+        )
+
+
+def placed_region(first: str, second: str, x: tuple[str, str], where: Where) -> tuple[str, str]:
+    """Return an alignment of parts of the sequences (local mode) with the rest of them, unaligned, at both ends."""
+    spelt, starts = [row.replace(GAP, "") for row in (first, second)], []
+    if all(len(part) == len(text) for part, text in zip(spelt, x, strict=True)):
+        return first, second
+    for part, text, side in zip(spelt, x, SIDES, strict=True):
+        at = text.upper().find(part.upper())
+        if at < 0:
+            raise error_at(where, f"the aligned part {part!r:.40} does not occur in the {side}")
+        if text.upper().find(part.upper(), at + 1) >= 0:
+            raise error_at(
+                where, f"the aligned part {part!r:.40} occurs more than once in the {side}; pass the whole sequences, "
+                f"with unaligned ends opposite gaps",
+            )  # fmt: skip
+        starts.append(at)
+    (a, b), (n, m) = starts, (len(spelt[0]), len(spelt[1]))
+    before = x[0][:a] + GAP * b, GAP * a + x[1][:b]
+    after = x[0][a + n :] + GAP * (len(x[1]) - b - m), GAP * (len(x[0]) - a - n) + x[1][b + m :]
+    return before[0] + first + after[0], before[1] + second + after[1]

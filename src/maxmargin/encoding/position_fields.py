@@ -1,0 +1,346 @@
+"""Annotations of positions as integer keys, and presets of templates over pairs of positions.
+
+A field is a key of each position: a letter, a class of an annotation, several of these together, or those of a
+neighbouring position. A template is a field of the first and a field of the second sequence; it has a weight for each
+pair of their keys (Joachims et al. 2009, section 3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.core.errors import ExampleError, Place, Where, error_at, inside
+from maxmargin.encoding.alphabet import Alphabet
+from maxmargin.encoding.annotated import AnnotatedSequence
+
+FEATURES = ("simple", "anova2", "tensor", "window", "profile")
+#: Text for letters and values that are not known, and for positions beyond the ends.
+OTHER = "other"
+RESIDUE, HYDROPHOBICITY = "residue", "hydrophobicity"
+N_BINS = 5
+#: Fields with more keys than this have no words of three positions.
+LARGEST_OF_WORDS = 8
+#: Hydropathy of amino acids (Kyte and Doolittle 1982).
+HYDROPATHY = dict(
+    zip("ARNDCQEGHILKMFPSTWYV", (1.8, -4.5, -3.5, -3.5, 2.5, -3.5, -3.5, -0.4, -3.2, 4.5, 3.8, -3.9, 1.9, 2.8, -1.6,
+                                 -0.8, -0.7, -0.9, -1.3, 4.2), strict=True)
+)  # fmt: skip
+_HYDROPATHY_EDGES = np.array([-2.5, 1.5])
+
+
+class Annotation(NamedTuple):
+    """An annotation that all training sequences have.
+
+    Attributes
+    ----------
+    name : str
+        Its name.
+    kind : {"classes", "bins", "columns"}
+        Values of a set, numbers that are divided into bins, or rows of numbers (profiles).
+    values : list
+        The classes, the limits of the bins, or the number of columns.
+    """
+
+    name: str
+    kind: str
+    values: list[Any]
+
+
+@dataclass(frozen=True)
+class Field:
+    """Keys of positions: single fields, each at a distance from the position.
+
+    Attributes
+    ----------
+    parts : tuple of (str, int)
+        Name of a single field, and the distance.
+    size : int
+        Number of keys.
+    """
+
+    parts: tuple[tuple[str, int], ...]
+    size: int
+
+    @property
+    def known(self) -> frozenset[tuple[str, int]]:
+        """All single fields that follow from the key."""
+        more = {(HYDROPHOBICITY, at) for name, at in self.parts if name == RESIDUE}
+        return frozenset(self.parts) | more
+
+    def __str__(self) -> str:
+        return " & ".join(name if not at else f"{name}[{at:+d}]" for name, at in self.parts)
+
+
+class PositionEncoder:
+    """Fields of positions by presets, learnt from the training sequences.
+
+    Attributes
+    ----------
+    alphabet, features, window : str, str, int
+        Parameters of the structure, which sets them.
+    annotations : list of Annotation
+        What the training sequences have besides their letters.
+    """
+
+    def __init__(self) -> None:
+        self.alphabet, self.features, self.window = "", "simple", 0
+        self.annotations: list[Annotation] = []
+
+    # ------------------------------------------------------------------ learning
+
+    def fit(self, sequences: Sequence[AnnotatedSequence], places: Sequence[Where]) -> Self:
+        """Learn which annotations there are, and their values."""
+        names = dict.fromkeys(name for sequence in sequences for name in sequence.annotations)
+        self.annotations = [self._learnt(name, sequences, places) for name in names]
+        self.__dict__.pop("templates", None)
+        if self.features == "profile" and not self._profiles:
+            raise ValueError(
+                "features='profile' needs an annotation of several columns of numbers, such as 'profile' of shape "
+                "(length, 20); use features='window' without one"
+            )
+        return self
+
+    def _learnt(self, name: str, sequences: Sequence[AnnotatedSequence], places: Sequence[Where]) -> Annotation:
+        arrays = [_values(s, name, place) for s, place in zip(sequences, places, strict=True)]
+        given = [array for array in arrays if array is not None and len(array)]
+        columns = next((array.shape[1] for array in given if array.ndim == 2), None)
+        if columns is not None:
+            return Annotation(name, "columns", [int(columns)])
+        if given and all(array.dtype.kind == "f" for array in given):
+            pooled = np.concatenate(given)
+            pooled = pooled[np.isfinite(pooled)]
+            shares = np.arange(1, N_BINS) / N_BINS
+            limits = np.unique(np.quantile(pooled, shares)) if len(pooled) else np.zeros(0)
+            return Annotation(name, "bins", limits.tolist())
+        return Annotation(name, "classes", sorted({str(value) for array in given for value in array.tolist()}))
+
+    # ------------------------------------------------------------------ fields and templates
+
+    @property
+    def _profiles(self) -> list[Annotation]:
+        return [annotation for annotation in self.annotations if annotation.kind == "columns"]
+
+    @cached_property
+    def _symbols(self) -> Alphabet:
+        return Alphabet(self.alphabet)
+
+    @property
+    def is_protein(self) -> bool:
+        """Whether letters are amino acids, whose hydrophobicity is known."""
+        return set(HYDROPATHY) <= set(self.alphabet.upper())
+
+    def values(self, name: str) -> list[str]:
+        """Return the names of the keys of a single field."""
+        if name == RESIDUE:
+            return [*self.alphabet, self._symbols.wildcard or OTHER]
+        for annotation in self.annotations:
+            if annotation.name == name:
+                if annotation.kind == "classes":
+                    return [*annotation.values, OTHER]
+                limits = [f"{limit:.3g}" for limit in annotation.values]
+                return [*(f"≤{limit}" for limit in limits), f">{limits[-1]}" if limits else "any", OTHER]
+        return ["low", "middle", "high", OTHER]
+
+    def _field(self, *parts: tuple[str, int]) -> Field:
+        return Field(parts, int(np.prod([len(self.values(name)) for name, _ in parts], dtype=np.int64)))
+
+    @cached_property
+    def templates(self) -> list[tuple[Field, Field]]:
+        """The pairs of fields of the preset."""
+        level = FEATURES.index(self.features)
+        names = [RESIDUE, *(a.name for a in self.annotations if a.kind != "columns")]
+        single = [self._field((name, 0)) for name in names]
+        found = list(product(single, single))
+        if level >= FEATURES.index("anova2"):
+            pairs = [self._field(*((name, 0) for name in some)) for some in combinations(names, 2)]
+            found += product(pairs, pairs)
+        if level >= FEATURES.index("tensor"):
+            triples = [self._field(*((name, 0) for name in some)) for some in combinations(names, 3)]
+            found += [(field, field) for field in triples]
+        if level >= FEATURES.index("window"):
+            derived = [HYDROPHOBICITY] if self.is_protein and HYDROPHOBICITY not in names else []
+            around = [at for at in range(-self.window, self.window + 1) if at]
+            neighbours = [self._field((name, at)) for name in (*names, *derived) for at in around]
+            words = [
+                self._field((name, -1), (name, 0), (name, 1))
+                for name in (*names, *derived)
+                if self.window and len(self.values(name)) <= LARGEST_OF_WORDS
+            ]
+            found += [(field, field) for field in (*neighbours, *words)]
+        return sorted(found, key=lambda pair: (pair[0].size, pair[0].parts, pair[1].size, pair[1].parts))
+
+    @property
+    def products(self) -> list[tuple[str, str]]:
+        """Pairs of columns of numbers whose products are features: profiles, and letters as columns."""
+        if self.features != "profile":
+            return []
+        names = [annotation.name for annotation in self._profiles]
+        return [*product(names, names), *((n, RESIDUE) for n in names), *((RESIDUE, n) for n in names)]
+
+    def n_columns(self, name: str) -> int:
+        """Return the number of columns of numbers."""
+        if name == RESIDUE:
+            return len(self.values(RESIDUE))
+        return int(next(a.values[0] for a in self.annotations if a.name == name))
+
+    @property
+    def width(self) -> int:
+        """Number of weights of matches."""
+        sizes = [a.size * b.size for a, b in self.templates]
+        return sum(sizes) + sum(self.n_columns(a) * self.n_columns(b) for a, b in self.products)
+
+    def column_names(self) -> list[str]:
+        """Return the name of each weight of a match."""
+        names = [f"{a} ~ {b}" for pair in self.templates for a, b in product(*map(self.key_names, pair))]
+        for first, second in self.products:
+            sides = [[f"{name} {k}" for k in self._columns(name)] for name in (first, second)]
+            names += [f"{a} × {b}" for a, b in product(*sides)]
+        return names
+
+    def _columns(self, name: str) -> Sequence[Any]:
+        return self.values(RESIDUE) if name == RESIDUE else range(self.n_columns(name))
+
+    def key_names(self, field: Field) -> list[str]:
+        """Return the name of each key of a field."""
+        singles = [[f"{Field(((name, at),), 0)}={v}" for v in self.values(name)] for name, at in field.parts]
+        return [" & ".join(parts) for parts in product(*singles)]
+
+    # ------------------------------------------------------------------ encoding
+
+    def encode(
+        self, sequences: Sequence[AnnotatedSequence], places: Sequence[Where], fields: Sequence[Field]
+    ) -> tuple[IntArray, AnyArray, FloatArray]:
+        """Return offsets of the sequences, keys (fields × positions) and columns of numbers (columns × positions)."""
+        symbols, offsets = self._letters(sequences, places)
+        singles: dict[str, IntArray] = {RESIDUE: symbols.astype(np.int64)}
+        if self.is_protein:
+            scale = np.array([HYDROPATHY.get(c.upper(), np.nan) for c in self.alphabet] + [np.nan])[symbols]
+            classes = np.searchsorted(_HYDROPATHY_EDGES, scale)
+            singles[HYDROPHOBICITY] = np.where(np.isnan(scale), 3, classes).astype(np.int64)
+        numbers = []
+        for annotation in self.annotations:
+            arrays = [_values(s, annotation.name, place) for s, place in zip(sequences, places, strict=True)]
+            if annotation.kind == "columns":
+                numbers.append(self._rows(annotation, arrays, sequences, places))
+            else:
+                found = [self._keys(annotation, a, len(s.text)) for a, s in zip(arrays, sequences, strict=True)]
+                singles[annotation.name] = np.concatenate([*found, np.zeros(0, np.int64)])
+        keys = np.zeros((len(fields), len(symbols)), np.int32)
+        for row, field in zip(keys, fields, strict=True):
+            row[:] = self._joined(field, singles, offsets)
+        stacked = np.concatenate([*numbers, self._letter_columns(symbols)]) if self.products else np.zeros((0, 0))
+        return offsets, keys, np.ascontiguousarray(stacked)
+
+    def _letters(self, sequences: Sequence[AnnotatedSequence], places: Sequence[Where]) -> tuple[AnyArray, IntArray]:
+        try:
+            return self._symbols.encode([s.text for s in sequences])
+        except ExampleError as error:
+            assert error.example is not None
+            where = places[error.example]
+            if isinstance(where, Place):
+                raise ExampleError.at(where, error._text, joint="") from None
+            raise ValueError(f"{where}{error._text}") from None
+
+    def _joined(self, field: Field, singles: dict[str, IntArray], offsets: IntArray) -> IntArray:
+        total = np.zeros(int(offsets[-1]), np.int64)
+        for name, at in field.parts:
+            total = total * len(self.values(name)) + _shifted(singles[name], at, offsets, len(self.values(name)) - 1)
+        return total
+
+    @staticmethod
+    def _keys(annotation: Annotation, values: AnyArray | None, n: int) -> IntArray:
+        """Return the keys of one sequence."""
+        if values is None or n == 0:
+            return np.full(n, len(annotation.values) + (annotation.kind == "bins"), np.int64)
+        if annotation.kind == "bins":
+            numbers = values.astype(float)
+            found = np.searchsorted(np.array(annotation.values, float), numbers)
+            return np.where(np.isnan(numbers), len(annotation.values) + 1, found).astype(np.int64)
+        numbered = {value: k for k, value in enumerate(annotation.values)}
+        return np.array([numbered.get(str(value), len(numbered)) for value in values.tolist()], np.int64)
+
+    @staticmethod
+    def _rows(
+        annotation: Annotation, arrays: list[AnyArray | None], sequences: Sequence[AnnotatedSequence], places: Any
+    ) -> FloatArray:
+        """Return the columns of all sequences, one row each; 0 where they are unknown."""
+        n, rows = int(annotation.values[0]), []
+        for array, sequence, where in zip(arrays, sequences, places, strict=True):
+            if array is None:
+                array = np.zeros((len(sequence.text), n))
+            if array.ndim != 2 or array.shape[1] != n:
+                raise error_at(where, f"{annotation.name!r} has shape {array.shape}, expected {n} columns as in fit")
+            rows.append(array.astype(float))
+        return np.concatenate([*rows, np.zeros((0, n))]).T
+
+    def _letter_columns(self, symbols: AnyArray) -> FloatArray:
+        return np.eye(self.n_columns(RESIDUE))[:, symbols]
+
+    # ------------------------------------------------------------------ saving
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the parameters and what was learnt."""
+        return {
+            "alphabet": self.alphabet,
+            "features": self.features,
+            "window": self.window,
+            "annotations": [list(annotation) for annotation in self.annotations],
+        }
+
+    def set_state(self, state: Any) -> Self:
+        """Set what `get_state` returned; raise ValueError if it is invalid."""
+        self.alphabet, self.features, self.window = str(state["alphabet"]), state["features"], int(state["window"])
+        if self.features not in FEATURES or self.window < 0:
+            raise ValueError(f"expected features of {FEATURES}, found {self.features!r}")
+        self.annotations = [Annotation(str(name), kind, list(values)) for name, kind, values in state["annotations"]]
+        if any(annotation.kind not in ("classes", "bins", "columns") for annotation in self.annotations):
+            raise ValueError("expected annotations of classes, bins or columns")
+        return self
+
+
+def _values(sequence: AnnotatedSequence, name: str, where: Where) -> AnyArray | None:
+    """Return the values of an annotation as an array; None if they are unknown."""
+    if name not in sequence.annotations:
+        raise error_at(
+            where, f"no annotation {name!r}, which other sequences have; pass None if its values are unknown"
+        )
+    values = sequence.annotations[name]
+    if values is None:
+        return None
+    try:
+        array = np.asarray(list(values) if isinstance(values, str) else values)
+    except ValueError:
+        raise error_at(where, f"the rows of {name!r} differ in length") from None
+    if array.ndim == 2 and array.dtype.kind in "iufb":
+        if not np.isfinite(array).all():
+            at = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
+            raise error_at(inside(where, f"position {at}"), f"{name!r} must be finite numbers, found {array[at]!r:.60}")
+    elif array.ndim != 1:
+        raise error_at(where, f"expected one value or one row of numbers of {name!r} for each letter")
+    return array
+
+
+def _shifted(keys: IntArray, at: int, offsets: IntArray, outside: int) -> IntArray:
+    """Return the keys of the positions at a distance, `outside` beyond the ends of their sequence."""
+    if at == 0:
+        return keys
+    position = np.arange(len(keys)) + at
+    lengths = np.diff(offsets)
+    inside_sequence = (position >= np.repeat(offsets[:-1], lengths)) & (position < np.repeat(offsets[1:], lengths))
+    return np.where(inside_sequence, keys[np.clip(position, 0, max(len(keys) - 1, 0))] if len(keys) else keys, outside)
+
+
+def columns_of(encoder: PositionEncoder) -> dict[str, int]:
+    """Return the first row of each annotation's columns of numbers, in the order of `PositionEncoder.encode`."""
+    names = [annotation.name for annotation in encoder.annotations if annotation.kind == "columns"]
+    firsts, at = {}, 0
+    for name in names:
+        firsts[name], at = at, at + encoder.n_columns(name)
+    return firsts | {RESIDUE: at}

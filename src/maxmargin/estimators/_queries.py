@@ -1,0 +1,239 @@
+"""Base class of estimators that rank the documents of queries: rows, labels and the query of each row."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from maxmargin._checked import beyond_floats, is_list
+from maxmargin._input import either, naming_rows
+from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.bounds.references import References
+from maxmargin.core.problem import Problem
+from maxmargin.encoding.sparse import checked_rows
+from maxmargin.estimators.base import TrainingData
+from maxmargin.estimators.latent import LatentEstimator
+from maxmargin.estimators.multiclass import MulticlassSVM
+from maxmargin.metrics.ranking import rows_by_query
+
+
+class QueryRanker(LatentEstimator):
+    """Base class of estimators whose `fit` takes rows, their relevance and the query of each row.
+
+    A subclass defines `_measured`, the metric of `score`, and may define `_useful`, which queries can be learnt from.
+    """
+
+    n_restarts: ClassVar[int] = 1
+
+    @abstractmethod
+    def _measured(self, y: AnyArray, scores: FloatArray, groups: Any) -> float:
+        """Return the metric of scores."""
+
+    def _useful(self, labels: FloatArray) -> bool:
+        """Return whether a query with these labels can be learnt from."""
+        return bool((labels > 0).any())
+
+    def _useless(self) -> tuple[str, str]:
+        """Return why no query can be learnt from, and why one query cannot."""
+        return (
+            "no document is relevant: expected labels above 0 in y",
+            "has no relevant document (no label above 0)",
+        )
+
+    def _check_labels(self, labels: FloatArray) -> None:
+        """Raise ValueError for the first label that the measure cannot use."""
+        return None
+
+    def fit(self, X: Any, y: Any, groups: Any = None, *, qid: Any = None) -> Self:  # type: ignore[override]
+        """Learn from documents.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            A row for each document and query.
+        y : array-like of shape (n,)
+            Relevance of each row, higher for more relevant documents; above 0 means relevant.
+        groups : sequence of length n
+            Query of each row, by any hashable names; the rows of a query need not be adjacent.
+        qid : sequence of length n, default=None
+            Another name of `groups`.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit(X, y, groups=either(groups, qid, "groups", "qid"))
+
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
+        if sample_weight is not None:
+            raise TypeError(f"{type(self).__name__} does not accept sample_weight, only groups")
+        y = Y if Y is None else checked_relevance(Y)
+        with naming_rows(X):
+            X, y = validate_data(self, checked_rows(X), y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
+        self._check_labels(y)
+        queries = self._kept_queries(y, groups)
+        return super()._prepare([X[rows] for rows in queries], [y[rows] for rows in queries], None)
+
+    def _training_data(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None) -> TrainingData:
+        return replace(super()._training_data(X, Y, sample_weight, groups=groups), X=X, Y=Y)
+
+    def _kept_queries(self, y: FloatArray, groups: Any) -> list[IntArray]:
+        """Return the rows of each query that can be learnt from."""
+        names, members = rows_by_query(checked_groups(groups, len(y), type(self).__name__))
+        useful = [self._useful(y[rows]) for rows in members]
+        if not any(useful):
+            raise ValueError(self._useless()[0])
+        if not all(useful) and not self.drop_empty:
+            name, number = names[useful.index(False)], useful.count(False)
+            raise ValueError(
+                f"query {name!r} {self._useless()[1]}, so it cannot be learnt from; "
+                f"leave its rows out, or set drop_empty=True to leave out all such queries ({number} here)"
+            )
+        return [rows for rows, fine in zip(members, useful, strict=True) if fine]
+
+    def _references(self, problem: Problem, rng: np.random.Generator, start: FloatArray | None) -> References:
+        self.start_coef_ = start
+        return super()._references(problem, rng, start)
+
+    def _given(self, dim: int) -> FloatArray:
+        weights = np.array(self.start, float)
+        if weights.shape != (dim,) or not np.isfinite(weights).all():
+            raise ValueError(f"start must be {dim} finite weights, one for each feature, found shape {weights.shape}")
+        return weights
+
+    def _classifier(self, rows: Any, relevant: AnyArray, sizes: IntArray, C: float) -> FloatArray:
+        """Return weights that separate relevant documents from others; a document of n has weight 1/n."""
+        if relevant.all():
+            return np.zeros(rows.shape[1])
+        classifier = MulticlassSVM(C=C, tol=self.tol, n_jobs=self.n_jobs)
+        classifier.fit(rows, relevant, sample_weight=np.repeat(1.0 / sizes, sizes))
+        return classifier.coef_[1] - classifier.coef_[0]
+
+    # ------------------------------------------------------------------ use
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return the score of each row; among the documents of a query, those of the highest scores come first.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            A row for each document and query.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Scores.
+        """
+        check_is_fitted(self, "coef_")
+        with naming_rows(X):
+            X = validate_data(self, checked_rows(X), accept_sparse="csr", dtype=np.float64, reset=False)
+        return np.asarray(X @ self.coef_)
+
+    def decision_scores(self, X: Any) -> FloatArray:
+        """Return the score of each row, as `predict` does.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            A row for each document and query.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Scores.
+        """
+        return self.predict(X)
+
+    def score(self, X: Any, y: Any, groups: Any = None, *, qid: Any = None) -> float:  # type: ignore[override]
+        """Return the mean over queries of the measure.
+
+        A query without a relevant document counts as 0, as in LETOR; for pairs, a query without pairs is left out.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix} of shape (n, d)
+            A row for each document and query.
+        y : array-like of shape (n,)
+            Relevance of each row; above 0 means relevant.
+        groups : sequence of length n
+            Query of each row.
+        qid : sequence of length n, default=None
+            Another name of `groups`.
+
+        Returns
+        -------
+        float
+            The mean, between 0 and 1.
+        """
+        scores, groups = self.predict(X), either(groups, qid, "groups", "qid")
+        return self._measured(checked_relevance(y), scores, checked_groups(groups, len(scores), type(self).__name__))
+
+    def _weight_names(self, structure: Any, size: int) -> AnyArray:
+        """Return the name of each weight, by the names of the columns if X had some."""
+        return np.asarray(getattr(self, "feature_names_in_", structure.feature_names()), object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def checked_groups(groups: Any, n: int, estimator: str) -> Any:
+    """Return the query of each of n rows; raise ValueError if they are not given."""
+    if groups is None:
+        raise ValueError(
+            "groups= is required: the query of each row (qid= is another name). In a search or a cross-validation, "
+            "sklearn.set_config(enable_metadata_routing=True), "
+            f"{estimator}().set_fit_request(groups=True).set_score_request(groups=True), and pass groups as "
+            "cross_val_score(…, params={'groups': groups}) or GridSearchCV(…).fit(X, y, groups=groups)"
+        )
+    groups = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
+    shape = getattr(groups, "shape", None)
+    if not is_list(groups) or (shape is not None and len(shape) != 1):
+        found = type(groups).__name__ if shape is None else f"an array of shape {shape}"
+        raise ValueError(f"groups: expected a sequence with the query of each row, found {found}")
+    if len(groups) != n:
+        raise ValueError(f"X has {n} rows but groups has {len(groups)}")
+    if not isinstance(groups, np.ndarray) or groups.dtype == object:
+        for i, query in enumerate(groups):
+            _check_name(query, f"groups[{i}]")
+    return groups
+
+
+def _check_name(query: Any, where: str) -> None:
+    """Raise ValueError if a query is not hashable."""
+    try:
+        hash(query)
+    except TypeError:
+        raise ValueError(
+            f"{where}: a query must be hashable (a string, a number), found {type(query).__name__} {query!r:.60}"
+        ) from None
+
+
+def checked_relevance(y: Any) -> AnyArray:
+    """Return finite relevance labels; raise ValueError for the first that is not finite."""
+    labels = column_or_1d(y, warn=True)
+    if labels.dtype.kind in "biuf" and np.isfinite(labels).all():
+        return labels
+    return np.array([_finite_label(label, f"y[{i}]") for i, label in enumerate(labels.tolist())])
+
+
+def _finite_label(label: Any, where: str) -> float:
+    try:
+        value = math.nan if isinstance(label, str | bytes) else float(label)
+    except OverflowError:
+        raise beyond_floats(f"{where}: relevance must be a number") from None
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(
+            f"{where}: relevance must be a finite number (above 0 means relevant), found {type(label).__name__} "
+            f"{label!r:.60}"
+        )
+    return value

@@ -1,0 +1,185 @@
+"""Features of parts by their kernel values with points: distinct training parts, or landmarks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh, solve_triangular
+
+from maxmargin._types import FloatArray, IntArray
+from maxmargin.core.errors import Place
+from maxmargin.kernel_features.function import KernelFunction
+from maxmargin.kernel_features.gram import RANK_TOLERANCE
+from maxmargin.kernel_features.rows import canonical, rows_from_state, rows_state
+
+#: Fraction of Σ|β| that the coefficients left out of an expansion may have together.
+NEGLIGIBLE = 1e-10
+
+
+@dataclass(frozen=True)
+class PointFeatures:
+    """φ(x) = F k(P, x): kernel values with points P, turned into coordinates by a factor F.
+
+    With the lower triangular L_P, the rows of the Cholesky factor that belong to the points, F is L_P⁻¹: inner products
+    of φ are kernel values. With F = S^(−1/2) Uᵀ of the eigenvectors of the points' Gram matrix they are those of the
+    Nyström method. After a fit F is dropped: w·φ(x) = Σ_p β_p k(p, x) with β = Fᵀ w, so that the features of a fitted
+    model are kernel values, and its weights are β.
+
+    Attributes
+    ----------
+    function : KernelFunction or None
+        The kernel; None if it is precomputed.
+    points : matrix or ndarray of int
+        The rows of the points; with a precomputed kernel, their columns.
+    n_inputs : int
+        Number of columns of the rows of parts.
+    places : ndarray of int of shape (n_points, 2), optional
+        Example and part of each point in the training data; None for means.
+    row : str
+        Name of a part.
+    triangle, factor : ndarray, optional
+        L_P, or Fᵀ, which are both None in a fitted model.
+    lost : float
+        Fraction of the trace of the Gram matrix that the features lack.
+    """
+
+    function: KernelFunction | None
+    points: Any
+    n_inputs: int
+    places: IntArray | None
+    row: str
+    triangle: FloatArray | None = None
+    factor: FloatArray | None = None
+    lost: float = 0.0
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return int(self.points.shape[0])
+
+    @property
+    def width(self) -> int:
+        """Number of features."""
+        return self.n_points if self.factor is None else int(self.factor.shape[1])
+
+    def values(self, rows: Any) -> FloatArray:
+        """Return the kernel values of rows with the points."""
+        if self.function is not None:
+            return self.function.values(canonical(rows), self.points)
+        columns = rows[:, self.points]
+        table: FloatArray = columns.toarray() if hasattr(columns, "toarray") else np.ascontiguousarray(columns, float)
+        return table
+
+    def transform(self, rows: Any) -> FloatArray:
+        """Return the features of rows."""
+        values = self.values(rows)
+        if self.triangle is not None:
+            if not len(self.triangle) or not len(values):
+                return values
+            return np.ascontiguousarray(solve_triangular(self.triangle, values.T, lower=True).T)
+        return values if self.factor is None else values @ self.factor
+
+    def coefficients(self, weights: FloatArray) -> FloatArray:
+        """Return β = Fᵀ w, of shape (n_points, K), for weights of shape (width, K)."""
+        if self.triangle is not None and len(weights):
+            beta: FloatArray = solve_triangular(self.triangle, weights, lower=True, trans=1)
+            return beta
+        return weights if self.factor is None else self.factor @ weights
+
+    def projected(self, weights: FloatArray, support: FloatArray, share: float) -> FloatArray:
+        """Return the nearest weights that are sums over fewer points.
+
+        These are the points of which the weights `support` are sums, and those with the largest coefficients, so that
+        all others have at most a `share` of the coefficients.
+        """
+        kept = np.union1d(
+            _considerable(self.coefficients(support), NEGLIGIBLE), _considerable(self.coefficients(weights), share)
+        )
+        if self.triangle is None or len(kept) == len(weights):
+            return weights
+        rows = self.triangle[kept]
+        try:
+            within = cho_factor(rows @ rows.T, lower=True)
+        except LinAlgError:  # nearly equal parts
+            return weights
+        return rows.T @ cho_solve(within, rows @ weights)
+
+    def expanded(self, weights: FloatArray) -> tuple[PointFeatures, FloatArray]:
+        """Return the features without their factor, and β for these weights, of shape (width, K).
+
+        Points with negligible coefficients are left out.
+        """
+        beta = self.coefficients(weights)
+        kept = _considerable(beta, NEGLIGIBLE)
+        places = None if self.places is None else self.places[kept]
+        return replace(self, points=self.points[kept], places=places, triangle=None, factor=None), beta[kept]
+
+    def names(self, columns: Any) -> list[str]:
+        """Return the name of each feature."""
+        if self.factor is not None or self.triangle is not None:
+            return [f"component {j}" for j in range(self.width)]
+        kernel = "kernel" if self.function is None else self.function.name
+        if self.places is None:
+            return [f"{kernel}(landmark {j})" for j in range(self.n_points)]
+        part = f", {self.row} {{}}" if self.row else ""
+        return [f"{kernel}({Place('X', i)}{part.format(t)})" for i, t in self.places.tolist()]
+
+    def moved(self, positions: IntArray) -> PointFeatures:
+        """Return the features with the indices of examples in the user's data."""
+        if self.places is None:
+            return self
+        return replace(self, places=np.column_stack([positions[self.places[:, 0]], self.places[:, 1]]))
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the features as plain values and arrays."""
+        precomputed = self.function is None
+        return {
+            "kind": "points",
+            "function": None if self.function is None else self.function.get_state(),
+            "points": {"columns": self.points} if precomputed else rows_state(self.points),
+            "n_inputs": self.n_inputs,
+            "places": self.places,
+            "row": self.row,
+            "triangle": self.triangle,
+            "factor": self.factor,
+            "lost": self.lost,
+        }
+
+    @classmethod
+    def from_state(cls, state: Any) -> PointFeatures:
+        """Return the features of a state; raise ValueError if it is damaged."""
+        function, n_inputs = state["function"], int(state["n_inputs"])
+        if function is None:
+            points: Any = np.asarray(state["points"]["columns"])
+            sound = points.ndim == 1 and points.dtype == np.int64
+            sound = sound and bool(((points >= 0) & (points < n_inputs)).all())
+        else:
+            points = rows_from_state(state["points"])
+            sound = points.shape[1] == n_inputs
+        places = state["places"]
+        if not sound or (places is not None and np.shape(places) != (points.shape[0], 2)):
+            raise ValueError("the points of a kernel do not fit its features")
+        factors = {name: state[name] for name in ("triangle", "factor")}
+        if any(table is not None and len(table) != points.shape[0] for table in factors.values()):
+            raise ValueError("the factor of a kernel does not fit its points")
+        return cls(
+            None if function is None else KernelFunction(**function), points, n_inputs, places, str(state["row"]),
+            **factors, lost=float(state["lost"]),
+        )  # fmt: skip
+
+
+def _considerable(beta: FloatArray, share: float) -> IntArray:
+    """Return the points with the largest coefficients; all others have at most a share of Σ|β|."""
+    sizes = np.abs(beta).sum(axis=1)
+    order = np.argsort(sizes, kind="stable")
+    n_dropped = int(np.searchsorted(np.cumsum(sizes[order]), share * sizes.sum(), "right"))
+    return np.sort(order[n_dropped:])
+
+
+def nystrom_factor(gram: FloatArray) -> FloatArray:
+    """Return U S^(−1/2) of the eigenvectors and eigenvalues of the landmarks' Gram matrix, small ones left out."""
+    values, vectors = eigh(gram)
+    kept = values > RANK_TOLERANCE * max(float(values[-1]), 0.0) if len(values) else np.zeros(0, bool)
+    return np.ascontiguousarray(vectors[:, kept] / np.sqrt(values[kept]))

@@ -1,0 +1,1 @@
+"""Pairwise alignments of sequences."""

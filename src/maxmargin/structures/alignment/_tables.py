@@ -1,0 +1,197 @@
+"""Scores of all cells of an alignment, and sums of features over some cells, from integer keys of positions.
+
+Template t gives cell (i, j) the weight ``offsets[t] + keys[row_fields[t], i] · widths[t] + keys[col_fields[t], j]``, so
+that nothing of size cells × features exists. Templates with the same row field form a group: rows with equal keys have
+equal contributions, which are gathered once per distinct key. A group whose keys follow from those of a finer group
+(residue from residue and structure) adds its rows to those of the finer group first, if that is much smaller than the
+table.
+
+Products are features with values: template b adds Σ_{k,l} r_k(i) c_l(j) w_kl, for columns r and c of numbers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin._compile import kernel
+from maxmargin.core._entries import add_entry, write_entries
+
+
+@kernel
+def gather(weights, keys, out, m):
+    """Write the weight of each key."""
+    for j in range(m):
+        out[j] = weights[keys[j]]
+
+
+@kernel
+def gather_more(weights, keys, out, m):
+    """Add the weight of each key."""
+    for j in range(m):
+        out[j] += weights[keys[j]]
+
+
+@kernel
+def add_row(row, out, m):
+    """Add one row."""
+    for j in range(m):
+        out[j] += row[j]
+
+
+@kernel
+def add_multiple_of_row(factor, row, out, m):
+    """Add a multiple of a row."""
+    for j in range(m):
+        out[j] += factor * row[j]
+
+
+@kernel
+def add_four_rows(a, b, c, d, out, m):
+    """Add four rows."""
+    for j in range(m):
+        out[j] += (a[j] + b[j]) + (c[j] + d[j])
+
+
+@kernel
+def score_table(
+    row, n, col, m, keys, groups, group_fields, group_stops, finer, col_fields, offsets, widths, numbers, products, w,
+    slots, ids, group_lists, members, rows, table,
+):  # fmt: skip
+    """Write the scores of the cells of positions row … row + n and col … col + m.
+
+    Parameters
+    ----------
+    keys, numbers : arrays of shape (fields, positions)
+        Keys, and columns of numbers, of all positions.
+    groups : int
+        Number of groups; the templates of group g end at ``group_stops[g]``, its row field is ``group_fields[g]``.
+    finer : array of shape (groups, most)
+        Groups after g whose keys determine those of g, then −1.
+    products : array of shape (n_products, 5)
+        First column and number of columns, of rows and of columns, and offset of the weights.
+    slots, ids, group_lists, members, rows : arrays
+        Scratch space: the greatest number of keys, all −1, also on return; groups × n; 4 × groups; the greatest number
+        of distinct keys of all groups; the same number × m.
+    """
+    used, n_top, n_direct = 0, 0, 0
+    top, direct, firsts, stops = group_lists[0], group_lists[1], group_lists[2], group_lists[3]
+    for g in range(groups):
+        field, first, begin = keys[group_fields[g]], used, group_stops[g - 1] if g else 0
+        many = False
+        for i in range(n):
+            key = field[row + i]
+            if slots[key] < 0:
+                if used - first == n // 2:
+                    many = True
+                    break
+                slots[key] = used
+                members[used] = i
+                used += 1
+            ids[g, i] = slots[key]
+        for r in range(first, used):
+            slots[field[row + members[r]]] = -1
+        if many:
+            used = first
+            direct[n_direct] = g
+            n_direct += 1
+            continue
+        firsts[g], stops[g] = first, used
+        for r in range(first, used):
+            key, out = np.int64(field[row + members[r]]), rows[r]
+            for t in range(begin, group_stops[g]):
+                weights = w[offsets[t] + key * widths[t] :]
+                if t == begin:
+                    gather(weights, keys[col_fields[t], col:], out, m)
+                else:
+                    gather_more(weights, keys[col_fields[t], col:], out, m)
+        top[n_top] = g
+        n_top += 1
+    n_kept = link_groups(top, n_top, finer, firsts, stops, ids, members, rows, m)
+    for i in range(n):
+        out = table[i]
+        out[:] = 0.0
+        fours = n_kept // 4 * 4
+        for k in range(0, fours, 4):
+            add_four_rows(
+                rows[ids[top[k], i]], rows[ids[top[k + 1], i]], rows[ids[top[k + 2], i]], rows[ids[top[k + 3], i]],
+                out, m,
+            )  # fmt: skip
+        for k in range(fours, n_kept):
+            add_row(rows[ids[top[k], i]], out, m)
+        for k in range(n_direct):
+            g = direct[k]
+            key = np.int64(keys[group_fields[g], row + i])
+            for t in range(group_stops[g - 1] if g else 0, group_stops[g]):
+                gather_more(w[offsets[t] + key * widths[t] :], keys[col_fields[t], col:], out, m)
+        for b in range(len(products)):
+            r, n_r, c, n_c, offset = products[b]
+            for q in range(n_c):
+                factor = 0.0
+                for k in range(n_r):
+                    factor += numbers[r + k, row + i] * w[offset + k * n_c + q]
+                if factor != 0.0:
+                    add_multiple_of_row(factor, numbers[c + q, col:], out, m)
+
+
+@kernel
+def link_groups(top, n_top, finer, firsts, stops, ids, members, rows, m):
+    """Add the rows of groups to those of finer groups with rows; return the number of groups left, first in `top`."""
+    kept = 0
+    for a in range(n_top):
+        g, into = top[a], -1
+        for f in finer[g]:
+            for b in range(a + 1, n_top):
+                if into < 0 and top[b] == f:
+                    into = f
+        if into < 0:
+            top[kept] = g
+            kept += 1
+            continue
+        for r in range(firsts[into], stops[into]):
+            add_row(rows[ids[g, members[r]]], rows[r], m)
+    return kept
+
+
+@kernel
+def sum_cells(
+    ids, row_starts, col_starts, n_cols, ptr, cells, counts, keys, row_fields, col_fields, offsets, widths, numbers,
+    products, touched, total, out_ptr, out_index, out_value,
+):  # fmt: skip
+    """Write Σ count · φ over the cells of each example, without zeros.
+
+    `total` must contain zeros, one for each weight, also on return; `touched` has room for all features of an example.
+    """
+    used = 0
+    for r in range(len(ids)):
+        row, col, m = row_starts[ids[r]], col_starts[ids[r]], n_cols[ids[r]]
+        n_touched = 0
+        for k in range(ptr[r], ptr[r + 1]):
+            i, j = row + np.int64(cells[k]) // m, col + np.int64(cells[k]) % m
+            for t in range(len(offsets)):
+                at = offsets[t] + np.int64(keys[row_fields[t], i]) * widths[t] + keys[col_fields[t], j]
+                n_touched = add_entry(at, counts[k], total, touched, n_touched)
+            for b in range(len(products)):
+                a, n_a, c, n_c, offset = products[b]
+                for p in range(n_a):
+                    for q in range(n_c):
+                        value = counts[k] * numbers[a + p, i] * numbers[c + q, j]
+                        if value != 0.0:
+                            n_touched = add_entry(offset + p * n_c + q, value, total, touched, n_touched)
+        used = write_entries(total, touched, n_touched, 1.0, out_index, out_value, used)
+        out_ptr[r + 1] = used
+
+
+@kernel
+def score_tables(
+    pairs, row_starts, n_rows, col_starts, n_cols, keys, groups, group_fields, group_stops, finer, col_fields, offsets,
+    widths, numbers, products, w, starts, slots, ids, group_lists, members, rows, out,
+):  # fmt: skip
+    """Apply `score_table` to each of the pairs."""
+    for r in range(len(pairs)):
+        e = pairs[r]
+        n, m = n_rows[e], n_cols[e]
+        score_table(
+            row_starts[e], n, col_starts[e], m, keys, groups, group_fields, group_stops, finer, col_fields, offsets,
+            widths, numbers, products, w, slots, ids, group_lists, members, rows,
+            out[starts[r] : starts[r] + n * m].reshape(n, m),
+        )  # fmt: skip

@@ -1,0 +1,323 @@
+"""Pairwise alignments of sequences (Joachims et al. 2009, section 3.2).
+
+    Ψ(x, y) = Σ_{matches (i, j)} φ(x, i, j) + Σ_{positions opposite a gap} γ(x, p)
+
+φ and γ are sparse features of positions; the loss is a sum over positions too, so that one recursion serves both
+argmaxes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._checked import check_flag, whole_number
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.errors import Place, Where, inside
+from maxmargin.encoding.aligned import (
+    N_ORDERS,
+    aligned_pair,
+    check_spelling,
+    code_of_strings,
+    placed_region,
+    strings_of_code,
+)
+from maxmargin.encoding.alphabet import Alphabet
+from maxmargin.encoding.annotated import SIDES, AnnotatedSequence, read_pair
+from maxmargin.encoding.position_fields import FEATURES, RESIDUE, Field, PositionEncoder
+from maxmargin.parts.blocks import Block
+from maxmargin.parts.structure import PartStructure, WeightTable
+from maxmargin.structures.alignment import _kernels as kernels
+from maxmargin.structures.alignment._recursion import GLOBAL, LOCAL, MODES, SEMIGLOBAL
+from maxmargin.structures.alignment.cells import CellFeatures, Layout, Pairs
+from maxmargin.structures.alignment.examples import AlignmentExamples
+
+AMINO_ACIDS = "ACDEFGHIKLMNPQRSTVWY"
+GAPS = ("linear", "affine")
+COSTS = {"recall": kernels.RECALL, "q4": kernels.SHIFT, "precision": kernels.PRECISION, "columns": kernels.COLUMNS}
+
+
+class Alignment(PartStructure):
+    """Alignments of two sequences whose positions have letters and, optionally, annotations.
+
+    Each x is a pair of sequences. A sequence is a string; a dict with the key ``"sequence"`` and annotations of its
+    positions; a pair (string, annotations), where annotations are a dict, a list of dicts, one for each position, or
+    an array; or a Seq or SeqRecord of Biopython. An annotation is a string, a list or an array with one entry for each
+    position: classes (text, whole numbers), floats, which are divided into five bins of equal size, or rows of numbers
+    (profiles); None if it is unknown. Each y is a pair of aligned strings, with ``"-"`` opposite unmatched positions,
+    or an Alignment of Biopython.
+
+    An alignment is a set of matches (i, j), ascending in both. The order of columns with a gap between two matches has
+    no meaning; in outputs, those of the first sequence come first. In local mode, positions before the first and after
+    the last match are free, and y may contain the aligned parts of the sequences alone. In semi-global mode, the first
+    and the last run of columns with a gap in the same sequence are free.
+
+    Parameters
+    ----------
+    mode : {"global", "local", "semiglobal"}, default="global"
+        Whether unmatched positions at the ends are gaps (Needleman and Wunsch 1970), are free (Smith and Waterman
+        1981), or are free in one sequence.
+    features : {"simple", "anova2", "tensor", "window", "profile"}, default="simple"
+        Features of matches, as in Joachims et al. (2009). ``"simple"``: pairs of a letter or annotation of one
+        position and one of the other. ``"anova2"``: and pairs of two of these at each position. ``"tensor"``: and
+        pairs of three of these. ``"window"``: and those of neighbouring positions, with hydrophobicity for amino
+        acids. ``"profile"``: and products of the columns of profiles, and of profiles and letters. With letters alone,
+        the first three are the same.
+    gaps : {"affine", "linear"}, default="affine"
+        Whether the first position opposite a gap has a weight of its own.
+    gap_features : bool, default=False
+        Whether weights of gaps depend on the letter and the annotations of the position opposite the gap.
+    window : int, default=3
+        Greatest distance of neighbouring positions, for ``features="window"`` and ``"profile"``.
+    alphabet : str, default="ACDEFGHIKLMNPQRSTVWY"
+        The letters. X in proteins and N in DNA and RNA stand for an unknown letter.
+    cost : {"recall", "q4", "precision", "columns"}, default="recall"
+        The loss. With N true matches, ``"recall"``: the share of true matches that ŷ lacks, 1 − recall. ``"q4"``: the
+        share of true matches (i, j) where ŷ has no match of i within `tolerance` positions of j. ``"precision"``: wrong
+        matches of ŷ divided by N. (1 − precision divides by the number of matches of ŷ, and is not a sum over matches;
+        the two agree if ŷ has N matches.) ``"columns"``: the share of positions of both sequences with another partner,
+        or none, than in y. If N is 0, the divisor is 1.
+    tolerance : int, default=4
+        Greatest shift that ``cost="q4"`` allows.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = [("ACGT", "AGT")], [("ACGT", "A-GT")]
+    >>> model = mm.StructuralSVM(mm.Alignment(alphabet="ACGT"), C=10.0).fit(X, Y)
+    >>> model.predict([("AACGT", "AAGT")])
+    [('AACGT', 'AA-GT')]
+    """
+
+    output_name: ClassVar[str] = "alignment"
+    learns: ClassVar[dict[str, type]] = {"positions_": PositionEncoder}
+
+    def __init__(
+        self,
+        *,
+        mode: str = "global",
+        features: str = "simple",
+        gaps: str = "affine",
+        gap_features: bool = False,
+        window: int = 3,
+        alphabet: str = AMINO_ACIDS,
+        cost: str = "recall",
+        tolerance: int = 4,
+    ) -> None:
+        self.mode, self.features, self.gaps, self.gap_features = mode, features, gaps, gap_features
+        self.window, self.alphabet, self.cost, self.tolerance = window, alphabet, cost, tolerance
+
+    def check_parameters(self) -> None:
+        allowed = {"mode": MODES, "features": FEATURES, "gaps": GAPS, "cost": tuple(COSTS)}
+        for name, values in allowed.items():
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in values:
+                raise ValueError(f"{name} must be {', '.join(map(repr, values))}, found {value!r}")
+        check_flag(self.gap_features, "gap_features")
+        whole_number(self.window, "window", 0)
+        whole_number(self.tolerance, "tolerance", 0)
+        Alphabet(self.alphabet)
+        if "-" in self.alphabet:
+            raise ValueError("alphabet must not contain '-', which is a gap")
+
+    @property
+    def _mode(self) -> int:
+        return MODES.index(self.mode)
+
+    @property
+    def _n_outputs(self) -> int:
+        return 1 + GAPS.index(self.gaps)
+
+    # ------------------------------------------------------------------ weights
+
+    def _gap_fields(self) -> list[Field]:
+        """Return the fields of positions that weights of gaps depend on."""
+        if not self.gap_features:
+            return []
+        names = [RESIDUE, *(a.name for a in self.positions_.annotations if a.kind != "columns")]
+        return [Field(((name, 0),), len(self.positions_.values(name))) for name in names]
+
+    def tables(self) -> dict[str, WeightTable]:
+        names = [f"gap, {name}" for field in self._gap_fields() for name in self.positions_.key_names(field)]
+        outputs = ["open", "extend"] if self._n_outputs == 2 else None
+        return {
+            "matches": WeightTable(self.positions_.column_names()),
+            "gaps": WeightTable([*names, "gap"], outputs),
+        }
+
+    def substitution_weights(self, w: FloatArray) -> FloatArray:
+        """Return the weights of pairs of letters, of shape (letters + 1, letters + 1); the last is the unknown letter.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,)
+            All weights.
+
+        Returns
+        -------
+        ndarray
+            A view of the weights: row a, column b for a letter a of the first and b of the second sequence.
+        """
+        first, size = self._substitutions()
+        return w[first : first + size * size].reshape(size, size)
+
+    def _substitutions(self) -> tuple[int, int]:
+        at = 0
+        for a, b in self.positions_.templates:
+            if a.parts == b.parts == ((RESIDUE, 0),):
+                return at, a.size
+            at += a.size * b.size
+        raise AssertionError("every preset has pairs of letters")
+
+    def gap_weights(self, w: FloatArray) -> tuple[float, float]:
+        """Return the weights of the first and of the other positions opposite a gap, without `gap_features`.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,)
+            All weights.
+
+        Returns
+        -------
+        tuple of float
+            Opening and extending.
+        """
+        return float(w[-self._n_outputs]), float(w[-1])
+
+    # ------------------------------------------------------------------ data
+
+    def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> AlignmentExamples:
+        pairs = [read_pair(x, Place("X", i)) for i, x in enumerate(X)]
+        sequences, places, numbers = distinct(pairs)
+        encoder = self.positions_
+        encoder.alphabet, encoder.features, encoder.window = self.alphabet, self.features, int(self.window)
+        if learn:
+            encoder.fit(sequences, places)
+        truths: list[CodeArray] | None = None
+        if Y is not None:
+            texts = [(a.text, b.text) for a, b in pairs]
+            truths = [self._truth(y, x, Place("Y", i)) for i, (y, x) in enumerate(zip(Y, texts, strict=True))]
+        return self._examples(sequences, places, numbers, truths)
+
+    def _examples(
+        self,
+        sequences: list[AnnotatedSequence],
+        places: list[Where],
+        numbers: IntArray,
+        truths: list[CodeArray] | None,
+    ) -> AlignmentExamples:
+        """Return the examples of pairs of distinct sequences, given by their numbers."""
+        layout, gap_fields = Layout(self.positions_), self._gap_fields()
+        fields = [*layout.fields, *(field for field in gap_fields if field not in layout.fields)]
+        offsets, keys, columns = self.positions_.encode(sequences, places, fields)
+        starts, lengths = offsets[:-1][numbers], np.diff(offsets)[numbers]
+        pairs = Pairs(starts[:, 0], lengths[:, 0], starts[:, 1], lengths[:, 1])
+        positions = np.concatenate([[0], np.cumsum(lengths.sum(axis=1))])
+        gap_keys = keys[[fields.index(field) for field in gap_fields]]
+        blocks = [
+            CellFeatures(layout, keys[: len(layout.fields)], columns, pairs),
+            Block(_gap_rows(gap_keys, gap_fields, starts, lengths), positions, self._n_outputs, constant=True),
+        ]
+        if self._mode != GLOBAL:
+            blocks.append(Block(np.zeros((int(positions[-1]), 0)), positions))
+        texts = [(sequences[a].text, sequences[b].text) for a, b in numbers.tolist()]
+        settings = (self._mode, COSTS[self.cost], int(self.tolerance))
+        return AlignmentExamples(self, blocks, truths, settings, texts)
+
+    def _truth(self, y: Any, x: tuple[str, str], where: Where) -> CodeArray:
+        """Return the code of a true alignment; raise an error if it does not fit its sequences."""
+        first, second = aligned_pair(y, where)
+        if self._mode == LOCAL:
+            first, second = placed_region(first, second, x, where)
+        check_spelling(first, second, x, where)
+        return code_of_strings(first, second, self._mode == SEMIGLOBAL)
+
+    # ------------------------------------------------------------------ outputs
+
+    def code_of(self, y: Any, where: Where) -> CodeArray:
+        return code_of_strings(*aligned_pair(y, where), self._mode == SEMIGLOBAL)
+
+    def output_of(self, code: CodeArray) -> Any:
+        raise TypeError("the letters of an alignment are not in its code: use the examples' output()")
+
+    def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:
+        text = "".join(row for output in outputs for row in output).encode("utf-32-le")
+        return {"text": np.frombuffer(text, np.uint32), "lengths": np.array([len(a) for a, _ in outputs], np.int64)}
+
+    def unpack_outputs(self, packed: Any) -> list[tuple[str, str]]:
+        text, lengths = np.asarray(packed["text"], np.uint32).tobytes().decode("utf-32-le"), packed["lengths"]
+        if (np.asarray(lengths) < 0).any() or 2 * int(np.sum(lengths)) != len(text):
+            raise ValueError(f"expected alignments of {2 * int(np.sum(lengths))} letters in total, found {len(text)}")
+        ends = np.repeat(lengths, 2).cumsum().tolist()
+        rows = [text[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+        return [aligned_pair(pair, "output") for pair in zip(rows[::2], rows[1::2], strict=True)]
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        """Return Δ(y, ŷ); both must spell the same sequences."""
+        (first, second), (a, b) = aligned_pair(y, "y"), aligned_pair(y_hat, "y_hat")
+        x = a.replace("-", ""), b.replace("-", "")
+        if self._mode == LOCAL:
+            first, second = placed_region(first, second, x, "y")
+        check_spelling(first, second, x, "y")
+        codes = [code_of_strings(*rows, ordered=False) for rows in ((first, second), (a, b))]
+        losses, ends = np.zeros(1), np.array([0, len(codes[0])])
+        kernels.losses_of_codes(
+            np.zeros(1, np.int64), codes[1], codes[0], ends, np.array([len(x[1])]), COSTS[self.cost],
+            int(self.tolerance), losses,
+        )  # fmt: skip
+        return float(losses[0])
+
+    def enumerate(self, x: Any) -> Iterator[tuple[str, str]]:
+        """Yield all alignments, for tests."""
+        first, second = (s.text for s in read_pair(x, "x"))
+        for code in every_code(len(first), len(second), self._mode == SEMIGLOBAL):
+            yield strings_of_code(code, first, second)
+
+
+def every_code(n: int, m: int, ordered: bool) -> Iterator[CodeArray]:
+    """Yield the codes of all alignments of n and m positions."""
+    for k in range(min(n, m) + 1):
+        for rows, cols in product(combinations(range(n), k), combinations(range(m), k)):
+            code = np.full(N_ORDERS + n, -1, np.int32)
+            code[[N_ORDERS + i for i in rows]] = cols
+            starts = (0, 1) if ordered and k and rows[0] and cols[0] else (0,)
+            ends = (0, 1) if ordered and k and rows[-1] < n - 1 and cols[-1] < m - 1 else (0,)
+            for code[0], code[1] in product(starts, ends):
+                yield code.copy()
+
+
+def distinct(
+    pairs: Sequence[tuple[AnnotatedSequence, AnnotatedSequence]],
+) -> tuple[list[AnnotatedSequence], list[Where], IntArray]:
+    """Return distinct sequences, where each occurs first, and the numbers of the sequences of each pair."""
+    found: dict[Any, int] = {}
+    sequences: list[AnnotatedSequence] = []
+    places: list[Where] = []
+    numbers = np.zeros((len(pairs), 2), np.int64)
+    for i, pair in enumerate(pairs):
+        for side, sequence in enumerate(pair):
+            number = found.setdefault(sequence.key(), len(found))
+            if number == len(sequences):
+                sequences.append(sequence)
+                places.append(inside(Place("X", i), SIDES[side]))
+            numbers[i, side] = number
+    return sequences, places, numbers
+
+
+def _gap_rows(keys: AnyArray, fields: list[Field], starts: IntArray, lengths: IntArray) -> Any:
+    """Return the features of all positions of each pair, rows before columns: one column for each key of a field."""
+    positions = np.concatenate(
+        [np.arange(s, s + n) for s, n in zip(starts.ravel().tolist(), lengths.ravel().tolist(), strict=True)]
+        + [np.zeros(0, np.int64)]
+    ).astype(np.int64)
+    if not fields:
+        return np.zeros((len(positions), 0))
+    sizes = np.array([field.size for field in fields])
+    columns = keys[:, positions].T.astype(np.int64) + (np.cumsum(sizes) - sizes)
+    indptr = np.arange(len(positions) + 1) * len(fields)
+    ones = np.ones(columns.size, np.float32)
+    return sp.csr_array((ones, columns.ravel(), indptr), (len(positions), int(sizes.sum())))

@@ -1,0 +1,157 @@
+"""Encoded candidates: the elements and subtopics that each covers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import Answers, spans
+from maxmargin.core.planes import Planes
+from maxmargin.core.scores import Scores
+from maxmargin.encoding.candidates import Incidence
+from maxmargin.parts.blocks import Block
+from maxmargin.parts.examples import PartExamples
+from maxmargin.structures.coverage import _kernels as kernels
+
+#: Subgradient steps of the bound on how much more than the truth may be covered, once for each example.
+TRUTH_STEPS = 300
+#: Bin of a subtopic, which is not an element.
+SUBTOPIC = -1
+
+
+class CoverageExamples(PartExamples):
+    """Candidates of all examples, and the items they cover: elements at a level, and subtopics.
+
+    Elements of the same thresholds and level are worth the same, so a part is such a bin, and its count the number of
+    covered elements. The code of an output is its candidates, in ascending order if the truth is known.
+    """
+
+    whole_counts, exact, bounded = False, False, True
+
+    def __init__(self, structure: Any, inputs: list[Incidence], subtopics: list[Incidence] | None) -> None:
+        thresholds, levels = np.array(structure.thresholds, float), [float(level) for level in structure.levels]
+        if subtopics is None:
+            encoded = [_items(candidates, None, thresholds, levels) for candidates in inputs]
+        else:
+            pairs = zip(inputs, subtopics, strict=True)
+            encoded = [_items(candidates, topics, thresholds, levels) for candidates, topics in pairs]
+        sizes = np.array([x.n_candidates for x in inputs], np.int64)
+        self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self.item_offsets = np.concatenate([[0], np.cumsum([len(bins) for _, _, bins in encoded])]).astype(np.int64)
+        lengths = np.concatenate([*(np.diff(ptr) for ptr, _, _ in encoded), np.zeros(0, np.int64)])
+        self.ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self.items = np.concatenate([*(items for _, items, _ in encoded), np.zeros(0, np.int64)]).astype(np.int32)
+        self.bins = np.concatenate([*(bins for _, _, bins in encoded), np.zeros(0, np.int64)]).astype(np.int32)
+        self.units = np.array([sizes[i] / max(len(x.elements), 1) for i, x in enumerate(inputs)])
+        self.counts = _counted(encoded)
+        self.shares = np.zeros(int(self.item_offsets[-1]))
+        code_offsets = np.concatenate([[0], np.cumsum(np.minimum(sizes, structure.k))]).astype(np.int64)
+        self.missing, truths = np.zeros(len(inputs)), None
+        if subtopics is not None:
+            for i, topics in enumerate(subtopics):
+                self.shares[self.item_offsets[i + 1] - topics.size : self.item_offsets[i + 1]] = structure.shares(
+                    topics
+                )
+            codes = np.zeros(int(code_offsets[-1]), np.int32)
+            kernels.cover_most(
+                self.offsets, self.item_offsets, self.ptr, self.items, self.counts, self.shares, TRUTH_STEPS,
+                code_offsets, codes, self.missing,
+            )  # fmt: skip
+            truths = np.split(codes, code_offsets[1:-1])[: len(inputs)]
+        n = len(thresholds)
+        matrix = np.kron(np.eye(len(levels)), np.tril(np.ones((n, n))))
+        self.n_bins, self.n_steps = n * len(levels), int(structure.bound_steps)
+        super().__init__(structure, [Block(matrix, None)], code_offsets, truths, [None], (float(self.n_steps),))
+        self.operations = 4.0 * (2.0 + self.n_steps) * len(self.items)
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of candidates of all examples."""
+        return int(self.offsets[-1])
+
+    def _most_parts(self) -> list[IntArray]:
+        return [np.full(self.n_examples, self.n_bins)]
+
+    def rounding_units(self) -> FloatArray:
+        """Return the errors of sums over covered elements, each a number of its bin's features."""
+        per_example = np.diff(self.item_offsets).astype(float)
+        return (
+            4.0 * np.finfo(float).eps * per_example * np.sqrt(self.n_bins) * np.maximum(self.units * per_example, 1.0)
+        )
+
+    def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        kernels.decode(
+            ids, self.offsets, self.item_offsets, self.ptr, self.items, self.counts, self.bins, self.shares,
+            scores[0].values, self.units, self.missing, self.truths, self.known, scales, self.n_steps,
+            self.code_offsets, answers.codes, answers.losses, answers.rises, answers.keys, answers.upper,
+        )  # fmt: skip
+
+    def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
+        counts = np.zeros((len(ids), self.n_bins))
+        kernels.bin_counts(
+            ids, self.offsets, self.item_offsets, self.ptr, self.items, self.bins, self.code_offsets, codes, counts
+        )
+        counts *= self.units[ids, None]
+        indices = np.tile(np.arange(self.n_bins, dtype=np.uint32), len(ids))
+        return [Planes(np.arange(len(ids) + 1) * self.n_bins, indices, counts.ravel())]
+
+    def output(self, example: int, key: int, code: CodeArray) -> Any:
+        return self.structure.output_of(code)
+
+    def _taken(self, ids: IntArray) -> dict[str, Any]:
+        candidates, items = spans(ids, self.offsets), spans(ids, self.item_offsets)
+        lengths = self.ptr[candidates + 1] - self.ptr[candidates]
+        return {
+            "offsets": _ends(self.offsets, ids),
+            "item_offsets": _ends(self.item_offsets, ids),
+            "ptr": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            "items": self.items[spans(candidates, self.ptr)],
+            **{name: getattr(self, name)[items] for name in ("bins", "counts", "shares")},
+            **{name: getattr(self, name)[ids] for name in ("units", "missing")},
+        }
+
+    def digest_arrays(self) -> tuple[AnyArray, ...]:
+        return *super().digest_arrays(), self.offsets, self.ptr, self.items, self.bins, self.shares
+
+
+def _ends(offsets: IntArray, ids: IntArray) -> IntArray:
+    """Return the offsets of some of the examples."""
+    ends: IntArray = np.concatenate([[0], np.cumsum(offsets[ids + 1] - offsets[ids])]).astype(np.int64)
+    return ends
+
+
+def _items(
+    candidates: Incidence, topics: Incidence | None, thresholds: FloatArray, levels: list[float]
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return rows of items as (ptr, items), and the bin of each item; subtopics come last."""
+    rows = np.repeat(np.arange(candidates.n_candidates), np.diff(candidates.ptr))
+    all_rows, all_items, all_bins, used = [], [], [], 0
+    for at, level in enumerate(levels):
+        share = candidates.frequencies(level) / candidates.n_candidates
+        bins = np.searchsorted(thresholds, share, "right") - 1
+        present = np.flatnonzero((bins >= 0) & (share > 0))
+        # By bins, so that sums do not depend on the order of elements, and candidates that are worth the same are tied.
+        present = present[np.argsort(bins[present], kind="stable")]
+        number = np.zeros(candidates.size, np.int64)
+        number[present] = np.arange(len(present))
+        kept = (candidates.counts >= level) & (bins >= 0)[candidates.elements]
+        all_rows.append(rows[kept])
+        all_items.append(used + number[candidates.elements[kept]])
+        all_bins.append(bins[present] + at * len(thresholds))
+        used += len(present)
+    if topics is not None:
+        all_rows.append(np.repeat(np.arange(topics.n_candidates), np.diff(topics.ptr)))
+        all_items.append(used + topics.elements)
+        all_bins.append(np.full(topics.size, SUBTOPIC))
+    joined_rows, items = np.concatenate(all_rows), np.concatenate(all_items)
+    order = np.lexsort((items, joined_rows))
+    ptr = np.concatenate([[0], np.cumsum(np.bincount(joined_rows, minlength=candidates.n_candidates))])
+    return ptr.astype(np.int64), items[order], np.concatenate(all_bins)
+
+
+def _counted(encoded: list[tuple[IntArray, IntArray, IntArray]]) -> IntArray:
+    """Return how many candidates cover each item."""
+    counts = [np.bincount(items, minlength=len(bins)) for _, items, bins in encoded]
+    return np.concatenate([*counts, np.zeros(0, np.int64)]).astype(np.int64)

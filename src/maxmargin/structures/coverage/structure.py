@@ -1,0 +1,197 @@
+"""`Coverage`: sets of candidates that cover most (Joachims et al. 2009, section 3.1; Yue and Joachims 2008)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any, ClassVar
+
+import numpy as np
+
+from maxmargin._checked import is_list, whole_number
+from maxmargin._types import AnyArray, CodeArray, FloatArray
+from maxmargin.core.errors import ExampleError, Place, Where, error_at
+from maxmargin.core.structure import Compiled
+from maxmargin.encoding.candidates import Incidence, incidence, subtopic_rows
+from maxmargin.metrics.coverage import WEIGHTS
+from maxmargin.structures.coverage.examples import CoverageExamples
+from maxmargin.structures.ranking.documents import distinct_documents
+from maxmargin.structures.ranking.outputs import SelectedDocuments, pack, unpack
+
+
+class Coverage(Compiled):
+    """The k candidates that together cover most.
+
+    Each x is the candidates of a query: a list of texts, a list of lists of elements, or a matrix (candidates,
+    elements) of counts, dense or sparse. Each y is a list with the set of subtopics of each candidate. An element v, a
+    word for example, is worth w·φ(v, x), which counts once if a chosen candidate contains v:
+
+        Ψ(x, ŷ) = (1/n) Σ_{v ∈ V(ŷ)} φ(v, x)      Δ(y, ŷ) = c(y*) − c(ŷ), at least 0
+
+    V(ŷ) are the elements that ŷ covers and n is the mean number of elements of a candidate. φ are indicators of
+    thresholds: whether at least this share of the candidates contains v. c is the weighted share of subtopics that are
+    covered, and y* the choice that covers most of them, found greedily (Joachims et al. 2009); Δ is the weighted share
+    of subtopics that ŷ leaves uncovered, minus the share that y* leaves uncovered too.
+
+    The argmax is greedy, and the loss-augmented argmax a greedy choice that is then improved; both are approximate.
+    Each loss-augmented argmax has a proven upper bound that depends on the data (Lagrangian; at least as good as the
+    usual one of a greedy choice), so that a fit proves an upper bound of its objective. Worths may be negative, and
+    covered subtopics count negatively in a loss-augmented argmax, so that the guarantee of 1 − 1/e does not apply; the
+    bound does.
+
+    Parameters
+    ----------
+    k : int, default=5
+        Number of candidates to choose; inputs with fewer are chosen whole.
+    thresholds : sequence of float, default=(0.0, 0.05, 0.1, 0.15, 0.25, 0.35, 0.5)
+        Shares of candidates, ascending between 0 and 1: the features φ of an element.
+    levels : sequence of float, default=(1.0,)
+        For a richer φ: a candidate covers an element at level l if it contains it at least l times, and each level has
+        its own features. With the default, an element is covered if it occurs.
+    cost : {"popularity", "uniform"}, default="popularity"
+        Weights of subtopics in the loss: the number of candidates that have them, or 1.
+    bound_steps : int, default=30
+        Subgradient steps that tighten the bound of each argmax.
+    """
+
+    output_name: ClassVar[str] = "selection"
+    exact = False
+
+    def __init__(
+        self,
+        *,
+        k: int = 5,
+        thresholds: Sequence[float] = (0.0, 0.05, 0.1, 0.15, 0.25, 0.35, 0.5),
+        levels: Sequence[float] = (1.0,),
+        cost: str = "popularity",
+        bound_steps: int = 30,
+    ) -> None:
+        self.k, self.thresholds, self.levels, self.cost, self.bound_steps = k, thresholds, levels, cost, bound_steps
+
+    def check_parameters(self) -> None:
+        whole_number(self.k, "k")
+        whole_number(self.bound_steps, "bound_steps", 0)
+        for name, lowest, highest in (("thresholds", 0.0, 1.0), ("levels", 0.0, np.inf)):
+            _check_ascending(getattr(self, name), name, lowest, highest)
+        if self.levels[0] <= 0:
+            raise ValueError(f"levels must be above 0, found {self.levels[0]!r}")
+        if self.cost not in WEIGHTS:
+            raise ValueError(f"cost must be {' or '.join(map(repr, WEIGHTS))}, found {self.cost!r:.60}")
+
+    # ------------------------------------------------------------------ sizes
+
+    def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Coverage:
+        self.fit_encode(X, Y)
+        return self
+
+    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> CoverageExamples:
+        self.check_parameters()
+        self.size = len(self.thresholds) * len(self.levels)
+        return self.encode(X, Y)
+
+    def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> CoverageExamples:
+        if Y is not None and len(X) != len(Y):
+            raise ValueError(f"X has {len(X)} examples but Y has {len(Y)}")
+        inputs = [self._candidates(x, Place("X", i)) for i, x in enumerate(X)]
+        if Y is None:
+            return CoverageExamples(self, inputs, None)
+        subtopics = [subtopic_rows(y, Place("Y", i)) for i, y in enumerate(Y)]
+        for i, (candidates, topics) in enumerate(zip(inputs, subtopics, strict=True)):
+            if candidates.n_candidates != topics.n_candidates:
+                message = f"{candidates.n_candidates} candidates but {topics.n_candidates} sets of subtopics"
+                raise ExampleError.at(Place("X", i), message)
+            _check_subtopics(topics, Place("Y", i))
+        return CoverageExamples(self, inputs, subtopics)
+
+    @staticmethod
+    def _candidates(x: Any, where: Where) -> Incidence:
+        found = incidence(x, where)
+        if found.n_candidates == 0:
+            raise error_at(where, "expected at least one candidate, found none")
+        return found
+
+    def shares(self, topics: Incidence) -> FloatArray:
+        """Return the weight of each subtopic, divided by their sum."""
+        weights = topics.frequencies().astype(float) if self.cost == "popularity" else np.ones(topics.size)
+        return weights / max(weights.sum(), 1.0)
+
+    # ------------------------------------------------------------------ one example
+
+    def joint_feature(self, x: Any, y: Any) -> FloatArray:
+        """Return Ψ(x, ŷ) of chosen candidates, or of the truth of sets of subtopics."""
+        if not isinstance(y, SelectedDocuments):
+            return super().joint_feature(x, y)
+        examples = self.encode([x])
+        examples.truths[:] = np.sort(self._chosen(y, examples.n_candidates))
+        return self._joint_features(examples)
+
+    def _joint_features(self, examples: Any) -> FloatArray:
+        features: FloatArray = examples.joint_features()
+        return features
+
+    def _chosen(self, y: Any, n: int) -> list[int]:
+        """Return chosen candidates, checked."""
+        return distinct_documents(y, min(self.k, n), n, "candidates")
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        """Return c(y*) − c(ŷ), at least 0, for sets of subtopics y and chosen candidates; 0 for y itself."""
+        if not isinstance(y_hat, SelectedDocuments):
+            if not is_list(y_hat) or [set(part) for part in y] != [set(part) for part in y_hat]:
+                raise ValueError("expected SelectedDocuments, or the sets of subtopics themselves, as y_hat")
+            return 0.0
+        topics = subtopic_rows(y, "y")
+        _check_subtopics(topics, "y")
+        truth = CoverageExamples(self, [topics], [topics]).truths.tolist()
+        return max(0.0, self._covered(topics, truth) - self._covered(topics, self._chosen(y_hat, topics.n_candidates)))
+
+    def _covered(self, topics: Incidence, chosen: Sequence[int]) -> float:
+        """Return the weighted share of subtopics that candidates cover."""
+        covered = {v for j in chosen for v in topics.elements[topics.ptr[j] : topics.ptr[j + 1]].tolist()}
+        return float(self.shares(topics)[sorted(covered)].sum())
+
+    def enumerate(self, x: Any) -> Iterator[SelectedDocuments]:
+        """Yield all choices, for tests."""
+        n = self._candidates(x, "x").n_candidates
+        return map(SelectedDocuments, combinations(range(n), min(self.k, n)))
+
+    # ------------------------------------------------------------------ weights and saving
+
+    def feature_names(self) -> AnyArray:
+        levels = [""] if len(self.levels) == 1 else [f", {level:g} times" for level in self.levels]
+        names = [f"in {100 * share:g} % of candidates{level}" for level in levels for share in self.thresholds]
+        return np.array(names, object)
+
+    def _learnt(self) -> dict[str, Any]:
+        return {"size": self.size}
+
+    def _set_learnt(self, learnt: Any) -> None:
+        self.check_parameters()
+        self.size = len(self.thresholds) * len(self.levels)
+        if learnt["size"] != self.size:
+            raise ValueError(f"expected {self.size} weights, found {learnt['size']!r}")
+
+    def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:
+        return pack(outputs)
+
+    def unpack_outputs(self, packed: Any) -> list[Any]:
+        return unpack(packed)
+
+    def output_of(self, code: CodeArray) -> SelectedDocuments:
+        """Return the output of a code."""
+        return SelectedDocuments(code.tolist())
+
+
+def _check_ascending(values: Any, name: str, lowest: float, highest: float) -> None:
+    """Raise ValueError unless values are ascending numbers in a range."""
+    fine = is_list(values) and len(values) > 0 and all(isinstance(v, int | float | np.number) for v in values)
+    found = np.array(values, float) if fine else np.zeros(0)
+    if not fine or found.ndim != 1 or not np.isfinite(found).all() or (np.diff(found) <= 0).any():
+        raise ValueError(f"{name} must be ascending numbers, found {values!r:.60}")
+    if found[0] < lowest or found[-1] > highest:
+        raise ValueError(f"{name} must be between {lowest:g} and {highest:g}, found {values!r:.60}")
+
+
+def _check_subtopics(topics: Incidence, where: Where) -> None:
+    """Raise an error at `where` if no candidate has a subtopic."""
+    if topics.size == 0:
+        raise error_at(where, "no candidate has a subtopic, so the example cannot be learnt from: leave it out")

@@ -1,0 +1,1 @@
+"""Weighted context-free grammars read off a treebank."""

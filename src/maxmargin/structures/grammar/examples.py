@@ -1,0 +1,362 @@
+"""Encoded sentences of a grammar: argmaxes for three losses, parts of trees, k best trees."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import NO_OUTPUT, TRUTH, Answers, spans
+from maxmargin.core.planes import Planes
+from maxmargin.core.scores import Scores
+from maxmargin.encoding.treebank import Token, shown_tree
+from maxmargin.parts.blocks import Block
+from maxmargin.parts.examples import PartExamples, counted_once
+from maxmargin.structures.grammar import _search as kernels
+from maxmargin.structures.grammar._many_best import slot_trees
+from maxmargin.structures.grammar.spans import SpanRows, constituent_parts
+
+if TYPE_CHECKING:
+    from maxmargin.bounds import Bound
+
+CONSTITUENTS, F1, ZERO_ONE = range(3)
+COSTS = {"constituents": CONSTITUENTS, "f1": F1, "zero-one": ZERO_ONE}
+#: Trees that a closed search looks at: twice as many in each attempt, up to the last.
+_RANKED = (2, 8, 32, 128)
+_NO_FLOATS, _NO_TAGS, _NO_ENDS = np.zeros(0), np.zeros(0, np.int32), np.zeros(5, np.int64)
+_ONLY = np.zeros(1, np.int64)
+
+
+class NoTreeWarning(UserWarning):
+    """Sentences that a grammar does not derive have no tree."""
+
+
+def warn_of_missing(trees: list[Any], level: int = 3) -> None:
+    """Warn if there are sentences without a tree, which a list of predictions has as None."""
+    without = [i for i, tree in enumerate(trees) if tree is None]
+    if without:
+        shown = ", ".join(f"X[{i}]" for i in without[:5]) + (", …" if len(without) > 5 else "")
+        warnings.warn(
+            f"{len(without)} of {len(trees)} sentences have no tree in the grammar ({shown}), so that their prediction "
+            f"is None; glue=True joins the largest pieces instead", NoTreeWarning, stacklevel=level,
+        )  # fmt: skip
+
+
+class GrammarExamples(PartExamples):
+    """Sentences; the code of a tree is its derivation in pre-order (`GrammarRules.code`).
+
+    Parameters
+    ----------
+    structure : Grammar
+        The fitted structure.
+    sentences : sequence of list of (word, tag)
+        The tokens.
+    rows : SpanRows or None
+        Features of spans; None if there are none.
+    truths : list of array of int, optional
+        Codes of the true trees.
+    """
+
+    def __init__(
+        self, structure: Any, sentences: Sequence[list[Token]], rows: SpanRows | None, truths: list[CodeArray] | None
+    ) -> None:
+        self.sentences = list(sentences)
+        self.rules, self.n_labels = structure.rules_, len(structure.rules_.labels)
+        self.cost, self.glue = COSTS[structure.cost], bool(structure.glue)
+        lengths = np.fromiter(map(len, sentences), np.int64, len(self.sentences))
+        self.offsets = np.concatenate([[0], np.cumsum(lengths)])
+        numbers = self.rules.tags
+        self.tokens = np.array([numbers.get(tag, -1) for some in sentences for _, tag in some], np.int32)
+        self.ranges = np.full((len(lengths), 2), -1, np.int64)
+        blocks = [Block.table(len(self.rules.rules))]
+        self.tags, self.table_ends, self.n_tags, self.row_blocks = _NO_TAGS, _NO_ENDS, 0, ()
+        if rows is not None:
+            self.tags, self.n_tags = rows.tags, structure.spans_.n_tags
+            self.table_ends = structure.spans_.table_ends(self.n_labels)
+            if self.table_ends[-1]:
+                blocks.append(Block.table(int(self.table_ends[-1])))
+            self.row_blocks = tuple(rows.rows)  # type: ignore[assignment]
+            blocks += [Block(matrix, self.offsets, self.n_labels) for matrix in rows.rows.values()]
+        settings = (float(self.cost), float(self.glue))
+        super().__init__(structure, blocks, 4 * self.offsets, truths, [None] * len(blocks), settings)
+        everyone = np.arange(self.n_examples)
+        self.true = self._listed(everyone, self.truths) if self.known else _nothing(self.n_examples)
+        self.operations = float((lengths.astype(float) ** 3).sum()) * max(len(self.rules.rules), 12) / 12.0
+        self.operations *= {F1: 20.0, ZERO_ONE: 4.0}.get(self.cost, 1.0)
+
+    def _taken(self, ids: IntArray) -> dict[str, Any]:
+        offsets = np.concatenate([[0], np.cumsum(self.offsets[ids + 1] - self.offsets[ids])])
+        some = spans(ids, self.true[0])
+        true_ptr = np.concatenate([[0], np.cumsum(self.true[0][ids + 1] - self.true[0][ids])])
+        padded = self.offsets + 2 * np.arange(self.n_examples + 1)
+        return {
+            "sentences": [self.sentences[i] for i in ids.tolist()],
+            "offsets": offsets,
+            "tokens": self.tokens[spans(ids, self.offsets)],
+            "ranges": self.ranges[ids],
+            "tags": self.tags[spans(ids, padded)] if len(self.tags) else self.tags,
+            "true": (true_ptr, *(column[some] for column in self.true[1:])),
+        }
+
+    def take(self, ids: IntArray) -> GrammarExamples:
+        part = super().take(ids)
+        part.operations = self.operations * len(ids) / max(self.n_examples, 1)
+        return part
+
+    def digest_arrays(self) -> tuple[AnyArray, ...]:
+        return *super().digest_arrays(), self.tokens, self.tags
+
+    # ------------------------------------------------------------------ parts
+
+    def _most_parts(self) -> list[IntArray]:
+        nodes = 2 * np.diff(self.offsets) * (1 + self.rules.longest)
+        return [nodes * (4 if b == 1 and self.table_ends[-1] else 1) for b in range(len(self.blocks))]
+
+    def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
+        rule_ptr, rules, (ptr, begin, end, label, split) = self._unfolded(ids, codes)
+        found = [counted_once(rule_ptr, rules)]
+        if not self.row_blocks:
+            return found
+        row = np.repeat(np.arange(len(ids)), np.diff(ptr))
+        first = self.offsets[ids[row]] + 2 * ids[row]
+        if self.table_ends[-1]:
+            parts, owners = constituent_parts(
+                self.n_tags, self.table_ends, self.n_labels, self.tags, first, label, begin, end, split
+            )
+            owner = np.concatenate(owners)
+            order = np.argsort(row[owner], kind="stable")
+            found.append(counted_once(_ends(row[owner], len(ids)), np.concatenate(parts)[order]))
+        for block in self.row_blocks:
+            if block == "split":
+                some = np.flatnonzero(split >= 0)
+                found.append(counted_once(_ends(row[some], len(ids)), split[some] * self.n_labels + label[some]))
+            else:
+                position = begin if block == "begin" else end - 1
+                found.append(counted_once(ptr, position * self.n_labels + label))
+        return found
+
+    def _listed(self, ids: IntArray, codes: CodeArray) -> tuple[AnyArray, ...]:
+        """Return the constituents of codes: offsets, begins, ends, labels."""
+        return self._unfolded(ids, codes)[2][:4]
+
+    def _unfolded(self, ids: IntArray, codes: CodeArray) -> tuple[IntArray, AnyArray, tuple[AnyArray, ...]]:
+        """Return the rules of codes, and their constituents: offsets, begins, ends, labels, begins of last children."""
+        room = int((self.offsets[ids + 1] - self.offsets[ids]).sum()) * 2 * (1 + self.rules.longest)
+        rule_ptr, part_ptr = np.zeros(len(ids) + 1, np.int64), np.zeros(len(ids) + 1, np.int64)
+        rules, columns = np.empty(room, np.int64), [np.empty(room, np.int64) for _ in range(4)]
+        kernels.list_parts(
+            ids, self.code_offsets, codes, self.rules.packed, self.n_labels, rule_ptr, rules, part_ptr, *columns
+        )
+        used = part_ptr[-1]
+        return rule_ptr, rules[: rule_ptr[-1]], (part_ptr, *(column[:used] for column in columns))
+
+    # ------------------------------------------------------------------ argmaxes
+
+    def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        scales = scales if self.known else np.zeros(len(ids))
+        if self.cost == F1:
+            self._find_best_f1(scores, ids, scales, answers)
+        else:
+            factor = scales if self.cost == CONSTITUENTS else np.zeros(len(ids))
+            self._find_trees(self._flat(scores, len(ids)), ids, answers.codes, factor, 2.0 * factor)
+        if self.known:
+            self._check_found(ids, answers.codes)
+        self.judge(scores, ids, answers)
+        if self.cost == ZERO_ONE and scales.any():
+            self._leave_truths(scores, ids, scales, answers)
+
+    def _find_trees(
+        self, scores: tuple[Any, ...], ids: IntArray, codes: CodeArray, mus: FloatArray, etas: FloatArray,
+        scales: FloatArray | None = None,
+    ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:  # fmt: skip
+        """Write the codes of the best trees; return what `best_trees` says about numbers of constituents left open."""
+        scales = np.zeros(len(ids)) if scales is None else scales
+        room = np.where(scales > 0.0, self.ranges[ids, 1] - self.ranges[ids, 0] + 2, 0)
+        open_ptr, totals = np.concatenate([[0], np.cumsum(room)]), np.zeros(len(ids))
+        open_counts, open_bounds = np.empty(int(open_ptr[-1]), np.int64), np.empty(int(open_ptr[-1]))
+        kernels.best_trees(
+            ids, self.offsets, self.tokens, self.rules.packed, *scores, self.n_labels, *self.true, self.code_offsets,
+            self.glue and not self.known, mus, etas, scales, self.ranges, codes, open_ptr, open_counts, open_bounds,
+            totals,
+        )  # fmt: skip
+        return open_ptr, open_counts, open_bounds, totals
+
+    def _find_best_f1(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        """Write the trees that maximise score + scale · (1 − F1)."""
+        zeros = np.zeros(len(ids))
+        if scales.any():
+            self._find_ranges(ids)
+        found = self._find_trees(self._flat(scores, len(ids)), ids, answers.codes, zeros, zeros, scales)
+        if not scales.any():
+            return
+        open_ptr, open_counts, open_bounds, totals = found
+        for r in np.flatnonzero(scales > 0.0).tolist():
+            i, code = int(ids[r]), np.empty((1, 4 * int(np.diff(self.offsets[ids[r] : ids[r] + 2])[0])), np.int32)
+            n_true = int(self.true[0][i + 1] - self.true[0][i])
+            for k in range(int(open_ptr[r]), int(open_ptr[r + 1])):
+                p = int(open_counts[k])
+                if p < 0:
+                    break
+                if open_bounds[k] <= totals[r]:
+                    continue
+                eta, level = (2.0 * scales[r] / (n_true + p), scales[r]) if n_true + p else (0.0, 0.0)
+                value = self._slots(scores, r, i, 0.0, eta, p + 1, False, p, code)[0] + level
+                if value > totals[r]:
+                    totals[r] = value
+                    answers.codes[self.code_offsets[i] : self.code_offsets[i + 1]] = code[0]
+
+    def _leave_truths(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        """Replace the truth by the second best tree where that is better with the zero-one loss."""
+        for r in np.flatnonzero((answers.keys[ids] == TRUTH) & (scales > 0.0)).tolist():
+            i = int(ids[r])
+            span = slice(self.code_offsets[i], self.code_offsets[i + 1])
+            codes = np.empty((2, span.stop - span.start), np.int32)
+            best = self._slots(scores, r, i, 0.0, 0.0, 2, True, 0, codes)
+            other = 1 if np.array_equal(codes[0], answers.codes[span]) else 0
+            if codes[other, 0] != NO_OUTPUT and best[other] + scales[r] > best[1 - other]:
+                answers.codes[span] = codes[other]
+                self.judge([Scores(s.values, s.starts[r : r + 2]) for s in scores], ids[r : r + 1], answers)
+
+    def _slots(
+        self, scores: list[Scores], r: int, i: int, mu: float, eta: float, width: int, ranked: bool, first: int,
+        codes: CodeArray,
+    ) -> FloatArray:  # fmt: skip
+        """Write the codes of slots of the r-th sentence of a batch, example i, and return their scores."""
+        rules, shapes, at, begin, end, split, starts, tags, n_tags = self._flat(scores, len(scores[0].starts) - 1)
+        tokens, some = slice(*self.offsets[i : i + 2]), slice(*self.true[0][i : i + 2])
+        rows = slice(*starts[r : r + 2])
+        spans_of_one = (
+            shapes, at, begin[rows], end[rows], split[rows if len(split) else slice(0)],
+            tags[self.offsets[i] + 2 * i : self.offsets[i + 1] + 2 * i + 2] if len(tags) else tags, n_tags,
+        )  # fmt: skip
+        found = np.empty(len(codes))
+        slot_trees(
+            self.tokens[tokens], self.rules.packed, rules, kernels.chain_scores(self.rules.packed, rules), spans_of_one,
+            *(column[some] for column in self.true[1:]), mu, eta, width, ranked, first, codes, found,
+        )  # fmt: skip
+        return found
+
+    def _flat(self, scores: list[Scores], n: int) -> tuple[Any, ...]:
+        """Return scores of rules and spans as `best_trees` takes them; those of spans are empty if there are none."""
+        if not self.row_blocks:
+            return scores[0].values, *self._no_span_scores(n)
+        shapes = scores[1].values if self.table_ends[-1] else _NO_FLOATS
+        begin, end, *split = scores[-len(self.row_blocks) :]
+        return (
+            scores[0].values, shapes, self.table_ends, begin.values, end.values,
+            split[0].values if split else _NO_FLOATS, begin.starts, self.tags, self.n_tags,
+        )  # fmt: skip
+
+    @staticmethod
+    def _no_span_scores(n: int) -> tuple[Any, ...]:
+        starts = np.zeros(n + 1, np.int64)
+        return _NO_FLOATS, _NO_ENDS, _NO_FLOATS, _NO_FLOATS, _NO_FLOATS, starts, _NO_TAGS, 0
+
+    def _find_ranges(self, ids: IntArray) -> None:
+        """Find the numbers of constituents that trees may have, once for each sentence."""
+        missing = ids[self.ranges[ids, 0] < 0]
+        if not len(missing):
+            return
+        codes, zeros = np.empty(len(self.truths), np.int32), np.zeros(len(missing))
+        nothing = np.zeros(len(self.rules.rules)), *self._no_span_scores(len(missing))
+        for side, sign in enumerate((-1.0, 1.0)):
+            self._find_trees(nothing, missing, codes, np.full(len(missing), sign), zeros)
+            self.ranges[missing, side] = self._matches(missing, codes)[0]
+
+    def judge(self, scores: list[Scores], ids: IntArray, answers: Answers) -> None:
+        super().judge(scores, ids, answers)
+        if self.known:
+            answers.losses[ids] = self._losses(ids, answers)
+
+    def _losses(self, ids: IntArray, answers: Answers) -> FloatArray:
+        if self.cost == ZERO_ONE:
+            return (answers.keys[ids] != TRUTH).astype(float)
+        found, matched = self._matches(ids, answers.codes)
+        n_true = self.true[0][ids + 1] - self.true[0][ids]
+        return np.asarray(tree_losses(self.cost, n_true, found, matched), float)
+
+    def _matches(self, ids: IntArray, codes: CodeArray) -> tuple[IntArray, IntArray]:
+        """Return the number of constituents of each code, and how many of them are true ones."""
+        found, matched = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
+        kernels.match_answers(
+            ids, self.offsets, self.code_offsets, codes, self.rules.packed, self.n_labels, *self.true, found, matched
+        )
+        return found, matched
+
+    def exact_for(self, bound: Bound) -> bool:
+        """Return whether all trees but the truth have the same loss: the best of them is the argmax of any bound."""
+        return self.cost == ZERO_ONE and self.known
+
+    def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
+        self.decode(w, ids, np.full(len(ids), np.inf), answers)
+        worse = ids[bound.violation(answers.rises[ids], answers.losses[ids]) <= 0.0]
+        answers.codes[spans(worse, self.code_offsets)] = self.truths[spans(worse, self.code_offsets)]
+        answers.rises[worse], answers.losses[worse], answers.keys[worse] = 0.0, 0.0, TRUTH
+
+    @property
+    def closes(self) -> bool:  # type: ignore[override]
+        """Whether trees can be ranked with their losses: these must be sums over constituents."""
+        return self.known and self.cost == CONSTITUENTS
+
+    def ranked(self, scores: list[Scores], scale: float) -> Iterator[tuple[CodeArray, float]]:
+        seen = 0
+        for k in _RANKED:
+            codes, values = self.best_trees(scores, k, scale)
+            yield from zip(codes[seen:], values[seen:], strict=True)
+            if len(codes) < k:
+                return
+            seen = k
+
+    def best_trees(self, scores: list[Scores], k: int, scale: float = 0.0) -> tuple[list[CodeArray], list[float]]:
+        """Return the codes of the k best trees of a single sentence, and their scores, best first.
+
+        With a scale the scores include scale · loss, up to a constant, for losses that count wrong constituents.
+        """
+        codes = np.empty((k, 4 * len(self.tokens)), np.int32)
+        values = self._slots(scores, 0, 0, scale, 2.0 * scale, k, True, 0, codes)
+        n = int((values > -np.inf).sum())
+        return list(codes[:n]), values[:n].tolist()
+
+    # ------------------------------------------------------------------ outputs
+
+    def output(self, example: int, key: int, code: CodeArray) -> Any:
+        """Return the tree of a code, in the form of the training trees; None if there is none."""
+        if len(code) == 0 or code[0] == NO_OUTPUT:
+            return None
+        form = self.structure.form_
+        leaves = [tag if word is None or not form.words else (tag, word) for word, tag in self.sentences[example]]
+        return shown_tree(self.rules.tree(code, leaves, self.rules.root), form.kind)
+
+    def outputs(self, answers: Answers) -> list[Any]:
+        found = super().outputs(answers)
+        warn_of_missing(found)
+        return found
+
+    def planned_decoding(self, bound: Bound, threads: int) -> tuple[float, str]:
+        """Return the memory of a chart, with entries for partial right-hand sides, in each thread."""
+        longest = int(np.diff(self.offsets).max(initial=0))
+        symbols, nodes = len(self.rules.symbols), len(self.rules.arrays.last)
+        cells = longest * (longest + 1) / 2
+        charts = cells * (32.0 * symbols + 20.0 * min(nodes, 8 * symbols))
+        return threads * charts, f"the chart of a sentence of {longest} tokens, in {threads} threads,"
+
+
+def tree_losses(cost: int, n_true: Any, found: Any, matched: Any) -> Any:
+    """Return wrong and missed constituents, or 1 − F1, from the numbers of true, found and matched constituents."""
+    if cost == CONSTITUENTS:
+        return n_true + found - 2 * matched
+    both = n_true + found
+    return np.where(both > 0, 1.0 - 2.0 * matched / np.maximum(both, 1), 0.0)
+
+
+def _ends(rows: IntArray, n: int) -> IntArray:
+    """Return the offsets of n rows from the row of each entry."""
+    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+
+
+def _nothing(n: int) -> tuple[AnyArray, ...]:
+    """Return no true constituents for n sentences."""
+    return np.zeros(n + 1, np.int64), *(np.zeros(0, np.int64) for _ in range(3))

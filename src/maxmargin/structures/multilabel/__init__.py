@@ -1,0 +1,1 @@
+"""Sets of labels for each row of features."""

@@ -1,0 +1,1 @@
+"""Rankings of the documents of a query."""

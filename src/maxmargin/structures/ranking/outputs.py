@@ -1,0 +1,78 @@
+"""Outputs of rankings and selections: documents in order, sets of documents, and pairs in the wrong order."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from maxmargin._types import AnyArray
+
+
+class TopDocuments(tuple[int, ...]):
+    """The top documents: their indices in ascending order."""
+
+    __slots__ = ()
+
+
+class RankedDocuments(tuple[int, ...]):
+    """Documents in the order of a ranking, best first: all of them, or those in the first positions."""
+
+    __slots__ = ()
+
+
+class SelectedDocuments(tuple[int, ...]):
+    """The chosen candidates, in the order of the choice."""
+
+    __slots__ = ()
+
+
+class SwappedPairs(NamedTuple):
+    """The pairs of documents in the wrong order.
+
+    Attributes
+    ----------
+    counts : tuple of (int, int)
+        For each document, how many less relevant documents come before it, and how many more relevant ones after it.
+    n_pairs : int
+        Number of pairs of documents of different relevance.
+    """
+
+    counts: tuple[tuple[int, int], ...]
+    n_pairs: int
+
+
+_KINDS: tuple[type, ...] = (TopDocuments, RankedDocuments, SwappedPairs, SelectedDocuments)
+
+
+def pack(outputs: list[Any]) -> dict[str, AnyArray]:
+    """Return outputs of any kind as arrays."""
+    flat = [np.array(_numbers(output), np.int64) for output in outputs]
+    return {
+        "kinds": np.array([_KINDS.index(type(output)) for output in outputs], np.int64),
+        "lengths": np.fromiter(map(len, flat), np.int64, len(flat)),
+        "numbers": np.concatenate([*flat, np.zeros(0, np.int64)]),
+    }
+
+
+def unpack(packed: Any) -> list[Any]:
+    """Return the outputs that `pack` packed; raise ValueError if the arrays do not belong together."""
+    kinds, lengths, numbers = (np.asarray(packed[name]) for name in ("kinds", "lengths", "numbers"))
+    known = ((kinds >= 0) & (kinds < len(_KINDS))).all()
+    if len(kinds) != len(lengths) or not known or (lengths < 0).any() or lengths.sum() != len(numbers):
+        raise ValueError(f"expected outputs of {lengths.sum()} numbers in total, found {len(numbers)}")
+    spans = pairwise([0, *np.cumsum(lengths).tolist()])
+    return [_output(_KINDS[kind], numbers[a:b].tolist()) for kind, (a, b) in zip(kinds.tolist(), spans, strict=True)]
+
+
+def _numbers(output: Any) -> list[int]:
+    if isinstance(output, SwappedPairs):
+        return [number for counts in output.counts for number in counts] + [output.n_pairs]
+    return list(output)
+
+
+def _output(kind: type, numbers: list[int]) -> Any:
+    if kind is not SwappedPairs:
+        return kind(numbers)
+    return SwappedPairs(tuple(zip(numbers[:-1:2], numbers[1::2], strict=True)), numbers[-1])

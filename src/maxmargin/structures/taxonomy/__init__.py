@@ -1,0 +1,1 @@
+"""Classes that are nodes of a tree or of a directed graph without cycles."""

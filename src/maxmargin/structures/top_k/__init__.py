@@ -1,1 +1,0 @@
-"""The top k documents of a ranking."""

@@ -1,0 +1,286 @@
+"""`ConstituencyParser`: trees of any kind in, trees of the same kind out."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import warnings
+from itertools import pairwise
+
+import nltk
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+
+import maxmargin as mm
+
+WORDS = [
+    "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .)))",
+    "(TOP (S (NP (PRP she)) (VP (VBZ sees) (NP (DT the) (NN dog))) (. .)))",
+    "(TOP (S (NP (DT a) (NN man)) (VP (VBZ sees) (NP (NP (DT the) (NN dog)) (PP (IN in) (NP (NN town)))))))",
+    "(TOP (S (NP (PRP she)) (VP (VBZ sleeps) (PP (IN in) (NP (NN town))))))",
+]
+TAGS = [re.sub(r"\((\S+) [^\s()]+\)", r"\1", tree) for tree in WORDS]
+SENTENCES = [[tuple(pair[::-1]) for pair in re.findall(r"\((\S+) ([^\s()]+)\)", tree)] for tree in WORDS]
+TAG_SENTENCES = [[tag for _, tag in sentence] for sentence in SENTENCES]
+RAW = """( (S (NP-SBJ-1 (DT the)
+       (NN dog)) (VP (VBZ barks) (NP (-NONE- *T*-1))) (. .)))
+( (S (NP-SBJ (PRP she)) (VP (VBZ sees) (NP=2 (DT the) (NN dog))) (. .)))
+( (FRAG (-NONE- *)))
+"""
+
+
+def read(text):
+    tree = nltk.Tree.fromstring(text)
+
+    def build(node):
+        return node if isinstance(node, str) else (node.label(), *map(build, node))
+
+    return build(tree)
+
+
+KINDS = {"brackets": str, "tuples": read, "nltk": nltk.Tree.fromstring}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("words", [False, True])
+def test_predictions_are_of_the_kind_of_training_trees(kind, words):
+    trees = [KINDS[kind](tree) for tree in (WORDS if words else TAGS)]
+    X = SENTENCES if words else TAG_SENTENCES
+    model = mm.ConstituencyParser(C=10.0, leaves="words" if words else "auto").fit(trees)
+    assert model.predict(X) == trees
+    assert [type(tree) for tree in model.predict(X)] == [type(tree) for tree in trees]
+    assert model.score(trees) == model.score(X, trees) == 1.0
+    assert model.predict(trees) == trees, "trees stand for their sentences"
+    same = mm.ConstituencyParser(C=10.0, leaves="words" if words else "auto").fit(X, trees)
+    np.testing.assert_array_equal(same.coef_, model.coef_)
+    assert model.labels_ == ["S", "NP", "VP", "PP"] and "NP → DT NN" in model.rules_
+    assert model.certificate_.exact
+
+
+def test_tags_and_pairs_are_both_sentences():
+    of_tags, of_words = mm.ConstituencyParser(C=10.0).fit(TAGS), mm.ConstituencyParser(C=10.0).fit(WORDS)
+    assert of_tags.predict(SENTENCES) == of_tags.predict(TAG_SENTENCES) == TAGS
+    assert of_words.predict(TAG_SENTENCES) == TAGS, "without words, leaves are tags"
+    assert of_words.predict(SENTENCES) == WORDS
+    assert of_words.score(TAG_SENTENCES, TAGS) == 1.0
+
+
+@pytest.mark.parametrize("loss", ["f1", "constituents", "zero-one"])
+@pytest.mark.parametrize("bound", ["margin", "slack"])
+def test_losses_and_bounds(loss, bound):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mm.InexactArgmaxWarning)
+        model = mm.ConstituencyParser(loss=loss, bound=bound, C=10.0, tol=1e-3).fit(TAGS)
+    assert model.predict(TAG_SENTENCES) == TAGS
+    certificate = model.certificate_
+    assert certificate.dual <= certificate.primal + 1e-9 <= certificate.primal_bound + 2e-9
+
+
+def test_span_features_tell_what_rules_cannot():
+    """The two readings use the same rules; only the word after the verb decides."""
+    low, high = "(S (V {}) (X (A a) (X (B b) (C c))))", "(S (V {}) (X (X (A a) (B b)) (C c)))"
+    trees = [low.format("l"), high.format("h")]
+    rules = ["(S (V v) (X (A a) (B b)))", "(S (V v) (X (X (A a) (B b)) (C c)))", "(S (V v) (X (A a) (X (B b) (C c))))",
+             "(S (V v) (X (B b) (C c)))"]  # fmt: skip
+    sentences = [[("l", "V"), ("a", "A"), ("b", "B"), ("c", "C")], [("h", "V"), ("a", "A"), ("b", "B"), ("c", "C")]]
+    plain = mm.ConstituencyParser(C=100.0).fit(trees * 3 + rules[:1])
+    assert plain.score(sentences, trees) < 1.0
+    features = mm.ConstituencyParser(C=100.0, span_features=True).fit(trees * 3 + rules[:1])
+    assert features.predict(sentences) == trees
+    names = set(features.feature_names_out)
+    assert {"word before=l → X", "length 2 → X", "first tag=A, last tag=C → X", "tags at split=A B → X"} <= names
+    assert len(names) == len(features.coef_)
+    assert features.explain(sentences[0]).prediction == trees[0]
+
+
+def test_parent_annotation_and_horizontal_order():
+    annotated = mm.ConstituencyParser(parent_annotation=True).fit(TAGS)
+    assert "NP^S → DT NN" in annotated.rules_ and "NP^VP → DT NN" in annotated.rules_
+    assert annotated.labels_ == ["S", "NP", "VP", "PP"] and annotated.predict(TAG_SENTENCES) == TAGS
+    flat = ["(S A B C)", "(S A B B B C)"]
+    seen, markov = (mm.ConstituencyParser(horizontal=h, glue=False, leaves="tags").fit(flat) for h in (None, 1))
+    assert markov.predict([list("ABBBBC")]) == ["(S A B B B B C)"]
+    assert "S[… B] → B C" in markov.rules_
+    with pytest.warns(mm.NoTreeWarning, match=r"1 of 1 sentences have no tree in the grammar \(X\[0\]\)"):
+        assert seen.predict([list("ABBBBC")]) == [None]
+
+
+def test_sentences_outside_the_grammar():
+    model = mm.ConstituencyParser().fit(TAGS)
+    pieces = model.predict([["DT", "NN", "DT", "NN"], ["FOO"], ["FOO", "DT", "NN"], ["VBZ", "."]])
+    assert pieces == ["(TOP (NP DT NN) (NP DT NN))", "(TOP FOO)", "(TOP FOO (NP DT NN))", "(TOP (VP VBZ) .)"]
+    assert model.topk(["FOO"], 3) == [("(TOP FOO)", 0.0)]
+    with pytest.warns(mm.NoTreeWarning):
+        assert model.predict([[]]) == [None]
+    strict = mm.ConstituencyParser(glue=False).fit(TAGS)
+    with pytest.warns(mm.NoTreeWarning):
+        assert strict.score([["FOO"]], ["(TOP (NP FOO))"]) == 0.0
+    assert strict.topk(["FOO"], 3) == []
+
+
+def test_k_best_trees():
+    x = ["PRP", "VBZ", "DT", "NN", "IN", "NN"]
+    model = mm.ConstituencyParser(C=1.0).fit([*TAGS, "(TOP (S (NP PRP) (VP VBZ (NP DT NN) (PP IN (NP NN)))))"])
+    ranked = model.topk(x, 10)
+    trees = [tree for tree, _ in ranked]
+    assert len(set(trees)) == len(trees) >= 2 and trees[0] == model.predict([x])[0]
+    assert all(a >= b for (_, a), (_, b) in pairwise(ranked))
+    w, grammar = model.coef_, model.structure_
+    assert [w @ grammar.joint_feature(x, tree) for tree in trees] == pytest.approx([score for _, score in ranked])
+
+
+def test_maximum_likelihood():
+    model = mm.ConstituencyParser().fit_pcfg(TAGS, sample_weight=[2, 1, 1, 1])
+    weights = dict(zip(model.rules_, np.exp(model.coef_), strict=True))
+    assert weights["TOP → S"] == pytest.approx(1.0)
+    assert weights["NP → DT NN"] == pytest.approx((2 * 1 + 1 + 2) / 10)
+    for left in ("NP", "VP", "S"):
+        assert sum(p for rule, p in weights.items() if rule.startswith(f"{left} →")) == pytest.approx(1.0)
+    grammar = nltk.PCFG.fromstring("\n".join(
+        f"{rule.split(' → ')[0]} -> "
+        f"{' '.join(s if s in {'S', 'NP', 'VP', 'PP'} else repr(s) for s in rule.split(' → ')[1].split())} [{p:.17f}]"
+        for rule, p in weights.items()
+    ))  # fmt: skip
+    for x in TAG_SENTENCES:
+        (tree,) = nltk.ViterbiParser(grammar).parse(x)
+        ((found, score),) = model.topk(x, 1)
+        assert np.exp(score) == pytest.approx(tree.prob())
+        assert model.predict([x]) == [found]
+    assert not hasattr(model, "certificate_")
+
+
+def test_files_function_tags_and_traces(tmp_path):
+    path, packed = tmp_path / "some.mrg", tmp_path / "some.mrg.gz"
+    path.write_text(RAW)
+    packed.write_bytes(gzip.compress(RAW.encode()))
+    raw = mm.formats.read_trees(path)
+    assert raw[0][1][1][0] == "NP-SBJ-1" and raw[2] == ("", ("FRAG", ("-NONE-", "*")))
+    trees = mm.formats.read_trees(packed, clean=True)
+    assert trees == [
+        ("", ("S", ("NP", ("DT", "the"), ("NN", "dog")), ("VP", ("VBZ", "barks")), (".", "."))),
+        ("", ("S", ("NP", ("PRP", "she")), ("VP", ("VBZ", "sees"), ("NP", ("DT", "the"), ("NN", "dog"))), (".", "."))),
+    ]
+    mm.formats.write_trees(tmp_path / "clean.mrg", trees)
+    assert (tmp_path / "clean.mrg").read_text().splitlines()[0] == (
+        "( (S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .)))"
+    )
+    assert mm.formats.read_trees(tmp_path / "clean.mrg") == trees
+    with pytest.raises(ValueError, match=r"X\[2\]: an empty tree: it has only traces"):
+        mm.ConstituencyParser().fit(path)
+    model = mm.ConstituencyParser(C=10.0).fit(tmp_path / "clean.mrg")
+    assert model.predict(tmp_path / "clean.mrg") == trees and model.score(str(tmp_path / "clean.mrg")) == 1.0
+    functions = mm.ConstituencyParser(C=10.0).fit(raw[:2])
+    np.testing.assert_array_equal(functions.coef_, model.coef_)
+    kept = mm.ConstituencyParser(clean=False).fit(raw[:2])
+    assert {"NP-SBJ-1", "NP=2"} <= set(kept.labels_)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(S (NP A) (VP B))\n(S (NP A)\n (VP B)\n", "bad.mrg:2: unbalanced brackets: 1 ( without )"),
+        ("(S A)\n(S B))\n", "bad.mrg:2: unbalanced brackets: found ) without a ( before it"),
+        ("(S A)\n\n(S (NP))\n", "bad.mrg:3: an empty tree: (NP) has no children"),
+        ("(S A)\n()\n", "bad.mrg:2: an empty tree: () has no children"),
+        ("(S A)\nword (S B)\n", "bad.mrg:2: expected a tree in brackets, found 'word'"),
+        ("\n", "bad.mrg: expected trees in brackets, found none"),
+    ],
+)
+def test_bad_files(tmp_path, text, message):
+    path = tmp_path / "bad.mrg"
+    path.write_text(text)
+    with pytest.raises(mm.formats.FormatError, match=re.escape(message)):
+        mm.ConstituencyParser().fit(path)
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "message"),
+    [
+        (["(S (NP A) (VP B)"], None, "X[0]: unbalanced brackets"),
+        (["(S A B)", "()"], None, "X[1]: an empty tree"),
+        ("(S A B)", None, "X: expected a list of trees or a path, found one tree"),
+        ([["A", "B"]], ["(S A C)"], "Y[0]: the tree has the tags 'A C', but X[0] has 'A B'"),
+        ([[("x", "A"), ("y", "B")]], ["(S (A x) (B z))"], "Y[0]: the tree has the word 'z' where X[0] has 'y'"),
+        ([[1, 2]], ["(S A B)"], "X[0], token 1: expected a tag or a pair (word, tag), found 1"),
+        ([nltk.Tree("S", [])], None, "X[0]: an empty tree: S has no children"),
+        ([nltk.Tree("S", [3])], None, "X[0]: expected leaves that are strings"),
+        ([], None, "X is empty"),
+    ],
+)
+def test_bad_trees(X, Y, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        mm.ConstituencyParser().fit(X, Y)
+
+
+def test_rules_outside_the_grammar():
+    model = mm.ConstituencyParser().fit(TAGS)
+    grammar = model.structure_
+    for tree, message in (
+        ("(TOP (S (NP DT FOO) (VP VBZ)))", "Y[0]: a rule with the unseen tag FOO: no training tree has it"),
+        ("(TOP (S (ADJP DT NN) (VP VBZ)))", "a rule with the unseen symbol ADJP"),
+        ("(TOP (S (NP NN NN) (VP VBZ)))", "the rule NP → NN NN is not in the grammar"),
+        ("(TOP (S (NP (PP NN)) (VP VBZ)))", "the chain NP → PP → NN is not in the grammar"),
+        ("(NP DT NN)", "Y[0]: a tree with the root NP, expected one of TOP"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            grammar.joint_feature(nltk.Tree.fromstring(tree).leaves(), tree)
+    assert 0.0 <= model.score(["(TOP (S (ADJP DT NN) (VP VBZ)))"]) < 1.0, "any tree can be compared with"
+
+
+def test_saved_and_loaded(tmp_path):
+    for model in (
+        mm.ConstituencyParser(C=10.0, span_features=True, solver="nslack").fit(WORDS),
+        mm.ConstituencyParser(parent_annotation=True, horizontal=1).fit_pcfg([nltk.Tree.fromstring(t) for t in TAGS]),
+    ):
+        model.save(tmp_path / "parser.mm", support=True)
+        loaded = mm.load(tmp_path / "parser.mm")
+        assert loaded.predict(SENTENCES) == model.predict(SENTENCES)
+        assert loaded.get_params() == model.get_params() and loaded.rules_ == model.rules_
+        np.testing.assert_array_equal(loaded.feature_names_out, model.feature_names_out)
+        if model.span_features:
+            assert [plane.output for plane in loaded.support_] == [plane.output for plane in model.support_]
+
+
+def test_brackets_in_words(tmp_path):
+    tree = ("S", ("NP", ("-LRB-", "("), ("NN", "dog"), ("-RRB-", ")")), ("VP", ("VBZ", "barks")))
+    model = mm.ConstituencyParser(C=10.0, solver="nslack").fit([tree, ("S", ("NP", ("NN", "x")), ("VP", ("VBZ", "y")))])
+    assert model.predict([tree]) == [tree]
+    model.save(tmp_path / "parser.mm", support=True)
+    assert mm.load(tmp_path / "parser.mm").predict([tree]) == [tree]
+    mm.formats.write_trees(tmp_path / "some.mrg", [tree])
+    assert (tmp_path / "some.mrg").read_text().startswith("(S (NP (-LRB- -LRB-) (NN dog) (-RRB- -RRB-))")
+    with pytest.raises(ValueError, match=r"trees\[1\]: a leaf in brackets cannot contain spaces, found 'New York'"):
+        mm.formats.write_trees(tmp_path / "bad.mrg", [tree, ("S", ("NN", "New York"))])
+    assert not (tmp_path / "bad.mrg").exists()
+
+
+def test_a_mixed_sentence_is_not_a_tree():
+    model = mm.ConstituencyParser().fit(WORDS)
+    with pytest.raises(ValueError, match=r"X\[1\]: expected a list of tags or of pairs \(word, tag\), found both"):
+        model.predict([SENTENCES[0], ["DT", ("dog", "NN")]])
+    assert "ConstituencyParser" in mm.ConstituencyParser().fit_pcfg(TAGS)._repr_html_()
+
+
+def test_model_selection_with_trees_alone():
+    scores = cross_val_score(mm.ConstituencyParser(leaves="tags"), TAGS * 3, cv=3)
+    assert scores.shape == (3,) and (scores > 0.5).all()
+    model = clone(mm.ConstituencyParser(C=0.5, span_features=("first", "last")))
+    assert model.get_params()["span_features"] == ("first", "last")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"loss": "hamming"}, "the loss of a grammar must be 'f1', 'constituents' or 'zero-one'"),
+        ({"horizontal": 1.5}, "horizontal must be a whole number ≥ 0"),
+        ({"span_features": "first"}, "span_features must be True, False or a list"),
+        ({"clean": 1}, "clean must be True or False"),
+        ({"min_count": 0}, "min_count must be a whole number ≥ 1"),
+        ({"C": -1.0}, "C must be"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        mm.ConstituencyParser(**parameters).fit(None)

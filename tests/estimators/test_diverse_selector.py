@@ -1,0 +1,157 @@
+"""DiverseSelector: learns which words are worth covering, in every form of input; bad input."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.model_selection import GridSearchCV
+
+import maxmargin as mm
+
+
+def results(n=20, seed=0):
+    """Texts of five subtopics of different size: words of the subtopic, words of all, and rare words, which are noise.
+
+    Long texts have many rare words, so that covering most words is a bad strategy.
+    """
+    rng = np.random.default_rng(seed)
+    X, Y = [], []
+    for _ in range(n):
+        topics = rng.choice(5, 14, p=[0.4, 0.25, 0.15, 0.1, 0.1])
+        texts = []
+        for topic in topics:
+            own = [f"topic{topic}word{v}" for v in rng.choice(4, 2, replace=False)]
+            rare = [f"rare{rng.integers(10**6)}" for _ in range(int(rng.integers(0, 4 if topic else 9)))]
+            texts.append(" ".join([*own, *rng.choice(["the", "of", "page"], 2), *rare]))
+        X.append(texts)
+        Y.append([{int(topic)} for topic in topics])
+    return X, Y
+
+
+X, Y = results()
+
+
+@pytest.fixture(scope="module")
+def model():
+    return mm.DiverseSelector(k=3).fit(X, Y)
+
+
+def test_better_than_covering_most_words(model):
+    test = results(seed=1)
+    plain = mm.DiverseSelector(k=3, thresholds=[0.0]).fit(X, Y)
+    plain.coef_[:] = 1.0
+    assert model.score(*test) > plain.score(*test) + 0.1
+    chosen = model.predict(test[0])
+    assert model.score(*test) == pytest.approx(mm.metrics.subtopic_coverage(test[1], chosen).mean())
+    assert all(len(set(selection)) == 3 for selection in chosen)
+    assert model.coef_[0] < model.coef_.max()  # rare words are worth least
+    assert model.certificate_.primal_bound >= model.certificate_.primal
+    assert not model.certificate_.exact
+
+
+def test_the_choice_is_in_order(model):
+    """Fewer candidates are the beginning of more."""
+    fewer = mm.DiverseSelector(k=1).fit(X, Y)
+    fewer.coef_ = model.coef_
+    assert [selection[:1] for selection in model.predict(X)] == fewer.predict(X)
+
+
+def test_texts_and_matrices_are_the_same(model):
+    counts = [CountVectorizer().fit_transform(texts) for texts in X]
+    words = [[text.split() for text in texts] for texts in X]
+    for form in (counts, [sp.csc_array(x) for x in counts], [x.toarray() for x in counts], words):
+        again = clone(model).fit(form, Y)
+        np.testing.assert_allclose(again.coef_, model.coef_)
+        assert again.predict(form) == model.predict(X)
+
+
+def test_words_that_were_never_seen(model):
+    renamed = [[text.replace("topic", "sujet").replace("the", "le") for text in texts] for texts in X]
+    assert model.predict(renamed) == model.predict(X)
+
+
+def test_few_candidates(model):
+    assert [sorted(chosen) for chosen in model.predict([["one text"], ["a b", "the page"], [""]])] == [[0], [0, 1], [0]]
+    assert model.predict([]) == []
+
+
+def test_documents_without_words_or_subtopics():
+    texts = [["", "river water", "money", "river"]] * 3
+    topics = [[set(), {"r"}, {"m"}, {"r"}]] * 3
+    found = mm.DiverseSelector(k=2).fit(texts, topics)
+    assert found.score(texts, topics) == 1.0
+
+
+def test_subtopics_weigh_by_popularity_or_all_the_same():
+    y, chosen = [[{"a"}, {"a"}, {"a"}, {"b"}]], [[0]]
+    assert mm.metrics.subtopic_coverage(y, chosen).tolist() == [0.75]
+    assert mm.metrics.subtopic_coverage(y, chosen, weights="uniform").tolist() == [0.5]
+    uniform = mm.DiverseSelector(k=3, loss="uniform").fit(X, Y)
+    covered = mm.metrics.subtopic_coverage(Y, uniform.predict(X), weights="uniform")
+    assert uniform.score(X, Y) == pytest.approx(covered.mean())
+
+
+def test_save_load_clone_and_pickle(model, tmp_path):
+    model.save(tmp_path / "model.mm", support=True)
+    for again in (mm.load(tmp_path / "model.mm"), pickle.loads(pickle.dumps(model))):
+        assert again.predict(X) == model.predict(X)
+        assert repr(again.get_params()) == repr(model.get_params())
+        assert again.feature_names_out.tolist() == model.feature_names_out.tolist()
+    np.testing.assert_array_equal(clone(model).fit(X, Y).coef_, model.coef_)
+
+
+def test_grid_search_and_nonnegative_weights():
+    search = GridSearchCV(mm.DiverseSelector(k=3), {"C": [0.1, 1.0]}, cv=3).fit(X, Y)
+    assert search.best_score_ > 0.5
+    positive = mm.DiverseSelector(k=3, nonnegative=True).fit(X, Y)
+    assert (positive.coef_ >= 0).all()
+
+
+def test_ramp_levels_and_weights_of_examples():
+    for parameters in ({"bound": "ramp"}, {"levels": [1, 2]}, {"slack": "quadratic"}):
+        found = mm.DiverseSelector(k=3, tol=1e-2, **parameters).fit(X, Y)
+        assert found.score(X, Y) > 0.6
+    twice = mm.DiverseSelector(k=3).fit([*X, *X[:5]], [*Y, *Y[:5]])
+    weighted = mm.DiverseSelector(k=3).fit(X, Y, sample_weight=[2.0] * 5 + [1.0] * 15)
+    assert twice.certificate_.dual <= weighted.certificate_.primal_bound
+    assert weighted.certificate_.dual <= twice.certificate_.primal_bound
+    assert twice.certificate_.primal == pytest.approx(weighted.certificate_.primal, rel=0.1)
+
+
+def test_results_do_not_depend_on_threads(model):
+    np.testing.assert_array_equal(clone(model).set_params(n_jobs=2).fit(X, Y).coef_, model.coef_)
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "parameters", "message"),
+    [
+        (X, Y, {"k": 20}, "k=20: no input has more than 20 candidates .the largest has 14.*use a smaller k"),
+        (X, Y, {"k": 0}, "k must be a whole number ≥ 1, found 0"),
+        (X, Y, {"loss": "squared"}, "loss must be 'popularity' or 'uniform', found 'squared'"),
+        (X, Y, {"thresholds": [0.5, 0.2]}, "thresholds must be ascending numbers"),
+        (X, Y[:-1], {}, "X has 20 examples but Y has 19"),
+        (X, [Y[0][:-1], *Y[1:]], {}, r"X\[0\]: 14 candidates but 13 sets of subtopics"),
+        (X, [*Y[:-1], [set()] * 14], {}, r"Y\[19\]: no candidate has a subtopic"),
+        (X, [*Y[:-1], ["river"] * 14], {}, r"Y\[19\], candidate 0: expected a set of subtopics"),
+        ([*X[:-1], "a text"], Y, {}, r"X\[19\]: expected a list of texts"),
+        ([], [], {}, "X is empty"),
+    ],
+)
+def test_bad_input(X, Y, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        mm.DiverseSelector(**parameters).fit(X, Y)
+
+
+def test_score_needs_subtopics(model):
+    with pytest.raises(ValueError, match="no input has a subtopic"):
+        model.score([["a", "b"]], [[set(), set()]])
+    assert 0 <= model.score([["a", "b"], ["c", "d"]], [[set(), set()], [{1}, set()]]) <= 1
+    with pytest.raises(ValueError, match=r"Y\[0\]: 1 candidates, but candidate 3 was chosen"):
+        mm.metrics.subtopic_coverage([[{1}]], [[3]])
+    with pytest.raises(ValueError, match="Y has 1 inputs but there are 2 selections"):
+        mm.metrics.subtopic_coverage([[{1}]], [[0], [0]])

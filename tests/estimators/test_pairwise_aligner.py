@@ -1,0 +1,294 @@
+"""PairwiseAligner and the aligners it is compared with."""
+
+import gzip
+import sys
+
+import numpy as np
+import pytest
+
+import maxmargin as mm
+
+AMINO = "ACDEFGHIKLMNPQRSTVWY"
+
+
+def relatives(n=20, length=25, seed=0, letters=AMINO):
+    """Pairs of sequences with substituted, lost and added letters, and their alignments."""
+    rng = np.random.default_rng(seed)
+    X, Y = [], []
+    for _ in range(n):
+        rows = ["", ""]
+        for letter in rng.choice(list(letters), length):
+            kind = rng.random()
+            other = rng.choice(list(letters)) if kind < 0.2 else letter
+            rows[0] += "-" if kind > 0.95 else letter
+            rows[1] += "-" if 0.9 < kind <= 0.95 else other
+        X.append(tuple(row.replace("-", "") for row in rows))
+        Y.append(tuple(rows))
+    return X, Y
+
+
+X, Y = relatives()
+
+
+@pytest.fixture(scope="module")
+def aligner():
+    return mm.PairwiseAligner(C=1.0).fit(X, Y)
+
+
+def test_learns_to_align(aligner):
+    test = relatives(seed=1)
+    assert aligner.certificate_.proven_gap <= 0.01
+    assert aligner.score(*test) > 0.9
+    assert aligner.gap_open_ < 0
+    matrix = aligner.structure_.substitution_weights(aligner.coef_)[:-1, :-1]
+    assert np.diag(matrix).mean() > 5 * abs(matrix[~np.eye(20, dtype=bool)].mean())
+
+
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+@pytest.mark.parametrize("loss", ["recall", "q4", "precision", "columns"])
+def test_every_mode_and_loss(mode, loss):
+    model = mm.PairwiseAligner(mode, loss=loss, C=1.0, tol=0.05).fit(X[:8], Y[:8])
+    found = model.predict(X)
+    for (a, b), (first, second) in zip(found, X, strict=True):
+        assert (a.replace("-", ""), b.replace("-", "")) == (first, second)
+    assert model.score(X, Y) > 0.8
+    for x in [("", ""), ("", "ACD"), ("ACD", ""), ("A", "A"), ("A", "C")]:
+        ((a, b),) = model.predict([x])
+        assert (a.replace("-", ""), b.replace("-", "")) == x
+        assert len(a) == len(b)
+
+
+@pytest.mark.parametrize("bound", ["slack", "ramp"])
+def test_other_bounds(bound):
+    model = mm.PairwiseAligner(C=0.1, bound=bound, tol=0.1, max_iter=40).fit(X[:6], Y[:6])
+    assert model.score(X, Y) > 0.7
+
+
+def test_the_k_best_alignments(aligner):
+    ranked = aligner.topk(X[0], 5)
+    scores = [score for _, score in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert len({output for output, _ in ranked}) == 5
+    assert ranked[0][0] == aligner.predict([X[0]])[0]
+    for output, score in ranked:
+        assert aligner.coef_ @ aligner.structure_.joint_feature(X[0], output) == pytest.approx(score)
+
+
+def test_score_is_recall_or_q4(aligner):
+    x, true = ("ACDEF", "ACDEF"), ("ACDEF-", "-ACDEF")
+    assert mm.metrics.alignment_recall([true], [("ACDEF", "ACDEF")]) == [0.0]
+    assert mm.metrics.q_score([true], [("ACDEF", "ACDEF")], tolerance=1) == [1.0]
+    assert aligner.predict([x]) == [("ACDEF", "ACDEF")]
+    assert aligner.score([x], [true]) == 0.0
+    shifty = mm.PairwiseAligner(loss="q4", tolerance=1, C=1.0).fit(X, Y)
+    assert shifty.score([x], [true]) == 1.0
+    assert aligner.score([x, x], [true, x], sample_weight=[1, 3]) == 0.75
+    assert mm.metrics.alignment_precision([("ACD", "A-D")], [("ACD", "AD-")]) == [0.5]
+
+
+def test_annotations_change_alignments():
+    """Positions are matched by structure where letters say nothing."""
+    rng = np.random.default_rng(0)
+    pairs, truths = [], []
+    for _ in range(12):
+        kinds = "".join(rng.choice(list("HEC"), 12))
+        kept = rng.random(12) < 0.8
+        shown = "".join("A" if k else "-" for k in kept)
+        other = "".join(c for c, k in zip(kinds, kept, strict=True) if k)
+        pairs.append(({"sequence": "A" * 12, "ss": kinds}, ("A" * len(other), [{"ss": c} for c in other])))
+        truths.append(("A" * 12, shown))
+    with_kinds = mm.PairwiseAligner(C=1.0, features="window", window=1).fit(pairs[:8], truths[:8])
+    letters = [("A" * 12, second[0]) for _, second in pairs]
+    without = mm.PairwiseAligner(C=1.0, features="window", window=1).fit(letters[:8], truths[:8])
+    assert with_kinds.score(pairs[8:], truths[8:]) > 0.7 > without.score(letters[8:], truths[8:]) + 0.1
+    unknown = {"sequence": "AAAA", "ss": "HHZ?"}
+    assert len(with_kinds.predict([(unknown, {"sequence": "AA", "ss": None})])) == 1
+
+
+def test_numbers_and_profiles_as_annotations():
+    rng = np.random.default_rng(0)
+
+    def record(text):
+        profile = np.eye(20)[["ACDEFGHIKLMNPQRSTVWY".index(c) for c in text]] + 0.1 * rng.random((len(text), 20))
+        return {"sequence": text, "profile": profile, "accessibility": rng.random(len(text))}
+
+    pairs = [tuple(map(record, x)) for x in X[:8]]
+    model = mm.PairwiseAligner(features="profile", C=0.1, window=1).fit(pairs, Y[:8])
+    assert model.score(pairs, Y[:8]) > 0.9
+    assert "profile 0 × profile 19" in model.feature_names_out
+    with pytest.raises(
+        ValueError, match=r"X\[0\], first sequence: no annotation 'profile', which other sequences have"
+    ):
+        model.predict([X[0]])
+    pairs[0][1]["profile"] = pairs[0][1]["profile"][:, :19]
+    with pytest.raises(
+        ValueError, match=r"X\[0\], second sequence: 'profile' has shape \(\d+, 19\), expected 20 columns"
+    ):
+        model.predict(pairs[:1])
+
+
+def test_substitution_matrices(aligner):
+    start = mm.PairwiseAligner(prior="BLOSUM62", C=1e-9).fit(X, Y)
+    matrix = start.substitution_matrix()
+    assert matrix["W", "W"] == pytest.approx(1.1, abs=1e-3)
+    assert (start.gap_open_, start.gap_extend_) == pytest.approx((-1.1, -0.1), abs=1e-3)
+    again = mm.PairwiseAligner(prior={"matrix": aligner.substitution_matrix(), "scale": 2.0}, C=1e-9).fit(X, Y)
+    found, expected = (np.asarray(model.substitution_matrix(), float) for model in (again, aligner))
+    np.testing.assert_allclose(found, 2.0 * expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+def test_scores_are_those_of_biopython(mode):
+    """Where opening a gap is no better than extending it, which Biopython requires."""
+    model = mm.PairwiseAligner(mode, prior={"open": -8.0, "extend": -2.0}, C=1e-9).fit(X[:4], Y[:4])
+    peer = model.biopython_aligner()
+    for x in relatives(10, 40, seed=3)[0]:
+        ((_, score),) = model.topk(x, 1)
+        assert peer.score(*x) == pytest.approx(score, abs=1e-6)
+
+
+def test_alignments_of_biopython(aligner):
+    from Bio.Seq import Seq
+    from Bio.SeqRecord import SeqRecord
+
+    for mode in ("global", "local"):
+        model = mm.PairwiseAligner(mode, C=1.0).fit(X, Y)
+        for x, found, pair in zip(X, model.predict_alignments(X), model.predict(X), strict=True):
+            assert tuple(map(str, found.sequences)) == x
+            core = mm.PairwiseAligner(mode, C=1.0).fit([x], [found]).structure_.code_of(found, "y")
+            np.testing.assert_array_equal(core[2:], model.structure_.code_of(pair, "y")[2:])
+    records = [(SeqRecord(Seq(a)), Seq(b)) for a, b in X]
+    assert aligner.predict(records) == aligner.predict(X)
+
+
+def test_fasta_files(tmp_path, aligner):
+    path = tmp_path / "pairs.afa.gz"
+    text = "".join(f">{i} a\n{a[:10]}\n{a[10:]}\n>{i} b\n{b}\n\n" for i, (a, b) in enumerate(Y))
+    path.write_bytes(gzip.compress(text.encode()))
+    assert mm.formats.read_aligned_fasta(path) == (X, Y)
+    np.testing.assert_array_equal(mm.PairwiseAligner(C=1.0).fit(path).coef_, aligner.coef_)
+    assert aligner.predict(path) == aligner.predict(X)
+    assert aligner.score(str(path)) == aligner.score(X, Y)
+    odd = tmp_path / "odd.fa"
+    odd.write_text(">a\nAC\n>b\nA\n>c\nA\n")
+    with pytest.raises(mm.formats.FormatError, match="expected pairs of records, found 3 records"):
+        aligner.predict(odd)
+    odd.write_text(">a\nAC\n>b\nA\n")
+    with pytest.raises(mm.formats.FormatError, match="records 1 and 2 have lengths 2 and 1"):
+        aligner.fit(odd)
+    odd.write_text("AC\n>b\nA\n")
+    with pytest.raises(mm.formats.FormatError, match=r"odd\.fa:1: expected a line that begins"):
+        mm.formats.read_fasta(odd)
+
+
+def test_local_alignments_of_parts():
+    x, part = ("KKKACDEFKKK", "WWACEFWWWW"), ("ACDEF", "AC-EF")
+    model = mm.PairwiseAligner("local", C=10.0).fit([x], [part])
+    whole = ("KKK--ACDEFKKK----", "---WWAC-EF---WWWW")
+    assert mm.PairwiseAligner("local", C=10.0).fit([x], [whole]).coef_.tolist() == model.coef_.tolist()
+    assert model.predict([x]) == [whole]
+    with pytest.raises(ValueError, match=r"Y\[0\]: the aligned part 'AC' occurs more than once in the first sequence"):
+        mm.PairwiseAligner("local").fit([("ACAC", "AC")], [("AC", "AC")])
+    with pytest.raises(ValueError, match=r"Y\[0\]: the aligned part 'AW' does not occur in the first sequence"):
+        mm.PairwiseAligner("local").fit([("ACAC", "AC")], [("AW", "AC")])
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "message"),
+    [
+        (("ACB", "AC"), ("ACB", "AC-"), r"X\[1\], first sequence, position 2: character 'B' is not in the alphabet"),
+        (("ACD", "AC"), ("ACD", "AC"), r"Y\[1\]: aligned strings of lengths 3 and 2"),
+        (("ACD", "AC"), ("ACE", "AC-"), r"Y\[1\]: the alignment has 'E' as letter 2 of the first sequence"),
+        (("ACD", "AC"), ("AC-", "AC-"), r"Y\[1\]: column 2 has gaps in both sequences"),
+        (("ACD", "AC"), ("AC", "AC"), r"Y\[1\]: the alignment has 2 letters of the first sequence, which has 3"),
+        (("ACD", "AC"), "ACD", r"Y\[1\]: expected a pair of aligned strings"),
+        (("ACD", "AC"), ("ACD", 3), r"Y\[1\]: expected a pair of aligned strings"),
+        (("ACD",), ("ACD", "---"), r"X\[1\]: expected a pair of sequences"),
+        ("ACD", ("ACD", "---"), r"X\[1\]: expected a pair of sequences"),
+        (("ACD", 7), ("ACD", "---"), r"X\[1\], second sequence: expected a string"),
+        (("ACD", {"seq": "A"}), ("ACD", "A--"), r"X\[1\], second sequence: expected a dict with the letters"),
+        (("A", {"sequence": "A", "ss": "HH"}), ("A", "A"), r"X\[1\], second sequence: 2 values of 'ss' but 1 letters"),
+        (("A", ("A", [{"ss": "H"}] * 2)), ("A", "A"), r"X\[1\], second sequence: 2 rows of annotations but 1 letters"),
+        (("A", ("AA", [{"a": 1}, {"b": 1}])), ("A-", "AA"), r"position 0: no value of 'b'"),
+        (("A", ("A", np.array([[np.nan, 1]]))), ("A", "A"), r"no annotation 'profile'|must be finite"),
+    ],
+)
+def test_bad_input_names_the_example(x, y, message):
+    with pytest.raises(ValueError, match=message):
+        mm.PairwiseAligner().fit([("A", "A"), x], [("A", "A"), y])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"mode": "glocal"}, "mode must be 'global', 'local', 'semiglobal', found 'glocal'"),
+        ({"features": "all"}, "features must be 'simple'"),
+        ({"loss": "f1"}, "loss must be 'recall', 'q4', 'precision', 'columns', found 'f1'"),
+        ({"gaps": None}, "gaps must be 'linear', 'affine', found None"),
+        ({"tolerance": -1}, "tolerance must be a whole number ≥ 0"),
+        ({"alphabet": "AC-"}, "alphabet must not contain '-'"),
+        ({"prior": "BLOSUM99"}, "unknown substitution matrix 'BLOSUM99'"),
+        ({"prior": {"gap": 1}}, "prior must be a dict with the keys matrix, open, extend, scale"),
+        ({"prior": {"open": np.nan}}, r"prior\['open'\] must be a finite number"),
+        ({"prior": [1.0]}, "prior has 1 weights, but these data have 443"),
+        ({"features": "profile"}, "features='profile' needs an annotation of several columns of numbers"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(ValueError, match=message):
+        mm.PairwiseAligner(**parameters).fit(X, Y)
+
+
+def test_files_contain_their_alignments(tmp_path):
+    with pytest.raises(ValueError, match="X is a FASTA file, which contains the alignments"):
+        mm.PairwiseAligner().fit(tmp_path / "a.fa", Y)
+
+
+def test_missing_biopython(monkeypatch):
+    monkeypatch.setitem(sys.modules, "Bio.Align", None)
+    with pytest.raises(ImportError, match=r"maxmargin\[bio\]"):
+        mm.PairwiseAligner(prior="BLOSUM62").fit(X, Y)
+
+
+def test_unknown_letters_and_case(aligner):
+    a, b = aligner.predict([("acdeX", "ACDEX")])[0]
+    assert (a, b) == ("acdeX", "ACDEX")
+
+
+def test_huge_and_tiny_weights(aligner):
+    structure = aligner.structure_
+    for scale in (1e200, 1e-200):
+        assert structure.argmax(aligner.coef_ * scale, X[0]) == aligner.predict([X[0]])[0]
+
+
+def test_saved_models(tmp_path, aligner):
+    aligner.save(tmp_path / "a.mm", support=True)
+    again = mm.load(tmp_path / "a.mm")
+    assert again.predict(X) == aligner.predict(X)
+    assert again.support_.outputs[0] == aligner.support_.outputs[0]
+    assert again.gap_open_ == aligner.gap_open_
+
+
+# ---------------------------------------------------------------------- baselines
+
+
+@pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
+def test_baselines_have_the_same_interface(mode):
+    for model in (mm.MatrixAligner(mode=mode, n_tune=5), mm.LogOddsAligner(mode=mode)):
+        assert model.fit(X, Y) is model
+        assert model.score(*relatives(seed=1)) > 0.75
+        assert model.gap_open_ in model.opens and model.gap_extend_ in model.extends
+        for x in [("", ""), ("", "AC"), ("A", "W")]:
+            ((a, b),) = model.predict([x])
+            assert (a.replace("-", ""), b.replace("-", "")) == x
+    with pytest.raises(ValueError, match="loss must be 'recall' or 'q4'"):
+        mm.LogOddsAligner(loss="columns").fit(X, Y)
+
+
+def test_log_odds_are_those_of_the_counts():
+    pairs = [("AACC", "ACCC")] * 2
+    model = mm.LogOddsAligner(alphabet="AC", opens=[-1.0], extends=[-1.0]).fit(pairs, pairs)
+    counts = np.array([[2.0, 2.0], [0.0, 4.0]]) + 1.0
+    joint = counts / counts.sum()
+    expected = np.log(joint / np.outer(joint.sum(1), joint.sum(0)))
+    np.testing.assert_allclose(model.structure_.substitution_weights(model.coef_)[:2, :2], expected)
