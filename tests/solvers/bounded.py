@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from problems import FACTORIES, Case
+from problems import Case, new_examples
 from scipy.optimize import linprog, minimize
 
 from maxmargin.bounds import Bound
@@ -29,7 +29,7 @@ def dim(case: Case) -> int:
 
 
 def bounded(case: Case, lower: np.ndarray) -> Problem:
-    examples, _ = FACTORIES[case.structure]()
+    examples = new_examples(case.structure)
     objective = Objective(case.C, case.weights, case.slack, lower)
     return Problem(examples, Bound(case.rescaling, case.slack), objective, centre=case.centre)
 

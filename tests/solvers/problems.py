@@ -6,6 +6,7 @@ To add a structure, name a small instance of its conformance test in `FACTORIES`
 from __future__ import annotations
 
 import itertools
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
@@ -216,7 +217,7 @@ class Case:
 
     def problem(self) -> Problem:
         """A new one each time, so that nothing is left over from another run."""
-        examples, _ = FACTORIES[self.structure]()
+        examples = new_examples(self.structure)
         objective = Objective(self.C, self.weights, self.slack)
         return Problem(examples, Bound(self.rescaling, self.slack), objective, centre=self.centre)
 
@@ -269,8 +270,18 @@ class Case:
 
 
 @cache
+def _made(structure: str) -> tuple[bytes, Outputs]:
+    examples, outputs = FACTORIES[structure]()
+    return pickle.dumps(examples), outputs
+
+
 def _outputs(structure: str) -> Outputs:
-    return FACTORIES[structure]()[1]
+    return _made(structure)[1]
+
+
+def new_examples(structure: str) -> Examples:
+    """Examples that share nothing with those of other tests."""
+    return pickle.loads(_made(structure)[0])
 
 
 @cache
