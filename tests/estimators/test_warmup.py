@@ -41,6 +41,16 @@ X, y = mm.datasets.make_multiclass(1000, n_features=30, n_classes=6, random_stat
 for rows in (X, np.round(X)):
     mm.MulticlassSVM(C=10.0).fit(rows, y).predict(rows)
 """,
+    ("matching", "graphs", "optimizers"): """
+rng = np.random.default_rng(1)
+X = [rng.normal(size=(5, 6, 3)) for _ in range(100)]
+mm.StructuralSVM(mm.BipartiteMatching(), C=10.0).fit(X, [[3, 1, 0, 2, 5]] * 100).predict(X)
+arcs = [(0, 1), (1, 2), (0, 2)]
+X = [(arcs, rng.random((3, 2))) for _ in range(100)]
+mm.StructuralSVM(mm.Path(), C=10.0).fit(X, [[0, 1]] * 50 + [[2]] * 50).predict(X)
+X, costs = rng.normal(size=(100, 3)), rng.random((100, 3))
+mm.CostLearner(mm.Optimizer.shortest_path(arcs, 0, 2)).fit(X, costs=costs).predict(X)
+""",
 }
 
 

@@ -28,10 +28,11 @@ def warmup(what: str | Iterable[str] = "all", *, verbose: int = 1) -> None:
     Parameters
     ----------
     what : str or iterable of str, default="all"
-        ``"tagger"``, ``"multiclass"``, ``"tree"``, ``"clustering"``, ``"ranking"``, ``"diversity"``, ``"measures"``,
-        ``"motif"``, ``"folding"``, ``"alignment"``, ``"grammar"``, ``"taxonomy"`` (and label sets), ``"own"``
-        (user-defined structures), ``"bounds"`` (slack re-scaling, ramps, quadratic slack), ``"solvers"`` (all but the
-        default), or ``"all"``.
+        ``"tagger"``, ``"multiclass"``, ``"tree"``, ``"dependency"``, ``"matching"``, ``"graphs"`` (cuts, paths,
+        knapsacks), ``"optimizers"``, ``"clustering"``, ``"ranking"``, ``"diversity"``, ``"measures"``, ``"motif"``,
+        ``"folding"``, ``"alignment"``, ``"grammar"``, ``"taxonomy"`` (and label sets), ``"own"`` (user-defined
+        structures), ``"bounds"`` (slack re-scaling, ramps, quadratic slack), ``"solvers"`` (all but the default), or
+        ``"all"``.
     verbose : int, default=1
         Whether to write a line for each kind to standard error.
 
@@ -105,6 +106,67 @@ def _tree() -> None:
             model.topk(inputs[0], 2)
             model.decision_scores(inputs[:1])
     StructuralSVM(Tree(single_root=True), **_SHORT).fit(X, [[0, 1, 1]] * len(X))
+
+
+def _dependency() -> None:
+    from maxmargin.estimators.dependency_parser import DependencyParser
+
+    sentence = ([("the", "DET"), ("dog", "NOUN"), ("barks", "VERB")], [2, 3, 0])
+    for projective in (False, True):
+        parser = DependencyParser(projective=projective, **_SHORT).fit([sentence] * 20)
+        parser.predict([sentence[0]])
+        parser.topk(sentence[0], 2)
+
+
+def _matching() -> None:
+    from maxmargin.estimators.structural import StructuralSVM
+    from maxmargin.structures.bipartite_matching.structure import BipartiteMatching
+    from maxmargin.structures.matching.structure import Matching
+
+    rng = np.random.default_rng(0)
+    for structure, y in (
+        (BipartiteMatching(), [1, 0, 2]),
+        (BipartiteMatching(unassigned=True), [1, -1, 2]),
+        (BipartiteMatching(per_left=2, per_right=3), [[0, 1], [1, 2], [0, 3]]),
+    ):
+        X = [rng.normal(size=(3, 4, 2)) for _ in range(20)]
+        _used(StructuralSVM(structure, **_SHORT), X, [y] * len(X)).topk(X[0], 2)
+    for perfect, n in ((True, 4), (False, 10)):
+        pairs = [x + x.transpose(1, 0, 2) for x in rng.normal(size=(20, n, n, 2))]
+        partners = [[i ^ 1 for i in range(n)]] * len(pairs)
+        _used(StructuralSVM(Matching(perfect=perfect), **_SHORT), pairs, partners)
+
+
+def _graphs() -> None:
+    from maxmargin.estimators.structural import StructuralSVM
+    from maxmargin.structures.cut.structure import Cut
+    from maxmargin.structures.knapsack.structure import Knapsack
+    from maxmargin.structures.path.structure import Path
+
+    rng = np.random.default_rng(0)
+    arcs = [(0, 1), (1, 2), (0, 2), (2, 3), (1, 3)]
+    for labels in ([0, 1, 1, 0], [0, 1, 2, 1]):
+        graphs = [(rng.normal(size=(4, 3)), arcs, np.ones((5, 1))) for _ in range(20)]
+        _used(StructuralSVM(Cut(), **_SHORT), graphs, [labels] * 20)
+    networks = [(arcs, rng.random((5, 2))) for _ in range(20)]
+    _used(StructuralSVM(Path(), **_SHORT), networks, [[0, 4]] * 20)
+    items = [(rng.normal(size=(4, 2)), [2.0, 1.0, 3.0, 1.0], 4.0) for _ in range(20)]
+    _used(StructuralSVM(Knapsack(), **_SHORT), items, [[1, 1, 0, 0]] * 20)
+
+
+def _optimizers() -> None:
+    from maxmargin.estimators.cost_learner import CostLearner
+    from maxmargin.optimizers.optimizer import Optimizer
+
+    rng = np.random.default_rng(0)
+    arcs = [(0, 1), (0, 2), (1, 3), (2, 3)]
+    for optimizer, m in (
+        (Optimizer.shortest_path(arcs, 0, 3), 4),
+        (Optimizer.assignment(2), 4),
+        (Optimizer.knapsack([1.0, 2.0, 1.0], 2.0), 3),
+    ):
+        X, costs = rng.normal(size=(20, 2)), rng.random((20, m))
+        CostLearner(optimizer, **_SHORT).fit(X, costs=costs).predict(X)
 
 
 def _clustering() -> None:
@@ -260,8 +322,9 @@ def _used(estimator: Any, X: Any, Y: Any) -> Any:
 
 
 _KINDS: dict[str, Callable[[], None]] = {
-    "tagger": _tagger, "multiclass": _multiclass, "tree": _tree, "clustering": _clustering, "ranking": _ranking,
-    "diversity": _diversity, "measures": _measures, "motif": _motif, "folding": _folding,
+    "tagger": _tagger, "multiclass": _multiclass, "tree": _tree, "dependency": _dependency,
+    "matching": _matching, "graphs": _graphs, "optimizers": _optimizers, "clustering": _clustering,
+    "ranking": _ranking, "diversity": _diversity, "measures": _measures, "motif": _motif, "folding": _folding,
     "alignment": _alignment, "grammar": _grammar, "taxonomy": _taxonomy, "own": _own, "bounds": _bounds,
     "solvers": _solvers,
 }  # fmt: skip
