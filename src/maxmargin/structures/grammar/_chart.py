@@ -23,6 +23,7 @@ from maxmargin.structures.grammar._kernels import (
     CHAIN_PTR,
     CHAIN_SYMBOL,
     DONE_PTR,
+    DONE_ROW,
     DONE_RULE,
     DONE_SYMBOL,
     FIRST,
@@ -38,6 +39,7 @@ from maxmargin.structures.grammar._kernels import (
     REPEATS,
     ROW,
     START,
+    STEP,
     UP_CHAIN,
     UP_PTR,
     UP_TOP,
@@ -64,25 +66,27 @@ def new_chart(n, n_rows, n_nodes, n_labels):
     scores, back = np.empty(cells * n_rows), np.empty((2, cells * n_rows), np.int32)
     lists, rows = np.empty((3, cells), np.int32), np.empty((2, n_rows * n))
     live, nodes = np.empty((2, (n + 1) * n_rows), np.int32), np.full((2, n_nodes), -1, np.int32)
-    work = np.full((3, n_rows), -1, np.int32)
-    return scores, back, lists, rows, live, nodes, work, np.zeros(n_labels + 1), np.zeros(n_labels + 1, np.int32)
+    work = np.full((2, n_rows), -1, np.int32)
+    return (
+        scores, back, lists, rows, live, nodes, work, np.zeros(n_labels + 1), np.zeros(n_labels + 1, np.int32),
+        np.full(n_rows * n_rows, -np.inf), np.empty(n_rows * n_rows, np.int32), np.empty(n * n_nodes),
+    )  # fmt: skip
 
 
 @inlined
 def raise_row(held, right, at, row, to, m):
     """Raise m scores of a row, from `to` on, to those of phrases, from `at` on, after `held`."""
-    source, target = right[at : at + m], row[to : to + m]
-    for t in range(m):
-        v = held + source[t]
-        target[t] = v if v > target[t] else target[t]
+    source, target = np.uint64(at), np.uint64(to)
+    for t in range(np.uint64(m)):
+        row[target + t] = max(row[target + t], held + right[source + t])
 
 
 @inlined
 def clear_row(row, at, m):
     """Set m scores of a row to −∞, from `at` on."""
-    target = row[at : at + m]
-    for t in range(m):
-        target[t] = -np.inf
+    target = np.uint64(at)
+    for t in range(np.uint64(m)):
+        row[target + t] = -np.inf
 
 
 @inlined
@@ -102,24 +106,23 @@ def tag_kid(q, tag, kid_ptr, kid_tags, kid_symbol):
 def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta, chart, pool):
     """Fill the chart of a sentence with tags x, −1 for unknown ones; return the pool, which may have grown.
 
-    The pool holds the scores and nodes of partial right-hand sides, and the rows of those of a start.
+    The pool holds the scores and nodes of partial right-hand sides.
     """
     kid_ptr, kid_symbol, kid_tags = array_of(grammar, KID_PTR), array_of(grammar, KID_SYMBOL), array_of(grammar, KID_TAGS)
-    kid_node, first = array_of(grammar, KID_NODE), array_of(grammar, FIRST)
-    done_ptr, done_symbol = array_of(grammar, DONE_PTR), array_of(grammar, DONE_SYMBOL)
-    done_rule, up_ptr = array_of(grammar, DONE_RULE), array_of(grammar, UP_PTR)
+    step, first = array_of(grammar, STEP), array_of(grammar, FIRST)
+    done_row, done_rule, up_ptr = array_of(grammar, DONE_ROW), array_of(grammar, DONE_RULE), array_of(grammar, UP_PTR)
     up_top, up_chain = array_of(grammar, UP_TOP), array_of(grammar, UP_CHAIN)
     chain_ptr, chain_symbol = array_of(grammar, CHAIN_PTR), array_of(grammar, CHAIN_SYMBOL)
     repeats, label = array_of(grammar, REPEATS), array_of(grammar, LABEL)
     row_of_symbol, phrase = array_of(grammar, ROW), array_of(grammar, PHRASE)
-    best, back, lists, rows, live, nodes, work, gains, present = chart
+    best, back, lists, rows, live, nodes, work, gains, present = chart[:9]
     chain_at, split_at = back[0], back[1]
     starts, stops, first_true = lists[0], lists[1], lists[2]
     total, fresh = rows[0], rows[1]
     live_from, live_to = live[0], live[1]
     slot_of, opened = nodes[0], nodes[1]
-    stamp, fresh_rows, split_row = work[0], work[1], work[2]
-    held, entries, values = pool
+    stamp, fresh_rows, ends, pairs, values = work[0], work[1], chart[9], chart[10], chart[11]
+    held, entries = pool
     n, n_rows, n_labels, used = len(x), len(phrase), len(gains) - 1, 0
     splitting = len(spans[4]) > 0
     for p in range(n_rows):
@@ -190,45 +193,54 @@ def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta,
                     used += 1
             stops[s] = used
             right, after, m = corner(n, k, n_rows), n - k, k * n_rows
-            tag, n_fresh = x[k], 0
+            tag, n_fresh, n_pairs = x[k], 0, 0
             for e in range(starts[s], used):
                 q, score = entries[e], held[e]
-                begin, end = kid_ptr[q], kid_tags[q]
-                found = tag_kid(q, tag, kid_ptr, kid_tags, kid_symbol) if tag >= 0 else -1
-                for z in range(begin, end + (found >= 0)):
-                    if z < end:
-                        p = row_of_symbol[kid_symbol[z]]
-                        low, high = np.int64(live_from[m + p]), np.int64(live_to[m + p])
-                        if low >= high:
-                            continue
-                        node, source = kid_node[z], right + p * after + low
-                    else:
-                        node, low, high, source = kid_node[found], 0, 1, -1
-                    if kid_ptr[node + 1] > kid_ptr[node]:
-                        slot = slot_of[node]
-                        if slot < 0:
-                            slot = n_open
+                for z in range(kid_ptr[q], kid_tags[q]):
+                    p, node = np.int64(step[4 * z]), np.int64(step[4 * z + 1])
+                    low, high = np.int64(live_from[m + p]), np.int64(live_to[m + p])
+                    if low >= high:
+                        continue
+                    if node >= 0:
+                        if slot_of[node] < 0:
+                            slot_of[node], opened[n_open] = n_open, node
+                            clear_row(values, n_open * n + k, after)
                             n_open += 1
-                            slot_of[node], opened[slot] = slot, node
-                            if n_open * n > len(values):
-                                values = with_room(values, n_open * n)
-                            clear_row(values, slot * n + k, n - k)
-                        to = slot * n + k + low
-                        if source >= 0:
-                            raise_row(score, best, source, values, to, high - low)
-                        elif score > values[to]:
-                            values[to] = score
-                    for d in range(done_ptr[node], done_ptr[node + 1]):
-                        p = row_of_symbol[done_symbol[d]]
-                        if stamp[p] != s:
-                            stamp[p], fresh_rows[n_fresh] = s, p
-                            n_fresh += 1
-                            clear_row(fresh, p * n + k, n - k)
-                        to, v = p * n + k + low, score + rules[done_rule[d]]
-                        if source >= 0:
-                            raise_row(v, best, source, fresh, to, high - low)
-                        elif v > fresh[to]:
-                            fresh[to] = v
+                        raise_row(score, best, right + p * after + low, values, slot_of[node] * n + k + low, high - low)
+                    for d in range(step[4 * z + 2], step[4 * z + 3]):
+                        pair, v = np.int64(done_row[d]) * n_rows + p, score + rules[done_rule[d]]
+                        if v > ends[pair]:
+                            if ends[pair] == -np.inf:
+                                pairs[n_pairs] = pair
+                                n_pairs += 1
+                            ends[pair] = v
+                z = tag_kid(q, tag, kid_ptr, kid_tags, kid_symbol) if tag >= 0 else -1
+                if z < 0:
+                    continue
+                node = np.int64(step[4 * z + 1])
+                if node >= 0:
+                    if slot_of[node] < 0:
+                        slot_of[node], opened[n_open] = n_open, node
+                        clear_row(values, n_open * n + k, after)
+                        n_open += 1
+                    to = np.int64(slot_of[node]) * n + k
+                    values[to] = max(values[to], score)
+                for d in range(step[4 * z + 2], step[4 * z + 3]):
+                    p = np.int64(done_row[d])
+                    if stamp[p] != s:
+                        stamp[p], fresh_rows[n_fresh] = s, p
+                        n_fresh += 1
+                        clear_row(fresh, p * n + k, after)
+                    fresh[p * n + k] = max(fresh[p * n + k], score + rules[done_rule[d]])
+            for t in range(n_pairs):
+                p, b = np.int64(pairs[t]) // n_rows, np.int64(pairs[t]) % n_rows
+                if stamp[p] != s:
+                    stamp[p], fresh_rows[n_fresh] = s, p
+                    n_fresh += 1
+                    clear_row(fresh, p * n + k, after)
+                low, high = np.int64(live_from[m + b]), np.int64(live_to[m + b])
+                raise_row(ends[pairs[t]], best, right + b * after + low, fresh, p * n + k + low, high - low)
+                ends[pairs[t]] = -np.inf
             for t in range(n_fresh):
                 p = fresh_rows[t]
                 a = label[phrase[p]]
@@ -240,7 +252,7 @@ def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta,
                         total[p * n + j - 1], split_at[at + p * length + j - i - 1] = v, k
         for t in range(n_open):
             slot_of[opened[t]] = -1
-    return held, entries, values
+    return held, entries
 
 
 @kernel

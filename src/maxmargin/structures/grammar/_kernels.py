@@ -21,8 +21,9 @@ from maxmargin._compile import inlined, kernel
 #: Positions of arrays in `rules.Arrays`, of which `packed` is a concatenation.
 (
     KID_PTR, KID_SYMBOL, KID_NODE, FIRST, LAST, DONE_PTR, DONE_SYMBOL, DONE_RULE, UP_PTR, UP_TOP, UP_CHAIN, CHAIN_PTR,
-    CHAIN_RULE, CHAIN_SYMBOL, CHAIN_BASE, REPEATS, LABEL, START, LEFT, SIZE, NODE, KID_TAGS, PARENT, ROW, PHRASE,
-) = range(25)  # fmt: skip
+    CHAIN_RULE, CHAIN_SYMBOL, CHAIN_BASE, REPEATS, LABEL, START, LEFT, SIZE, NODE, KID_TAGS, PARENT, ROW, PHRASE, STEP,
+    DONE_ROW,
+) = range(27)  # fmt: skip
 #: Lengths 1, 2, 3, 4, 5 – 7, 8 – 12, 13 – 20 and 21 or more.
 N_LENGTHS = 8
 GLUED = -2

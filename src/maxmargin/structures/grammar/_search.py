@@ -115,7 +115,7 @@ def best_trees(
         longest = max(longest, offsets[ids[r] + 1] - offsets[ids[r]])
         widest = max(widest, ranges[ids[r], 1] - ranges[ids[r], 0])
     chart = new_chart(longest, len(array_of(grammar, PHRASE)), len(array_of(grammar, KID_PTR)) - 1, n_labels)
-    pool, chains = (np.empty(1024), np.empty(1024, np.int32), np.empty(1024)), chain_scores(grammar, rules)
+    pool, chains = (np.empty(1024), np.empty(1024, np.int32)), chain_scores(grammar, rules)
     trials, room = np.empty(4 * longest, np.int32), widest + 2
     lows, highs, cuts = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     bounds = np.empty(room)
