@@ -27,8 +27,8 @@ def load_folds(name: str) -> list[tuple[int, TreeTuple]]:
     return found
 
 
-def load_craft(part: str, longest: int) -> list[TreeTuple]:
-    """Return cleaned trees with words of at most `longest` tokens; trees with a tag of several words are left out."""
+def load_craft(part: str, longest: float = float("inf")) -> list[TreeTuple]:
+    """Return cleaned trees with words, of at most `longest` tokens; trees with a tag of several words are left out."""
     form, found = TreeForm(), []
     form.words = True
     for tree in read_trees(data_folder("craft_treebank") / f"{part}.mrg.gz", clean=True):

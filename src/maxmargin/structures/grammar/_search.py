@@ -16,26 +16,21 @@ import numpy as np
 
 from maxmargin._compile import kernel
 from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.structures.grammar._chart import best_start, fill_chart, glue, new_chart, write_derivation
 from maxmargin.structures.grammar._kernels import (
     CHAIN_PTR,
     CHAIN_RULE,
     CHAIN_SYMBOL,
-    FIRST,
     KID_PTR,
     LABEL,
     LEFT,
+    PHRASE,
     SIZE,
-    START,
     add_present,
     array_of,
-    best_start,
-    fill_chart,
-    glue,
     index_truth,
-    new_chart,
     row_of,
     unfold,
-    write_derivation,
 )
 
 #: Relative accuracy of the search over numbers of constituents.
@@ -119,8 +114,8 @@ def best_trees(
     for r in range(len(ids)):
         longest = max(longest, offsets[ids[r] + 1] - offsets[ids[r]])
         widest = max(widest, ranges[ids[r], 1] - ranges[ids[r], 0])
-    chart = new_chart(longest, len(array_of(grammar, FIRST)), len(array_of(grammar, KID_PTR)) - 1, n_labels)
-    pool, chains = (np.empty(1024), np.empty(3072, np.int32)), chain_scores(grammar, rules)
+    chart = new_chart(longest, len(array_of(grammar, PHRASE)), len(array_of(grammar, KID_PTR)) - 1, n_labels)
+    pool, chains = (np.empty(1024), np.empty(1024, np.int32)), chain_scores(grammar, rules)
     trials, room = np.empty(4 * longest, np.int32), widest + 2
     lows, highs, cuts = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
     bounds = np.empty(room)
@@ -141,12 +136,12 @@ def best_trees(
         n_cuts = 0
         while True:
             pool = fill_chart(x, grammar, rules, chains, spans, true, next_true, mu, eta, chart, pool)
-            symbol, score = best_start(n, array_of(grammar, START), chart[0][0])
+            symbol, score = best_start(n, grammar, chart[0])
             trial[:] = -1
             if symbol >= 0:
-                write_derivation(symbol, 0, n, n, grammar, chart, pool, trial, 0)
+                write_derivation(symbol, 0, n, x, grammar, rules, chart, pool, trial, 0)
             elif glued:
-                glue(x, grammar, chart, pool, trial)
+                glue(x, grammar, rules, chart, pool, trial)
             else:
                 trial[0] = NO_OUTPUT
             if not scale > 0.0 or symbol < 0:

@@ -50,6 +50,17 @@ class Arrays(NamedTuple):
         Left-hand side and length of the right-hand side of each rule.
     node : ndarray
         The node in which each rule ends, −1 for unary rules.
+    kid_tags : ndarray
+        Where the children of each node by tags begin; those by phrases come first.
+    parent : ndarray
+        The parent of each node; −1 for the root.
+    row, phrase : ndarray
+        The row of each symbol in tables of phrases (−1 for tags), and the symbol of each row.
+    step : ndarray
+        Four numbers for each child of a node, side by side because they are read together: the row of its symbol, the
+        child if it has children (otherwise −1), and the first and the last + 1 of the rules that end in it.
+    done_row : ndarray
+        The rows of `done_symbol`.
     """
 
     kid_ptr: CodeArray
@@ -73,11 +84,17 @@ class Arrays(NamedTuple):
     left: CodeArray
     size: CodeArray
     node: CodeArray
+    kid_tags: CodeArray
+    parent: CodeArray
+    row: CodeArray
+    phrase: CodeArray
+    step: CodeArray
+    done_row: CodeArray
 
     def packed(self) -> CodeArray:
         """Return all arrays as one: where each begins, where the last ends, and then their numbers.
 
-        Kernels with one argument in the place of twenty-one compile several times as fast.
+        Kernels with one argument in the place of twenty-seven compile several times as fast.
         """
         ends = len(self) + 1 + np.cumsum([0, *map(len, self)])
         return np.concatenate([ends.astype(np.int32), *self])
@@ -205,7 +222,7 @@ class GrammarRules:
 
     def _arrays(self) -> Arrays:
         kids: list[dict[int, int]] = [{}]
-        last, node = [-1], [-1] * len(self.rules)
+        last, parent, node = [-1], [-1], [-1] * len(self.rules)
         for k, (_, right) in enumerate(self.rules):
             at = 0
             for symbol in right if len(right) > 1 else ():
@@ -213,6 +230,7 @@ class GrammarRules:
                     kids[at][symbol] = len(kids)
                     kids.append({})
                     last.append(symbol)
+                    parent.append(at)
                 at = kids[at][symbol]
             node[k] = at if len(right) > 1 else -1
         done: list[list[tuple[int, int]]] = [[] for _ in kids]
@@ -228,9 +246,19 @@ class GrammarRules:
         counted = [[label[s] for s in chain if label[s] < len(of_label)] for chain in self.chains]
         start = np.zeros(len(self.symbols), np.int32)
         start[self.starts] = 1
-        kid_ptr, kid_pairs = _rows([sorted(some.items()) if q else [] for q, some in enumerate(kids)])
+        tag = [kind == TAG for kind, _, _ in self.symbols]
+        phrases = [s for s in range(len(tag)) if not tag[s]]
+        row = np.full(len(tag), -1, np.int32)
+        row[phrases] = np.arange(len(phrases))
+        kid_ptr, kid_pairs = _rows(
+            [sorted(some.items(), key=lambda kid: (tag[kid[0]], kid[0])) if q else [] for q, some in enumerate(kids)]
+        )
+        kid_tags = kid_ptr[1:] - [sum(tag[s] for s in some) if q else 0 for q, some in enumerate(kids)]
         done_ptr, done_pairs = _rows(done)
         up_ptr, up_pairs = _rows(up)
+        symbol, child = kid_pairs
+        goes_on = np.where(np.diff(kid_ptr)[child] > 0, child, -1)
+        step = np.stack([row[symbol], goes_on, done_ptr[child], done_ptr[child + 1]], axis=1).reshape(-1)
         chain_pairs = [[(self.rule_numbers[a, (b,)], a) for a, b in pairwise(chain)] for chain in self.chains]
         chain_ptr, chain_pairs_flat = _rows(chain_pairs)
         return Arrays(
@@ -238,7 +266,8 @@ class GrammarRules:
             done_ptr, *done_pairs, up_ptr, *up_pairs, chain_ptr, *chain_pairs_flat,
             _whole([chain[-1] for chain in self.chains]), _whole([len(set(some)) < len(some) for some in counted]),
             _whole(label), start, _whole([left for left, _ in self.rules]),
-            _whole([len(right) for _, right in self.rules]), _whole(node),
+            _whole([len(right) for _, right in self.rules]), _whole(node), _whole(kid_tags), _whole(parent), row,
+            _whole(phrases), _whole(step), row[done_pairs[0]],
         )  # fmt: skip
 
     # ------------------------------------------------------------------ codes
