@@ -142,7 +142,7 @@ def test_scores_are_those_of_biopython(mode):
     """Where opening a gap is no better than extending it, which Biopython requires."""
     model = mm.PairwiseAligner(mode, prior={"open": -8.0, "extend": -2.0}, C=1e-9).fit(X[:4], Y[:4])
     peer = model.biopython_aligner()
-    for x in relatives(10, 40, seed=3)[0]:
+    for x in [*relatives(10, 40, seed=3)[0], ("ACXD", "ACD")]:
         ((_, score),) = model.topk(x, 1)
         assert peer.score(*x) == pytest.approx(score, abs=1e-6)
 
@@ -196,10 +196,12 @@ def test_local_alignments_of_parts():
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [
-        (("ACB", "AC"), ("ACB", "AC-"), r"X\[1\], first sequence, position 2: character 'B' is not in the alphabet"),
+        (("AC*", "AC"), ("AC*", "AC-"), r"X\[1\], first sequence, position 2: character '\*' is not in the alphabet"),
         (("ACD", "AC"), ("ACD", "AC"), r"Y\[1\]: aligned strings of lengths 3 and 2"),
         (("ACD", "AC"), ("ACE", "AC-"), r"Y\[1\]: the alignment has 'E' as letter 2 of the first sequence"),
-        (("ACD", "AC"), ("AC-", "AC-"), r"Y\[1\]: column 2 has gaps in both sequences"),
+        (("ACD", "AC"), ("AC-", "AC-"), r"Y\[1\]: the alignment has 2 letters of the first sequence, which has 3"),
+        (("ßD", "AC"), ("ßE", "AC"), r"Y\[1\]: the alignment has 'E' as letter 1 of the first sequence"),
+        (("A", {"sequence": "A", "residue": "H"}), ("A", "A"), r"X\[1\], second sequence: 'residue' is the name"),
         (("ACD", "AC"), ("AC", "AC"), r"Y\[1\]: the alignment has 2 letters of the first sequence, which has 3"),
         (("ACD", "AC"), "ACD", r"Y\[1\]: expected a pair of aligned strings"),
         (("ACD", "AC"), ("ACD", 3), r"Y\[1\]: expected a pair of aligned strings"),
@@ -227,6 +229,8 @@ def test_bad_input_names_the_example(x, y, message):
         ({"gaps": None}, "gaps must be 'linear', 'affine', found None"),
         ({"tolerance": -1}, "tolerance must be a whole number ≥ 0"),
         ({"alphabet": "AC-"}, "alphabet must not contain '-'"),
+        ({"alphabet": "AC."}, "alphabet must not contain '.'"),
+        ({"prior": {"matrix": "log-odds", "open": "x"}}, r"prior\['open'\] must be a finite number"),
         ({"prior": "BLOSUM99"}, "unknown substitution matrix 'BLOSUM99'"),
         ({"prior": {"gap": 1}}, "prior must be a dict with the keys matrix, open, extend, scale"),
         ({"prior": {"open": np.nan}}, r"prior\['open'\] must be a finite number"),
@@ -253,6 +257,99 @@ def test_missing_biopython(monkeypatch):
 def test_unknown_letters_and_case(aligner):
     a, b = aligner.predict([("acdeX", "ACDEX")])[0]
     assert (a, b) == ("acdeX", "ACDEX")
+
+
+@pytest.mark.parametrize(("alphabet", "letters"), [(AMINO, "BJOUZX"), ("ACGT", "RYSWKMBDHVN"), ("ACGU", "N")])
+def test_letters_of_iupac_are_unknown_letters(alphabet, letters):
+    model = mm.PairwiseAligner(alphabet=alphabet, C=1.0).fit([("ACGA", "AGA")], [("ACGA", "A-GA")])
+    for letter in letters + letters.lower():
+        assert model.structure_.argmax(model.coef_, (f"A{letter}C", "AC")) == (f"A{letter}C", "A-C")
+        features = model.structure_.joint_feature((letter, letters[-1]), (letter, letters[-1]))
+        assert features[model.feature_names_out.tolist().index(f"residue={letters[-1]} ~ residue={letters[-1]}")] == 1
+
+
+def test_rows_of_multiple_alignments(tmp_path):
+    """Dots are gaps, and columns of gaps are left out."""
+    from Bio.Seq import Seq
+
+    x, expected = ("ACdeEF", "ACF"), mm.PairwiseAligner(C=1.0).fit([("ACdeEF", "ACF")], [("ACdeEF", "AC---F")]).coef_
+    path = tmp_path / "pfam.fa"
+    path.write_text(">a/1-6\tfamily\nAC.de-EF\n>b/1-3\nAC...--F\n")
+    assert mm.formats.read_aligned_fasta(path)[0] == [x]
+    assert mm.formats.read_fasta(path)[0] == ("a/1-6", "AC.de-EF", "family")
+    np.testing.assert_array_equal(mm.PairwiseAligner(C=1.0).fit(path).coef_, expected)
+    for y in (("AC.de-EF", "AC...--F"), (Seq("ACdeEF"), Seq("AC---F"))):
+        np.testing.assert_array_equal(mm.PairwiseAligner(C=1.0).fit([x], [y]).coef_, expected)
+
+
+def test_writing_records_of_biopython(tmp_path):
+    from Bio.Seq import Seq
+    from Bio.SeqRecord import SeqRecord
+
+    records = [SeqRecord(Seq("ACD"), id="a", description="a first"), SeqRecord(Seq("AC"), id="b")]
+    mm.formats.write_fasta(tmp_path / "a.fa", records)
+    assert mm.formats.read_fasta(tmp_path / "a.fa") == [("a", "ACD", "first"), ("b", "AC", "")]
+    for bad in ("ACD", ("a",), ("a", 3)):
+        with pytest.raises(ValueError, match=r"expected \(name, sequence\)"):
+            mm.formats.write_fasta(tmp_path / "a.fa", [bad])
+
+
+def test_unknown_values_of_annotations():
+    """None at single positions is unknown; whole numbers and floats are the same values."""
+
+    def fit(first, second):
+        pair = ({"sequence": "ACD", "a": first}, {"sequence": "ACD", "a": second})
+        return mm.PairwiseAligner().fit([pair], [("ACD", "ACD")])
+
+    def kind(model):
+        return model.structure_.positions_.annotations[0][1:]
+
+    assert kind(fit(["H", None, "E"], "HEC")) == ("classes", ["C", "E", "H"])
+    assert kind(fit([1, None, 2], [1, 2, 3])) == ("classes", ["1", "2", "3"])
+    assert kind(fit([1.0, None, 2.0], [1, 2, 3]))[0] == "bins"
+    assert kind(fit([1, 2, 3], [1.0, 2.0, 3.0]))[0] == "bins"
+    whole = fit([1, 2, 3], [1, 2, 3])
+    pair = ({"sequence": "A", "a": [2.0]}, {"sequence": "A", "a": [3]})
+    names = whole.feature_names_out[whole.structure_.joint_feature(pair, ("A", "A")) != 0].tolist()
+    assert "a=2 ~ a=3" in names
+    numbers = fit([0.1, 0.2, 0.3], [0.1, 0.2, 0.3])
+    with pytest.raises(ValueError, match=r"X\[0\], first sequence: expected numbers as 'a', as in fit, found \['H'\]"):
+        numbers.predict([({"sequence": "A", "a": "H"}, {"sequence": "A", "a": [0.1]})])
+
+
+def test_an_annotation_named_hydrophobicity_is_not_that_of_the_letters():
+    rng = np.random.default_rng(0)
+    pair = tuple({"sequence": "AACDAACD", "hydrophobicity": "".join(rng.choice(list("xyz"), 8))} for _ in range(2))
+    structure = mm.Alignment(features="window", window=1)
+    examples = structure.fit_encode([pair], [("AACDAACD", "AACDAACD")])
+    w = rng.normal(size=examples.dim)
+    for output, score in structure.topk(w, pair, 3):
+        assert w @ structure.joint_feature(pair, output) == pytest.approx(score)
+
+
+def test_empty_sequences_have_profiles_of_any_shape():
+    pair = ({"sequence": "ACD", "profile": [[1.0, 2.0]] * 3}, {"sequence": "", "profile": []})
+    assert mm.PairwiseAligner(features="profile").fit([pair], [("ACD", "---")]).predict([pair]) == [("ACD", "---")]
+
+
+def test_any_tolerance(aligner):
+    model = mm.PairwiseAligner(loss="q4", tolerance=10**12, C=1.0).fit(X[:3], Y[:3])
+    assert model.score(X[:3], Y[:3]) == 1.0
+
+
+@pytest.mark.parametrize("features", ["simple", "window"])
+def test_log_odds_as_prior(features):
+    """The centre is the generative model of the training pairs, times the scale."""
+    odds = mm.LogOddsAligner().fit(X, Y)
+    start = mm.PairwiseAligner(features=features, prior="log-odds", C=1e-9).fit(X, Y)
+    found = start.structure_.substitution_weights(start.coef_)
+    np.testing.assert_allclose(found, 0.1 * odds.structure_.substitution_weights(odds.coef_), atol=1e-6)
+    assert start.coef_[-2:] == pytest.approx(0.1 * odds.coef_[-2:], abs=1e-6)
+    assert np.abs(start.coef_).sum() == pytest.approx(0.1 * np.abs(odds.coef_).sum(), abs=1e-4)
+    other = {"matrix": "log-odds", "scale": 0.5, "open": -4.0}
+    assert mm.PairwiseAligner(prior=other, C=1e-9).fit(X, Y).gap_open_ == pytest.approx(-2.0, abs=1e-6)
+    with pytest.raises(ValueError, match="unknown substitution matrix 'log-odds'"):
+        mm.DecoyRanker(prior="log-odds").fit([("AC", "AC", ["A"])])
 
 
 def test_huge_and_tiny_weights(aligner):
@@ -283,6 +380,22 @@ def test_baselines_have_the_same_interface(mode):
             assert (a.replace("-", ""), b.replace("-", "")) == x
     with pytest.raises(ValueError, match="loss must be 'recall' or 'q4'"):
         mm.LogOddsAligner(loss="columns").fit(X, Y)
+
+
+def test_baselines_keep_the_gaps_they_chose(tmp_path):
+    path = tmp_path / "pairs.afa"
+    path.write_text("".join(f">a\n{a}\n>b\n{b}\n" for a, b in Y))
+    odds = mm.LogOddsAligner(opens=[-2.0, -50.0], extends=[-0.1, -20.0]).fit(path)
+    assert tuple(odds.coef_[-2:]) == (odds.gap_open_, odds.gap_extend_)
+    assert odds.gap_open_ == -2.0
+    before = odds.coef_.copy()
+    assert odds.score(str(path)) == odds.score(X, Y) == odds.training_score_
+    np.testing.assert_array_equal(odds.coef_, before)
+    assert odds.predict(path) == odds.predict(X)
+    with pytest.raises(ValueError, match="opens must be a sequence of finite numbers"):
+        mm.MatrixAligner(opens=["a"]).fit(X, Y)
+    nucleotides = mm.MatrixAligner(matrix="NUC.4.4", n_tune=2).fit([("ACGT", "AGT")], [("ACGT", "A-GT")])
+    assert nucleotides.predict([("ACUG", "ACUG")]) == [("ACUG", "ACUG")]
 
 
 def test_log_odds_are_those_of_the_counts():

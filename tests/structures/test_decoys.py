@@ -15,7 +15,7 @@ class TestDecoys(StructureConformance):
         (mm.Decoys(), [("AC", "AC")], [None], "X[0]: expected (native, homologue, decoys)"),
         (mm.Decoys(), [("AC", "AC", [])], [None], "X[0]: expected a list of at least one decoy"),
         (mm.Decoys(), [("AC", "AC", "AC")], [None], "X[0]: expected a list of at least one decoy"),
-        (mm.Decoys(), [("AC", "AC", ["A", "B"])], [None], "X[0], decoy 1, position 0: character 'B'"),
+        (mm.Decoys(), [("AC", "AC", ["A", "?"])], [None], "X[0], decoy 1, position 0: character '?'"),
         (mm.Decoys(), [("AC", "AC", [3])], [None], "X[0], decoy 0: expected a string"),
         (mm.Decoys(), [("AC", "AC", ["A"])], [("AC", "AD")], "Y[0]: the alignment has 'D' as letter 1"),
         (mm.Decoys(), [("AC", "A", ["A"])] * 2, [("AC", "A-"), None], "Y[1]: expected alignments of all homologues"),

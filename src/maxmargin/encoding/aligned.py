@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from maxmargin._checked import is_list
-from maxmargin._types import CodeArray
+from maxmargin._types import CodeArray, IntArray
 from maxmargin.core.errors import Where, error_at
 from maxmargin.encoding.annotated import SIDES
 
 GAP = "-"
+#: Gaps of other formats: Pfam has dots in columns of insertions.
+_OTHER_GAPS = str.maketrans(".", GAP)
 #: Symbols of a code before the partners: the orders at the start and at the end.
 N_ORDERS = 2
 #: The order in which positions of the second sequence come first.
@@ -25,19 +27,34 @@ SECOND_FIRST = 1
 
 
 def aligned_pair(y: Any, where: Where) -> tuple[str, str]:
-    """Return an alignment as two strings of equal length; raise an error if it is not one."""
+    """Return an alignment as two strings of equal length; raise an error if it is not one.
+
+    Gaps are ``-``; dots are read as gaps. Columns with gaps in both sequences, which two rows of a multiple alignment
+    have, are left out.
+    """
     if hasattr(y, "coordinates") and hasattr(y, "sequences"):
         return _from_biopython(y, where)
-    rows = [str(row.seq) if hasattr(row, "seq") else row for row in y] if _is_pair(y) else []
+    rows = [_text(row) for row in y] if _is_pair(y) else []
     if len(rows) != 2 or not all(isinstance(row, str) for row in rows):
         raise error_at(where, f"expected a pair of aligned strings, found {type(y).__name__} {y!r:.60}")
-    first, second = rows
+    first, second = (row.translate(_OTHER_GAPS) for row in rows)
     if len(first) != len(second):
         raise error_at(where, f"aligned strings of lengths {len(first)} and {len(second)}; expected equal lengths")
-    for k, (a, b) in enumerate(zip(first, second, strict=True)):
-        if a == b == GAP:
-            raise error_at(where, f"column {k} has gaps in both sequences; remove it")
+    if GAP in first and GAP in second:
+        columns = [(a, b) for a, b in zip(first, second, strict=True) if not a == b == GAP]
+        first, second = ("".join(column[side] for column in columns) for side in range(2))
     return first, second
+
+
+def _text(row: Any) -> Any:
+    """Return the letters of a Seq or SeqRecord of Biopython; other values as they are."""
+    row = getattr(row, "seq", row)
+    return str(row) if type(row).__name__ in ("Seq", "MutableSeq") else row
+
+
+def without_gaps(row: str) -> str:
+    """Return the letters of an aligned string."""
+    return row.translate(_OTHER_GAPS).replace(GAP, "")
 
 
 def _is_pair(y: Any) -> bool:
@@ -76,38 +93,40 @@ def code_of_strings(first: str, second: str, ordered: bool) -> CodeArray:
 
 def strings_of_code(code: CodeArray, first: str, second: str) -> tuple[str, str]:
     """Return the aligned strings of a code."""
-    partners = code[N_ORDERS:]
-    rows = np.flatnonzero(partners >= 0).tolist()
-    above: list[str] = []
-    below: list[str] = []
+    n, m, partners = len(first), len(second), code[N_ORDERS:]
+    rows = np.flatnonzero(partners >= 0)
+    cols, n_matches = partners[rows].astype(np.int64), len(rows)
+    # the column of a position is its number plus that of the unmatched positions of the other sequence before it
+    before = np.searchsorted(rows, np.arange(n))
+    above = np.arange(n) + np.concatenate([[0], cols + 1])[before] - before
+    above[rows] = rows + cols - np.arange(n_matches)
+    before = np.searchsorted(cols, np.arange(m))
+    below = np.arange(m) + np.concatenate([rows, [n]])[before] - before
+    if n_matches and code[0] == SECOND_FIRST:
+        above[: rows[0]] += cols[0]
+        below[: cols[0]] -= rows[0]
+    if n_matches and code[1] == SECOND_FIRST:
+        above[rows[-1] + 1 :] += m - 1 - cols[-1]
+        below[cols[-1] + 1 :] -= n - 1 - rows[-1]
+    return tuple(_spread(text, at, n + m - n_matches) for text, at in ((first, above), (second, below)))  # type: ignore[return-value]
 
-    def unaligned(i: int, stop: int, j: int, until: int, second_first: bool) -> None:
-        n, m = stop - i, until - j
-        gaps, letters = GAP * m + first[i:stop], second[j:until] + GAP * n
-        above.append(gaps if second_first else first[i:stop] + GAP * m)
-        below.append(letters if second_first else GAP * n + second[j:until])
 
-    i, j = 0, 0
-    for k, row in enumerate(rows):
-        col = int(partners[row])
-        if i < row or j < col:
-            unaligned(i, row, j, col, k == 0 and bool(code[0]))
-        above.append(first[row])
-        below.append(second[col])
-        i, j = row + 1, col + 1
-    unaligned(i, len(first), j, len(second), bool(rows) and bool(code[1]))
-    return "".join(above), "".join(below)
+def _spread(text: str, columns: IntArray, length: int) -> str:
+    """Return a string of gaps with these letters in these columns."""
+    points = np.full(length, ord(GAP), np.uint32)
+    points[columns] = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    return points.tobytes().decode("utf-32-le", "surrogatepass")
 
 
 def check_spelling(first: str, second: str, x: tuple[str, str], where: Where) -> None:
     """Raise an error unless the columns of an alignment spell its sequences."""
     for row, text, side in zip((first, second), x, SIDES, strict=True):
         spelt = row.replace(GAP, "")
-        if spelt.upper() == text.upper():
+        if spelt == text or spelt.upper() == text.upper():
             continue
         if len(spelt) != len(text):
             raise error_at(where, f"the alignment has {len(spelt)} letters of the {side}, which has {len(text)}")
-        at = next(k for k, (a, b) in enumerate(zip(spelt.upper(), text.upper(), strict=True)) if a != b)
+        at = next(k for k, (a, b) in enumerate(zip(spelt, text, strict=True)) if a.upper() != b.upper())
         raise error_at(
             where, f"the alignment has {spelt[at]!r} as letter {at} of the {side}, which has {text[at]!r} there"
         )

@@ -13,6 +13,8 @@ from maxmargin.core.errors import ExampleError, Place
 _UNKNOWN = 255
 _PAIRS = {"A": "T", "C": "G", "G": "C", "T": "A"}
 _AMINO_ACIDS = frozenset("ACDEFGHIKLMNPQRSTVWY")
+#: Letters of IUPAC that stand for one of several others or for rare amino acids, by the wildcard.
+_AMBIGUOUS = {"N": "RYSWKMBDHV", "X": "BJOUZ"}
 
 
 class Alphabet:
@@ -25,6 +27,9 @@ class Alphabet:
     ----------
     characters : str
         2 to 254 distinct characters.
+    ambiguous : bool, default=False
+        Whether letters of IUPAC that stand for one of several others (R, Y, …; in proteins B, J and Z, and the rare
+        amino acids O and U) are read as the wildcard.
 
     Attributes
     ----------
@@ -32,12 +37,13 @@ class Alphabet:
         The character of the wildcard; None if the alphabet is neither of nucleotides nor of amino acids.
     """
 
-    def __init__(self, characters: Any) -> None:
+    def __init__(self, characters: Any, ambiguous: bool = False) -> None:
         if not isinstance(characters, str) or not 2 <= len(set(characters)) == len(characters) < _UNKNOWN:
             raise ValueError(f"alphabet must be a string of 2 to 254 different characters, found {characters!r}")
         self.characters = characters
         self.wildcard = _wildcard(characters)
-        symbol_of = {} if self.wildcard is None else dict.fromkeys((self.wildcard, self.wildcard.lower()), len(self))
+        unknown = "" if self.wildcard is None else self.wildcard + (_AMBIGUOUS[self.wildcard] if ambiguous else "")
+        symbol_of = dict.fromkeys(unknown + unknown.lower(), len(self))
         symbol_of |= {c.lower(): s for s, c in enumerate(characters) if len(c.lower()) == 1}
         symbol_of.update((c, s) for s, c in enumerate(characters))
         self._symbols = np.full(max(map(ord, symbol_of)) + 2, _UNKNOWN, np.uint8)

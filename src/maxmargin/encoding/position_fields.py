@@ -68,12 +68,6 @@ class Field:
     parts: tuple[tuple[str, int], ...]
     size: int
 
-    @property
-    def known(self) -> frozenset[tuple[str, int]]:
-        """All single fields that follow from the key."""
-        more = {(HYDROPHOBICITY, at) for name, at in self.parts if name == RESIDUE}
-        return frozenset(self.parts) | more
-
     def __str__(self) -> str:
         return " & ".join(name if not at else f"{name}[{at:+d}]" for name, at in self.parts)
 
@@ -98,6 +92,9 @@ class PositionEncoder:
     def fit(self, sequences: Sequence[AnnotatedSequence], places: Sequence[Where]) -> Self:
         """Learn which annotations there are, and their values."""
         names = dict.fromkeys(name for sequence in sequences for name in sequence.annotations)
+        if RESIDUE in names:
+            where = next(at for s, at in zip(sequences, places, strict=True) if RESIDUE in s.annotations)
+            raise error_at(where, f"{RESIDUE!r} is the name of the letters; rename this annotation")
         self.annotations = [self._learnt(name, sequences, places) for name in names]
         self.__dict__.pop("templates", None)
         if self.features == "profile" and not self._profiles:
@@ -113,13 +110,14 @@ class PositionEncoder:
         columns = next((array.shape[1] for array in given if array.ndim == 2), None)
         if columns is not None:
             return Annotation(name, "columns", [int(columns)])
-        if given and all(array.dtype.kind == "f" for array in given):
+        if any(array.dtype.kind == "f" for array in given) and all(array.dtype.kind in "iuf" for array in given):
             pooled = np.concatenate(given)
             pooled = pooled[np.isfinite(pooled)]
             shares = np.arange(1, N_BINS) / N_BINS
             limits = np.unique(np.quantile(pooled, shares)) if len(pooled) else np.zeros(0)
             return Annotation(name, "bins", limits.tolist())
-        return Annotation(name, "classes", sorted({str(value) for array in given for value in array.tolist()}))
+        found = {_class_name(value) for array in given for value in array.tolist()} - {None}
+        return Annotation(name, "classes", sorted(map(str, found)))
 
     # ------------------------------------------------------------------ fields and templates
 
@@ -129,7 +127,7 @@ class PositionEncoder:
 
     @cached_property
     def _symbols(self) -> Alphabet:
-        return Alphabet(self.alphabet)
+        return Alphabet(self.alphabet, ambiguous=True)
 
     @property
     def is_protein(self) -> bool:
@@ -148,7 +146,14 @@ class PositionEncoder:
                 return [*(f"≤{limit}" for limit in limits), f">{limits[-1]}" if limits else "any", OTHER]
         return ["low", "middle", "high", OTHER]
 
-    def _field(self, *parts: tuple[str, int]) -> Field:
+    def known(self, field: Field) -> frozenset[tuple[str, int]]:
+        """Return all single fields that follow from the key of a field."""
+        derived = not any(annotation.name == HYDROPHOBICITY for annotation in self.annotations)
+        more = {(HYDROPHOBICITY, at) for name, at in field.parts if name == RESIDUE and derived}
+        return frozenset(field.parts) | more
+
+    def field(self, *parts: tuple[str, int]) -> Field:
+        """Return the field of these single fields, each at a distance from the position."""
         return Field(parts, int(np.prod([len(self.values(name)) for name, _ in parts], dtype=np.int64)))
 
     @cached_property
@@ -156,25 +161,30 @@ class PositionEncoder:
         """The pairs of fields of the preset."""
         level = FEATURES.index(self.features)
         names = [RESIDUE, *(a.name for a in self.annotations if a.kind != "columns")]
-        single = [self._field((name, 0)) for name in names]
+        single = [self.field((name, 0)) for name in names]
         found = list(product(single, single))
         if level >= FEATURES.index("anova2"):
-            pairs = [self._field(*((name, 0) for name in some)) for some in combinations(names, 2)]
+            pairs = [self.field(*((name, 0) for name in some)) for some in combinations(names, 2)]
             found += product(pairs, pairs)
         if level >= FEATURES.index("tensor"):
-            triples = [self._field(*((name, 0) for name in some)) for some in combinations(names, 3)]
+            triples = [self.field(*((name, 0) for name in some)) for some in combinations(names, 3)]
             found += [(field, field) for field in triples]
         if level >= FEATURES.index("window"):
             derived = [HYDROPHOBICITY] if self.is_protein and HYDROPHOBICITY not in names else []
             around = [at for at in range(-self.window, self.window + 1) if at]
-            neighbours = [self._field((name, at)) for name in (*names, *derived) for at in around]
+            neighbours = [self.field((name, at)) for name in (*names, *derived) for at in around]
             words = [
-                self._field((name, -1), (name, 0), (name, 1))
+                self.field((name, -1), (name, 0), (name, 1))
                 for name in (*names, *derived)
                 if self.window and len(self.values(name)) <= LARGEST_OF_WORDS
             ]
             found += [(field, field) for field in (*neighbours, *words)]
         return sorted(found, key=lambda pair: (pair[0].size, pair[0].parts, pair[1].size, pair[1].parts))
+
+    def template_spans(self) -> dict[tuple[Field, Field], slice]:
+        """Return where the weights of each template are among those of matches."""
+        ends = np.cumsum([a.size * b.size for a, b in self.templates]).tolist()
+        return {pair: slice(first, end) for pair, first, end in zip(self.templates, [0, *ends], ends, strict=False)}
 
     @property
     def products(self) -> list[tuple[str, str]]:
@@ -230,9 +240,12 @@ class PositionEncoder:
             if annotation.kind == "columns":
                 numbers.append(self._rows(annotation, arrays, sequences, places))
             else:
-                found = [self._keys(annotation, a, len(s.text)) for a, s in zip(arrays, sequences, strict=True)]
+                found = [
+                    self._keys(annotation, array, len(s.text), where)
+                    for array, s, where in zip(arrays, sequences, places, strict=True)
+                ]
                 singles[annotation.name] = np.concatenate([*found, np.zeros(0, np.int64)])
-        keys = np.zeros((len(fields), len(symbols)), np.int32)
+        keys = np.zeros((len(fields), len(symbols)), np.uint32)
         for row, field in zip(keys, fields, strict=True):
             row[:] = self._joined(field, singles, offsets)
         stacked = np.concatenate([*numbers, self._letter_columns(symbols)]) if self.products else np.zeros((0, 0))
@@ -255,16 +268,20 @@ class PositionEncoder:
         return total
 
     @staticmethod
-    def _keys(annotation: Annotation, values: AnyArray | None, n: int) -> IntArray:
+    def _keys(annotation: Annotation, values: AnyArray | None, n: int, where: Where) -> IntArray:
         """Return the keys of one sequence."""
         if values is None or n == 0:
             return np.full(n, len(annotation.values) + (annotation.kind == "bins"), np.int64)
         if annotation.kind == "bins":
+            if values.dtype.kind not in "iuf":
+                raise error_at(
+                    where, f"expected numbers as {annotation.name!r}, as in fit, found {values.tolist()!r:.60}"
+                )
             numbers = values.astype(float)
             found = np.searchsorted(np.array(annotation.values, float), numbers)
             return np.where(np.isnan(numbers), len(annotation.values) + 1, found).astype(np.int64)
         numbered = {value: k for k, value in enumerate(annotation.values)}
-        return np.array([numbered.get(str(value), len(numbered)) for value in values.tolist()], np.int64)
+        return np.array([numbered.get(_class_name(value), len(numbered)) for value in values.tolist()], np.int64)
 
     @staticmethod
     def _rows(
@@ -273,7 +290,7 @@ class PositionEncoder:
         """Return the columns of all sequences, one row each; 0 where they are unknown."""
         n, rows = int(annotation.values[0]), []
         for array, sequence, where in zip(arrays, sequences, places, strict=True):
-            if array is None:
+            if array is None or not len(sequence.text):
                 array = np.zeros((len(sequence.text), n))
             if array.ndim != 2 or array.shape[1] != n:
                 raise error_at(where, f"{annotation.name!r} has shape {array.shape}, expected {n} columns as in fit")
@@ -318,6 +335,8 @@ def _values(sequence: AnnotatedSequence, name: str, where: Where) -> AnyArray | 
         array = np.asarray(list(values) if isinstance(values, str) else values)
     except ValueError:
         raise error_at(where, f"the rows of {name!r} differ in length") from None
+    if array.dtype == object and array.ndim == 1:
+        array = _unknown_as_nan(array)
     if array.ndim == 2 and array.dtype.kind in "iufb":
         if not np.isfinite(array).all():
             at = int(np.flatnonzero(~np.isfinite(array).all(axis=1))[0])
@@ -325,6 +344,22 @@ def _values(sequence: AnnotatedSequence, name: str, where: Where) -> AnyArray | 
     elif array.ndim != 1:
         raise error_at(where, f"expected one value or one row of numbers of {name!r} for each letter")
     return array
+
+
+def _unknown_as_nan(values: AnyArray) -> AnyArray:
+    """Return numbers and None as floats, with NaN for None; other values as they are."""
+    known = [value for value in values.tolist() if value is not None]
+    numbers = all(isinstance(value, int | float | np.number) and not isinstance(value, bool) for value in known)
+    if not known or not numbers or not any(isinstance(value, float | np.floating) for value in known):
+        return values
+    return np.array([np.nan if value is None else value for value in values.tolist()], float)
+
+
+def _class_name(value: Any) -> str | None:
+    """Return a class as text, whole floats as whole numbers; None if it is unknown."""
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return None
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _shifted(keys: IntArray, at: int, offsets: IntArray, outside: int) -> IntArray:

@@ -11,12 +11,12 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._checked import positive_number, whole_number
-from maxmargin._input import either, example_weights, indexable, paired_examples
+from maxmargin._input import either, example_weights, paired_examples
 from maxmargin._types import FloatArray
-from maxmargin.core.errors import Place
-from maxmargin.encoding.aligned import strings_of_code
+from maxmargin.core.errors import Place, error_at
+from maxmargin.encoding.aligned import N_ORDERS, strings_of_code
 from maxmargin.encoding.annotated import read_pair
-from maxmargin.estimators.pairwise_aligner import spelt_alignments
+from maxmargin.estimators._aligned_input import aligned_examples, pairs_of, spelt_alignments
 from maxmargin.io.formats.biopython import biopython, named_matrix
 from maxmargin.metrics.alignments import alignment_recall, q_score
 from maxmargin.structures.alignment._recursion import MODES
@@ -41,11 +41,19 @@ class _TunedAligner(BaseEstimator):
         whole_number(self.tolerance, "tolerance", 0)
         if self.n_tune is not None:
             whole_number(self.n_tune, "n_tune")
+        for name in ("opens", "extends"):
+            values = np.asarray(getattr(self, name))
+            if values.ndim != 1 or values.dtype.kind not in "iuf" or not np.isfinite(values).all() or not len(values):
+                raise ValueError(f"{name} must be a sequence of finite numbers, found {getattr(self, name)!r:.60}")
 
     def _learn(self, X: Any, Y: list[tuple[str, str]]) -> None:
         raise NotImplementedError
 
-    def _align(self, X: Any) -> list[tuple[str, str]]:
+    def _prepared(self, X: Any) -> Any:
+        """Return what `_align` needs of the pairs, whatever the scores of gaps."""
+        raise NotImplementedError
+
+    def _align(self, prepared: Any, opening: float, extending: float) -> list[tuple[str, str]]:
         raise NotImplementedError
 
     def fit(self, X: Any, Y: Any = None, *, y: Any = None) -> Self:
@@ -54,7 +62,7 @@ class _TunedAligner(BaseEstimator):
         Parameters
         ----------
         X, Y : sequence
-            Pairs of sequences and their alignments, as in `PairwiseAligner`.
+            Pairs of sequences and their alignments, as in `PairwiseAligner`; or an aligned FASTA file, without Y.
         y : sequence, default=None
             Another name of Y.
 
@@ -64,22 +72,22 @@ class _TunedAligner(BaseEstimator):
             The fitted aligner.
         """
         self._check()
-        X, Y = paired_examples(X, either(Y, y, "Y", "y"))
+        X, Y = paired_examples(*aligned_examples(X, either(Y, y, "Y", "y")))
         Y = spelt_alignments(X, Y, self.mode)
         self._learn(X, Y)
-        some = slice(None) if self.n_tune is None else slice(self.n_tune)
-        best = -np.inf
-        for opening, extending in product(self.opens, self.extends):
-            if opening > extending:
-                continue
-            self.gap_open_, self.gap_extend_ = float(opening), float(extending)
-            quality = float(self._quality(Y[some], self._align(X[some])).mean())
-            if quality > best:
-                best, chosen = quality, (self.gap_open_, self.gap_extend_)
-        if best == -np.inf:
+        pairs = [(float(a), float(b)) for a, b in product(self.opens, self.extends) if a <= b]
+        if not pairs:
             raise ValueError("opens and extends have no pair with open ≤ extend")
-        (self.gap_open_, self.gap_extend_), self.training_score_ = chosen, best
+        some = slice(None) if self.n_tune is None else slice(self.n_tune)
+        prepared = self._prepared(X[some])
+        scores = [float(self._quality(Y[some], self._align(prepared, *pair)).mean()) for pair in pairs]
+        best = int(np.argmax(scores))
+        (self.gap_open_, self.gap_extend_), self.training_score_ = pairs[best], scores[best]
+        self._finish()
         return self
+
+    def _finish(self) -> None:
+        """Set what follows from the scores of gaps; by default nothing."""
 
     def _quality(self, Y: Any, found: Any) -> FloatArray:
         return q_score(Y, found, self.tolerance) if self.loss == "q4" else alignment_recall(Y, found)
@@ -89,8 +97,8 @@ class _TunedAligner(BaseEstimator):
 
         Parameters
         ----------
-        X : sequence of pairs
-            Pairs of sequences.
+        X : sequence of pairs, str or path-like
+            Pairs of sequences; or a FASTA file.
 
         Returns
         -------
@@ -98,7 +106,7 @@ class _TunedAligner(BaseEstimator):
             Pairs of aligned strings.
         """
         check_is_fitted(self, "gap_open_")
-        return self._align(indexable(X, "X"))
+        return self._align(self._prepared(pairs_of(X)), self.gap_open_, self.gap_extend_)
 
     def score(self, X: Any, Y: Any = None, sample_weight: Any = None, *, y: Any = None) -> float:
         """Return the mean recall of the predicted alignments, or their mean Q-score if ``loss="q4"``.
@@ -106,7 +114,7 @@ class _TunedAligner(BaseEstimator):
         Parameters
         ----------
         X, Y : sequence
-            Pairs of sequences and their true alignments.
+            Pairs of sequences and their true alignments; or an aligned FASTA file, without Y.
         sample_weight : array-like of shape (n,), default=None
             Weight of each pair; 1 by default.
         y : sequence, default=None
@@ -117,7 +125,7 @@ class _TunedAligner(BaseEstimator):
         float
             The score, between 0 and 1.
         """
-        X, Y = paired_examples(X, either(Y, y, "Y", "y"))
+        X, Y = paired_examples(*aligned_examples(X, either(Y, y, "Y", "y")))
         weights = example_weights(sample_weight, len(Y))
         return float(np.average(self._quality(spelt_alignments(X, Y, self.mode), self.predict(X)), weights=weights))
 
@@ -128,7 +136,8 @@ class MatrixAligner(_TunedAligner):
     Parameters
     ----------
     matrix : str or Array, default="BLOSUM62"
-        Name of a substitution matrix of Biopython, or an Array. Letters that the matrix lacks are read as X.
+        Name of a substitution matrix of Biopython, or an Array. Letters that the matrix lacks are read as X, or as N if
+        it has no X.
     mode : {"global", "local", "semiglobal"}, default="global"
         Kind of alignments.
     loss : {"recall", "q4"}, default="recall"
@@ -166,26 +175,41 @@ class MatrixAligner(_TunedAligner):
     def _learn(self, X: Any, Y: list[tuple[str, str]]) -> None:
         self.matrix_ = named_matrix(self.matrix)
 
-    def _align(self, X: Any) -> list[tuple[str, str]]:
+    def _prepared(self, X: Any) -> list[tuple[tuple[str, str], tuple[str, str]]]:
+        """Return the letters of each pair, and the same as letters of the matrix."""
+        found = []
+        for i, x in enumerate(X):
+            first, second = (sequence.text for sequence in read_pair(x, Place("X", i)))
+            found.append(((first, second), (self._known(first, i), self._known(second, i))))
+        return found
+
+    def _known(self, text: str, i: int) -> str:
+        known = set(self.matrix_.alphabet)
+        other = next((letter for letter in "XN" if letter in known), None)
+        for letter in text.upper():
+            if letter not in known and other is None:
+                raise error_at(Place("X", i), f"the substitution matrix has no letter {letter!r}, nor X or N")
+        return "".join(letter if letter in known else str(other) for letter in text.upper())
+
+    def _align(self, prepared: Any, opening: float, extending: float) -> list[tuple[str, str]]:
         aligner = biopython("MatrixAligner").PairwiseAligner(mode="local" if self.mode == "local" else "global")
         aligner.substitution_matrix = self.matrix_
-        aligner.open_gap_score, aligner.extend_gap_score = self.gap_open_, self.gap_extend_
+        aligner.open_gap_score, aligner.extend_gap_score = opening, extending
         if self.mode == "semiglobal":
             aligner.end_gap_score = 0.0
-        return [self._aligned(aligner, x, Place("X", i)) for i, x in enumerate(X)]
+        return [_aligned(aligner, *pair) for pair in prepared]
 
-    def _aligned(self, aligner: Any, x: Any, where: Place) -> tuple[str, str]:
-        first, second = (sequence.text for sequence in read_pair(x, where))
-        code = np.full(2 + len(first), -1, np.int32)
-        code[:2] = 0
-        if first and second:
-            known = set(self.matrix_.alphabet)
-            a, b = ("".join(c if c in known else "X" for c in text.upper()) for text in (first, second))
-            for alignment in aligner.align(a, b):  # the first of the best; a local alignment may not exist
-                for (i, stop), (j, _) in zip(*alignment.aligned, strict=True):
-                    code[2 + i : 2 + stop] = np.arange(j, j + stop - i)
-                break
-        return strings_of_code(code, first, second)
+
+def _aligned(aligner: Any, texts: tuple[str, str], known: tuple[str, str]) -> tuple[str, str]:
+    """Return the first of the best alignments; of a local alignment that does not exist, no matches."""
+    code = np.full(N_ORDERS + len(texts[0]), -1, np.int32)
+    code[:N_ORDERS] = 0
+    if all(known):
+        for alignment in aligner.align(*known):
+            for (i, stop), (j, _) in zip(*alignment.aligned, strict=True):
+                code[N_ORDERS + i : N_ORDERS + stop] = np.arange(j, j + stop - i)
+            break
+    return strings_of_code(code, *texts)
 
 
 class LogOddsAligner(_TunedAligner):
@@ -243,14 +267,18 @@ class LogOddsAligner(_TunedAligner):
         self.structure_ = Alignment(mode=self.mode, alphabet=self.alphabet).fit(X, Y)
         self.coef_ = log_odds(self.structure_, X, Y, float(self.smoothing))
 
-    def _align(self, X: Any) -> list[tuple[str, str]]:
-        w = self.coef_.copy()
-        w[-2:] = self.gap_open_, self.gap_extend_
-        examples = self.structure_.encode(X)
-        answers = examples.empty_answers()
-        examples.decode(w, np.arange(examples.n_examples), np.zeros(examples.n_examples), answers)
-        self.coef_ = w
-        return examples.outputs(answers)
+    def _finish(self) -> None:
+        self.coef_[-2:] = self.gap_open_, self.gap_extend_
+
+    def _prepared(self, X: Any) -> Any:
+        return self.structure_.encode(X)
+
+    def _align(self, prepared: Any, opening: float, extending: float) -> list[tuple[str, str]]:
+        w, answers = self.coef_.copy(), prepared.empty_answers()
+        w[-2:] = opening, extending
+        prepared.decode(w, np.arange(prepared.n_examples), np.zeros(prepared.n_examples), answers)
+        found: list[tuple[str, str]] = prepared.outputs(answers)
+        return found
 
 
 def log_odds(structure: Alignment, X: Any, Y: Any, smoothing: float = 1.0) -> FloatArray:
@@ -261,17 +289,14 @@ def log_odds(structure: Alignment, X: Any, Y: Any, smoothing: float = 1.0) -> Fl
     for i in range(examples.n_examples):
         first = examples.code_offsets[i]
         nothing.codes[first : examples.code_offsets[i + 1]] = -1
-        nothing.codes[first : first + 2] = 0
+        nothing.codes[first : first + N_ORDERS] = 0
     examples.aggregate(everyone, nothing, np.ones(len(everyone)), counts)
-    weights, at = np.zeros(examples.dim), 0
-    for a, b in structure.positions_.templates:
-        table, size = counts[at : at + a.size * b.size].reshape(a.size, b.size), a.size
-        if a == b:
-            known = size - 1  # the last key is unknown
-            pairs = table[:known, :known] + smoothing
+    weights = np.zeros(examples.dim)
+    for (a, b), span in structure.positions_.template_spans().items():
+        if a == b and a.size > 1:
+            known = a.size - 1  # the last key is unknown
+            pairs = counts[span].reshape(a.size, a.size)[:known, :known] + smoothing
             joint = pairs / pairs.sum()
-            odds = np.zeros((size, size))
-            odds[:known, :known] = np.log(joint / np.outer(joint.sum(axis=1), joint.sum(axis=0)))
-            weights[at : at + size * size] = odds.ravel()
-        at += a.size * b.size
+            odds = np.log(joint / np.outer(joint.sum(axis=1), joint.sum(axis=0)))
+            weights[span].reshape(a.size, a.size)[:known, :known] = odds
     return weights

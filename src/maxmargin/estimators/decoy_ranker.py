@@ -134,7 +134,7 @@ class DecoyRanker(MaxMarginEstimator):
         self._make_structure().check_parameters()  # type: ignore[attr-defined]
 
     def _check_prior(self) -> None:
-        check_substitution_prior(self.prior)
+        check_substitution_prior(self.prior, log_odds=False)
 
     # ------------------------------------------------------------------ training
 

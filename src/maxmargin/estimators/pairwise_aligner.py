@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._input import either, example_weights, indexable, paired_examples
+from maxmargin._input import either, example_weights, paired_examples
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.core.errors import Place
 from maxmargin.core.structure import Structure
-from maxmargin.encoding.aligned import aligned_pair, check_spelling, placed_region
-from maxmargin.encoding.annotated import read_pair
-from maxmargin.estimators._substitution import check_substitution_prior, substitution_centre
+from maxmargin.encoding.position_fields import RESIDUE
+from maxmargin.estimators._aligned_input import aligned_examples, pairs_of, spelt_alignments
+from maxmargin.estimators._substitution import (
+    check_substitution_prior,
+    is_log_odds,
+    matrix_prior,
+    substitution_centre,
+)
+from maxmargin.estimators.alignment_baselines import LogOddsAligner
 from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
 from maxmargin.io.formats.biopython import alignment_of_strings, biopython, matrix_of_weights
-from maxmargin.io.formats.fasta import read_aligned_fasta, read_fasta_pairs
 from maxmargin.metrics.alignments import alignment_recall, q_score
 from maxmargin.structures.alignment.structure import AMINO_ACIDS, Alignment
 
@@ -56,9 +59,10 @@ class PairwiseAligner(MaxMarginEstimator):
     bound : {"margin", "slack", "ramp", "ramp-slack"}, default="margin"
         As in `StructuralSVM`; ``"ramp"`` is that of Do et al. (2008).
     prior : str, Array, dict, array-like of shape (n_weights,) or None, default=None
-        Weights w₀ that the regulariser ½‖w − w₀‖² prefers: the name of a substitution matrix, such as ``"BLOSUM62"``,
-        or an Array of Biopython (extra ``bio``), for pairs of letters. A dict may set ``"matrix"``, ``"open"`` (−11),
-        ``"extend"`` (−1) and ``"scale"`` (0.1), the factor of all these scores.
+        Weights w₀ that the regulariser ½‖w − w₀‖² prefers. ``"log-odds"``: those of a `LogOddsAligner` of the training
+        pairs. The name of a substitution matrix, such as ``"BLOSUM62"``, or an Array of Biopython (extra ``bio``): its
+        scores of pairs of letters. A dict may set ``"matrix"``, which is one of these, ``"open"`` and ``"extend"`` (−11
+        and −1; tuned, with log odds) and ``"scale"`` (0.1), the factor of all these scores.
     tol : float, default=1e-2
         Relative gap at which training stops.
     slack, nonnegative, solver, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
@@ -165,11 +169,20 @@ class PairwiseAligner(MaxMarginEstimator):
         return self._fit(X, either(Y, y, "Y", "y"), sample_weight)
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
-        X, Y = _aligned(X, Y)
+        X, Y = aligned_examples(X, Y)
         return super()._prepare(X, Y, sample_weight, groups)
 
     def _centre(self, data: TrainingData) -> FloatArray | None:
-        return substitution_centre(self.prior, data.structure, data.examples.dim)
+        return substitution_centre(self.prior, data.structure, data.examples.dim, self._log_odds(data))
+
+    def _log_odds(self, data: TrainingData) -> LogOddsAligner | None:
+        """Return the generative aligner that the prior asks for; its gaps are tuned for the score of this one."""
+        settings = matrix_prior(self.prior)
+        if settings is None or not is_log_odds(settings["matrix"]):
+            return None
+        loss = "q4" if self.loss == "q4" else "recall"
+        odds = LogOddsAligner(mode=self.mode, loss=loss, tolerance=self.tolerance, alphabet=self.alphabet)
+        return odds.fit(data.X, data.Y)
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         opening, extending = structure.gap_weights(weights)
@@ -197,7 +210,7 @@ class PairwiseAligner(MaxMarginEstimator):
             Pairs of aligned strings, which spell the whole sequences in every mode.
         """
         check_is_fitted(self, "coef_")
-        found: list[tuple[str, str]] = super().predict(read_fasta_pairs(X) if _is_path(X) else X)
+        found: list[tuple[str, str]] = super().predict(pairs_of(X))
         return found
 
     def predict_alignments(self, X: Any) -> list[Any]:
@@ -238,7 +251,7 @@ class PairwiseAligner(MaxMarginEstimator):
             The score, between 0 and 1.
         """
         check_is_fitted(self, "coef_")
-        X, Y = paired_examples(*_aligned(X, either(Y, y, "Y", "y")))
+        X, Y = paired_examples(*aligned_examples(X, either(Y, y, "Y", "y")))
         weights = example_weights(sample_weight, len(Y))
         Y = spelt_alignments(X, Y, self.mode)
         found = self.predict(X)
@@ -272,36 +285,11 @@ class PairwiseAligner(MaxMarginEstimator):
             raise ValueError(
                 "an aligner of Biopython has scores of pairs of letters and of gaps only: this one has more"
             )
-        matrix = self.substitution_matrix()
+        symbols = structure.positions_.values(RESIDUE)
+        letters = "".join(symbols if len(symbols[-1]) == 1 else symbols[:-1])  # with the unknown letter, if it has one
         aligner = module.PairwiseAligner(mode="local" if self.mode == "local" else "global")
-        aligner.substitution_matrix = matrix
+        aligner.substitution_matrix = matrix_of_weights(structure.substitution_weights(self.coef_), letters)
         aligner.open_gap_score, aligner.extend_gap_score = self.gap_open_, self.gap_extend_
         if self.mode == "semiglobal":
             aligner.end_gap_score = 0.0
         return aligner
-
-
-def spelt_alignments(X: Any, Y: Any, mode: str) -> list[tuple[str, str]]:
-    """Return true alignments as strings that spell the whole sequences; raise an error if they do not."""
-    found = []
-    for i, (x, y) in enumerate(zip(X, Y, strict=True)):
-        first, second = read_pair(x, Place("X", i))
-        texts, rows = (first.text, second.text), aligned_pair(y, Place("Y", i))
-        if mode == "local":
-            rows = placed_region(*rows, texts, Place("Y", i))
-        check_spelling(*rows, texts, Place("Y", i))
-        found.append(rows)
-    return found
-
-
-def _is_path(X: Any) -> bool:
-    return isinstance(X, str | os.PathLike)
-
-
-def _aligned(X: Any, Y: Any) -> tuple[Any, Any]:
-    """Return pairs and alignments, which an aligned FASTA file contains."""
-    if _is_path(X):
-        if Y is not None:
-            raise ValueError("X is a FASTA file, which contains the alignments: expected no Y")
-        return read_aligned_fasta(X)
-    return indexable(X, "X"), Y

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from maxmargin.encoding.aligned import without_gaps
 from maxmargin.io.formats.streams import FormatError, Source, line_blocks, write_text
 
 #: Letters in a line of a FASTA file that is written.
 _WIDTH = 80
-_GAPS = str.maketrans("", "", "-")
 
 
 class FastaRecord(NamedTuple):
@@ -40,8 +40,8 @@ def numbered_lines(source: Source) -> Iterator[tuple[int, str]]:
 
 def split_title(line: str) -> tuple[str, str]:
     """Return name and description of a line that begins with ``>``."""
-    name, _, description = line[1:].strip().partition(" ")
-    return name, description.strip()
+    name, *description = line[1:].strip().split(maxsplit=1) or [""]
+    return name, "".join(description)
 
 
 def read_fasta(source: Source) -> list[FastaRecord]:
@@ -76,15 +76,15 @@ def read_fasta(source: Source) -> list[FastaRecord]:
     return [FastaRecord(name, sequence, description) for name, description, sequence in split]
 
 
-def write_fasta(target: Source, records: Iterable[tuple[str, ...]]) -> None:
+def write_fasta(target: Source, records: Iterable[Any]) -> None:
     """Write sequences, 80 letters in a line.
 
     Parameters
     ----------
     target : str or path-like
         The file; ``"-"`` for standard output.
-    records : iterable of FastaRecord or tuple
-        Name, sequence and, optionally, description of each sequence.
+    records : iterable of FastaRecord, tuple or SeqRecord
+        Name, sequence and, optionally, description of each sequence; or records of Biopython.
     """
     with write_text(target) as file:
         for record in map(_record, records):
@@ -93,8 +93,13 @@ def write_fasta(target: Source, records: Iterable[tuple[str, ...]]) -> None:
                 file.write(f"{record.sequence[first : first + _WIDTH]}\n")
 
 
-def _record(record: tuple[str, ...]) -> FastaRecord:
-    return FastaRecord(*record[:3])
+def _record(record: Any) -> FastaRecord:
+    if hasattr(record, "seq") and hasattr(record, "description"):
+        description = str(record.description).removeprefix(str(record.id)).replace("<unknown description>", "")
+        return FastaRecord(str(record.id), str(record.seq), description.strip())
+    if not isinstance(record, tuple | list) or not 2 <= len(record) <= 3 or not all(isinstance(s, str) for s in record):
+        raise ValueError(f"expected (name, sequence) or (name, sequence, description), found {record!r:.60}")
+    return FastaRecord(*record)
 
 
 def read_fasta_pairs(source: Source) -> list[tuple[str, str]]:
@@ -110,7 +115,7 @@ def read_fasta_pairs(source: Source) -> list[tuple[str, str]]:
     list of (str, str)
         Pairs, as `PairwiseAligner.predict` takes them.
     """
-    return [(a.translate(_GAPS), b.translate(_GAPS)) for a, b in _pairs(source)]
+    return [(without_gaps(a), without_gaps(b)) for a, b in _pairs(source)]
 
 
 def read_aligned_fasta(source: Source) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -119,7 +124,7 @@ def read_aligned_fasta(source: Source) -> tuple[list[tuple[str, str]], list[tupl
     Parameters
     ----------
     source : str or path-like
-        A file of aligned records; the two of a pair have equal lengths, with ``-`` for gaps.
+        A file of aligned records; the two of a pair have equal lengths, with ``-`` or ``.`` for gaps.
 
     Returns
     -------
@@ -136,7 +141,7 @@ def read_aligned_fasta(source: Source) -> tuple[list[tuple[str, str]], list[tupl
                 f"records {2 * k + 1} and {2 * k + 2} have lengths {len(a)} and {len(b)}; expected aligned records of "
                 f"equal length",
             )  # fmt: skip
-    return [(a.translate(_GAPS), b.translate(_GAPS)) for a, b in Y], Y
+    return [(without_gaps(a), without_gaps(b)) for a, b in Y], Y
 
 
 def _pairs(source: Source) -> list[tuple[str, str]]:

@@ -55,36 +55,24 @@ def extend_matches(scores, before, match_above, gap_above, shift, opening, exten
 def running_maximum(values, out, m):
     """Compute out[j] = max(out[0], values[:j]) for j = 1 … m.
 
-    A maximum waits for the one before it, so that quarters of the row run side by side; then each takes over the
-    maximum of the quarters before it.
+    A maximum waits for the one before it, so that only one of four does: those within four values come first.
     """
-    quarter = m // 4
-    a = b = c = d = -np.inf
-    second, third, last = values[quarter:], values[2 * quarter :], values[3 * quarter :]
-    out_first, out_second = out[1:], out[1 + quarter :]
-    out_third, out_last = out[1 + 2 * quarter :], out[1 + 3 * quarter :]
-    for j in range(quarter):
-        a = values[j] if values[j] > a else a
-        b = second[j] if second[j] > b else b
-        c = third[j] if third[j] > c else c
-        d = last[j] if last[j] > d else d
-        out_first[j], out_second[j], out_third[j], out_last[j] = a, b, c, d
-    for j in range(quarter, m - 3 * quarter):
-        d = last[j] if last[j] > d else d
-        out_last[j] = d
-    carried = out[0]
-    carried = raise_to(out_first, carried, quarter)
-    carried = raise_to(out_second, carried, quarter)
-    carried = raise_to(out_third, carried, quarter)
-    raise_to(out_last, carried, m - 3 * quarter)
-
-
-@kernel
-def raise_to(values, least, n):
-    """Replace values below `least` by it; return the last value."""
-    for j in range(n):
-        values[j] = values[j] if values[j] > least else least
-    return values[n - 1] if n > 0 else least
+    most = out[0]
+    fours = m // 4 * 4
+    for j in range(0, fours, 4):
+        a, b, c, d = values[j], values[j + 1], values[j + 2], values[j + 3]
+        ab = b if b > a else a
+        cd = d if d > c else c
+        abc = c if c > ab else ab
+        abcd = cd if cd > ab else ab
+        out[j + 1] = a if a > most else most
+        out[j + 2] = ab if ab > most else most
+        out[j + 3] = abc if abc > most else most
+        most = abcd if abcd > most else most
+        out[j + 4] = most
+    for j in range(fours, m):
+        most = values[j] if values[j] > most else most
+        out[j + 1] = most
 
 
 @kernel
@@ -107,36 +95,55 @@ def close_row(match_above, gap_above, match, gap, merged, running, sums, opening
 
 
 @kernel
-def free_row(
-    best, match, first, first_columns, second, second_columns, last_first, last_first_columns, last_second,
-    last_second_columns, finals, words, at, m,
-):  # fmt: skip
-    """Let paths start and end at the cells of a row.
-
-    A path that starts at a cell replaces the best state, where it is at least as good; `finals` is the best score of a
-    path whose last match is in a column.
-    """
-    start, last, none = np.int64(16) << at, np.int64(32) << at, np.int64(0)
+def close_local_row(match_above, gap_above, match, gap, merged, running, sums, opening, extending, best, words, at, m):
+    """Do what `close_row` does, and let paths start at the cells of the row, if unaligned ends score 0."""
+    from_gap, from_column = np.int64(1) << at, np.int64(2) << at
+    in_gap, in_column, start = np.int64(4) << at, np.int64(8) << at, np.int64(16) << at
+    none = np.int64(0)
     for j in range(1, m + 1):
-        one, other = first + first_columns[j], second + second_columns[j]
-        fresh = other if other > one else one
-        one, other = last_first + last_first_columns[j], last_second + last_second_columns[j]
-        total = match[j] + (other if other > one else one)
-        bits = words[j] | (start if fresh >= best[j] else none)
-        words[j] = bits | (last if total > finals[j] else none)
-        best[j] = fresh if fresh > best[j] else best[j]
-        finals[j] = total if total > finals[j] else finals[j]
+        matched, gapped = match[j], gap[j]
+        column = running[j] + sums[j]
+        better = gapped if gapped > matched else matched
+        bits = words[j]
+        bits = bits | (from_gap if gap_above[j] + extending > match_above[j] + opening else none)
+        bits = bits | (from_column if running[j - 1] > merged[j - 1] else none)
+        bits = bits | (in_gap if gapped > matched else none)
+        bits = bits | (in_column if column > better else none)
+        better = column if column > better else better
+        words[j] = bits | (start if better <= 0.0 else none)
+        best[j] = better if better > 0.0 else 0.0
 
 
 @kernel
-def local_row(best, match, finals, words, at, m):
-    """Do what `free_row` does if unaligned ends of both sequences score 0."""
-    start, last, none = np.int64(16) << at, np.int64(32) << at, np.int64(0)
+def start_row(first, first_columns, second, second_columns, best, words, at, m):
+    """Let paths start at the cells of a row: they replace the best state, where they are at least as good."""
+    start, none = np.int64(16) << at, np.int64(0)
     for j in range(1, m + 1):
-        bits = words[j] | (start if best[j] <= 0.0 else none)
-        words[j] = bits | (last if match[j] > finals[j] else none)
-        best[j] = best[j] if best[j] > 0.0 else 0.0
-        finals[j] = match[j] if match[j] > finals[j] else finals[j]
+        one, other, before = first + first_columns[j], second + second_columns[j], best[j]
+        fresh = other if other > one else one
+        words[j] = words[j] | (start if fresh >= before else none)
+        best[j] = fresh if fresh > before else before
+
+
+@kernel
+def end_local_row(match, finals, words, at, m):
+    """Let paths end at the cells of a row: `finals` is the best score of a path whose last match is in a column."""
+    last, none = np.int64(32) << at, np.int64(0)
+    for j in range(1, m + 1):
+        total, before = match[j], finals[j]
+        words[j] = words[j] | (last if total > before else none)
+        finals[j] = total if total > before else before
+
+
+@kernel
+def end_row(match, first, first_columns, second, second_columns, finals, words, at, m):
+    """Do what `end_local_row` does, with scores of unaligned ends."""
+    last, none = np.int64(32) << at, np.int64(0)
+    for j in range(1, m + 1):
+        one, other, before = first + first_columns[j], second + second_columns[j], finals[j]
+        total = match[j] + (other if other > one else one)
+        words[j] = words[j] | (last if total > before else none)
+        finals[j] = total if total > before else before
 
 
 @inlined
@@ -209,17 +216,26 @@ def best_alignment(scores, row_open, row_extend, col_open, col_extend, row_end, 
         at = width * (i - 1 - q * rows)
         extend_matches(scores[i - 1], best_a, match_a, gap_a, shift, opening, extending, match_b, gap_b, merged, m)
         running_maximum(merged, running, m)
-        close_row(match_a, gap_a, match_b, gap_b, merged, running, sums, opening, extending, best_b, words[q], at, m)
         if plain:
-            local_row(best_b, match_b, finals, words[q], at, m)
-        elif free:
+            close_local_row(
+                match_a, gap_a, match_b, gap_b, merged, running, sums, opening, extending, best_b, words[q], at, m
+            )
+            end_local_row(match_b, finals, words[q], at, m)
+        else:
+            close_row(
+                match_a, gap_a, match_b, gap_b, merged, running, sums, opening, extending, best_b, words[q], at, m
+            )
+        if free and not plain:
             # unaligned positions of one sequence alone are free
             first_free = -np.inf if i == n else row_ends[FREE_AFTER, i]
             col_ends[FREE_AFTER, m] = 0.0 if i == n else -np.inf
-            free_row(
-                best_b, match_b, row_ends[FREE_BEFORE, i], col_ends[SCORED_BEFORE], row_ends[SCORED_BEFORE, i],
-                col_ends[FREE_BEFORE], first_free, col_ends[SCORED_AFTER], row_ends[SCORED_AFTER, i],
-                col_ends[FREE_AFTER], finals, words[q], at, m,
+            start_row(
+                row_ends[FREE_BEFORE, i], col_ends[SCORED_BEFORE], row_ends[SCORED_BEFORE, i], col_ends[FREE_BEFORE],
+                best_b, words[q], at, m,
+            )  # fmt: skip
+            end_row(
+                match_b, first_free, col_ends[SCORED_AFTER], row_ends[SCORED_AFTER, i], col_ends[FREE_AFTER], finals,
+                words[q], at, m,
             )  # fmt: skip
         match_a, match_b = match_b, match_a
         gap_a, gap_b = gap_b, gap_a

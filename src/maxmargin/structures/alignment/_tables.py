@@ -4,7 +4,7 @@ Template t gives cell (i, j) the weight ``offsets[t] + keys[row_fields[t], i] ·
 that nothing of size cells × features exists. Templates with the same row field form a group: rows with equal keys have
 equal contributions, which are gathered once per distinct key. A group whose keys follow from those of a finer group
 (residue from residue and structure) adds its rows to those of the finer group first, if that is much smaller than the
-table.
+table. Groups without templates of their own join coarse groups, so that fewer rows are added to each row of the table.
 
 Products are features with values: template b adds Σ_{k,l} r_k(i) c_l(j) w_kl, for columns r and c of numbers.
 """
@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compile import kernel
-from maxmargin.core._entries import add_entry, write_entries
+from maxmargin._compile import inlined, kernel
+from maxmargin.core._entries import add_entry
 
 
 @kernel
@@ -46,6 +46,27 @@ def add_multiple_of_row(factor, row, out, m):
 
 
 @kernel
+def add_two_rows(a, b, out, m):
+    """Add two rows."""
+    for j in range(m):
+        out[j] += a[j] + b[j]
+
+
+@kernel
+def write_two_rows(a, b, out, m):
+    """Write the sum of two rows."""
+    for j in range(m):
+        out[j] = a[j] + b[j]
+
+
+@kernel
+def write_three_rows(a, b, c, out, m):
+    """Write the sum of three rows."""
+    for j in range(m):
+        out[j] = (a[j] + b[j]) + c[j]
+
+
+@kernel
 def add_four_rows(a, b, c, d, out, m):
     """Add four rows."""
     for j in range(m):
@@ -64,7 +85,8 @@ def score_table(
     keys, numbers : arrays of shape (fields, positions)
         Keys, and columns of numbers, of all positions.
     groups : int
-        Number of groups; the templates of group g end at ``group_stops[g]``, its row field is ``group_fields[g]``.
+        Number of groups; the templates of group g, if any, end at ``group_stops[g]``, its row field is
+        ``group_fields[g]``.
     finer : array of shape (groups, most)
         Groups after g whose keys determine those of g, then −1.
     products : array of shape (n_products, 5)
@@ -75,13 +97,14 @@ def score_table(
     """
     used, n_top, n_direct = 0, 0, 0
     top, direct, firsts, stops = group_lists[0], group_lists[1], group_lists[2], group_lists[3]
+    most = most_distinct(n)
     for g in range(groups):
         field, first, begin = keys[group_fields[g]], used, group_stops[g - 1] if g else 0
         many = False
         for i in range(n):
             key = field[row + i]
             if slots[key] < 0:
-                if used - first == n // 2:
+                if used - first == most:
                     many = True
                     break
                 slots[key] = used
@@ -98,6 +121,8 @@ def score_table(
         firsts[g], stops[g] = first, used
         for r in range(first, used):
             key, out = np.int64(field[row + members[r]]), rows[r]
+            if begin == group_stops[g]:
+                out[:m] = 0.0
             for t in range(begin, group_stops[g]):
                 weights = w[offsets[t] + key * widths[t] :]
                 if t == begin:
@@ -109,15 +134,13 @@ def score_table(
     n_kept = link_groups(top, n_top, finer, firsts, stops, ids, members, rows, m)
     for i in range(n):
         out = table[i]
-        out[:] = 0.0
-        fours = n_kept // 4 * 4
-        for k in range(0, fours, 4):
+        k = start_row(top, n_kept, ids, i, rows, out, m)
+        while k + 4 <= n_kept:
             add_four_rows(
                 rows[ids[top[k], i]], rows[ids[top[k + 1], i]], rows[ids[top[k + 2], i]], rows[ids[top[k + 3], i]],
                 out, m,
             )  # fmt: skip
-        for k in range(fours, n_kept):
-            add_row(rows[ids[top[k], i]], out, m)
+            k += 4
         for k in range(n_direct):
             g = direct[k]
             key = np.int64(keys[group_fields[g], row + i])
@@ -131,6 +154,38 @@ def score_table(
                     factor += numbers[r + k, row + i] * w[offset + k * n_c + q]
                 if factor != 0.0:
                     add_multiple_of_row(factor, numbers[c + q, col:], out, m)
+
+
+@inlined
+def most_distinct(n):
+    """Return the greatest number of distinct keys of n rows whose contributions are gathered once per key.
+
+    A gather takes four times as long as an addition, so that this is worthwhile even if few keys are repeated.
+    """
+    return n - n // 4
+
+
+@kernel
+def start_row(top, n_kept, ids, i, rows, out, m):
+    """Write the sum of the rows of the first groups, so that the number of the others is a multiple of four.
+
+    Return the number of groups that were added.
+    """
+    rest = n_kept % 4
+    if rest == 0 and n_kept > 0:
+        rest = 4
+    if rest == 0:
+        out[:] = 0.0
+    elif rest == 1:
+        out[:] = rows[ids[top[0], i], :m]
+    elif rest == 2:
+        write_two_rows(rows[ids[top[0], i]], rows[ids[top[1], i]], out, m)
+    elif rest == 3:
+        write_three_rows(rows[ids[top[0], i]], rows[ids[top[1], i]], rows[ids[top[2], i]], out, m)
+    else:
+        write_two_rows(rows[ids[top[0], i]], rows[ids[top[1], i]], out, m)
+        add_two_rows(rows[ids[top[2], i]], rows[ids[top[3], i]], out, m)
+    return rest
 
 
 @kernel
@@ -154,31 +209,55 @@ def link_groups(top, n_top, finer, firsts, stops, ids, members, rows, m):
 
 @kernel
 def sum_cells(
-    ids, row_starts, col_starts, n_cols, ptr, cells, counts, keys, row_fields, col_fields, offsets, widths, numbers,
-    products, touched, total, out_ptr, out_index, out_value,
+    ids, row_starts, n_rows, col_starts, n_cols, ptr, cells, counts, keys, row_fields, col_fields, offsets, widths,
+    numbers, products, terms, touched, total, out_ptr, out_index, out_value,
 ):  # fmt: skip
     """Write Σ count · φ over the cells of each example, without zeros.
 
-    `total` must contain zeros, one for each weight, also on return; `touched` has room for all features of an example.
+    `total` must contain zeros, one for each weight, also on return; `touched` has room for all features of an example,
+    `terms` for all templates and positions: they are next to each other for each position, so that cells are fast.
     """
     used = 0
     for r in range(len(ids)):
-        row, col, m = row_starts[ids[r]], col_starts[ids[r]], n_cols[ids[r]]
+        row, n, col, m = row_starts[ids[r]], n_rows[ids[r]], col_starts[ids[r]], n_cols[ids[r]]
         n_touched = 0
+        if ptr[r] < ptr[r + 1]:
+            write_terms(row, n, keys, row_fields, widths, offsets, terms)
+            write_terms(col, m, keys, col_fields, np.ones_like(widths), np.zeros_like(offsets), terms[n:])
         for k in range(ptr[r], ptr[r + 1]):
-            i, j = row + np.int64(cells[k]) // m, col + np.int64(cells[k]) % m
+            cell = np.uint64(cells[k])
+            i, j = row + np.int64(cell // np.uint64(m)), col + np.int64(cell % np.uint64(m))
+            of_row, of_col = terms[i - row], terms[n + j - col]
+            count = counts[k]
             for t in range(len(offsets)):
-                at = offsets[t] + np.int64(keys[row_fields[t], i]) * widths[t] + keys[col_fields[t], j]
-                n_touched = add_entry(at, counts[k], total, touched, n_touched)
+                # `add_entry` without a branch, since sums are often 0 again
+                at = of_row[t] + of_col[t]
+                before = total[at]
+                touched[n_touched] = at
+                n_touched += before == 0.0
+                total[at] = before + count
             for b in range(len(products)):
                 a, n_a, c, n_c, offset = products[b]
                 for p in range(n_a):
                     for q in range(n_c):
                         value = counts[k] * numbers[a + p, i] * numbers[c + q, j]
                         if value != 0.0:
-                            n_touched = add_entry(offset + p * n_c + q, value, total, touched, n_touched)
-        used = write_entries(total, touched, n_touched, 1.0, out_index, out_value, used)
+                            n_touched = add_entry(np.uint64(offset + p * n_c + q), value, total, touched, n_touched)
+        for k in range(n_touched):
+            at = touched[k]
+            out_index[used], out_value[used] = at, total[at]
+            used += total[at] != 0.0
+            total[at] = 0.0
         out_ptr[r + 1] = used
+
+
+@kernel
+def write_terms(first, n, keys, fields, factors, offsets, terms):
+    """Write what each of the positions first … first + n adds to the index of the weight of each template."""
+    for t in range(len(fields)):
+        field, factor, offset = keys[fields[t]], factors[t], offsets[t]
+        for p in range(n):
+            terms[p, t] = np.uint64(offset + np.int64(field[first + p]) * factor)
 
 
 @kernel

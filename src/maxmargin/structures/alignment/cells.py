@@ -39,8 +39,14 @@ class Pairs(NamedTuple):
         return np.concatenate([[0], np.cumsum(self.n_rows * self.n_cols)])
 
 
+#: Greatest number of keys of a group that joins others.
+MOST_JOINED = 96
+
+
 class Layout:
     """The templates of a preset as arrays, grouped by their row fields from coarse to fine.
+
+    Groups whose keys do not follow from another group's are joined, as long as the keys stay few.
 
     Parameters
     ----------
@@ -50,7 +56,9 @@ class Layout:
 
     def __init__(self, encoder: PositionEncoder) -> None:
         templates = encoder.templates
-        self.fields: list[Field] = list(dict.fromkeys(field for pair in templates for field in pair))
+        groups = list(dict.fromkeys(a for a, _ in templates))
+        joins = joining_fields(encoder, groups)
+        self.fields: list[Field] = list(dict.fromkeys([*(field for pair in templates for field in pair), *joins]))
         number = {field: k for k, field in enumerate(self.fields)}
         sizes = np.array([a.size * b.size for a, b in templates], np.int64)
         self.row_fields = np.array([number[a] for a, _ in templates], np.int64)
@@ -58,13 +66,12 @@ class Layout:
         self.offsets = np.cumsum(sizes) - sizes
         self.widths = np.array([b.size for _, b in templates], np.int64)
         self.dim = encoder.width
-        groups = list(dict.fromkeys(a for a, _ in templates))
+        groups += joins
         self.group_fields = np.array([number[field] for field in groups], np.int64)
         self.group_stops = np.cumsum([sum(a == field for a, _ in templates) for field in groups])
         self.group_sizes = np.array([field.size for field in groups], np.int64)
-        finer = [
-            [k for k in range(g + 1, len(groups)) if groups[g].known < groups[k].known] for g in range(len(groups))
-        ]
+        known = [encoder.known(field) for field in groups]
+        finer = [[k for k in range(g + 1, len(groups)) if known[g] < known[k]] for g in range(len(groups))]
         self.finer = np.full((len(groups), max(map(len, finer), default=0) + 1), -1, np.int64)
         for row, some in zip(self.finer, finer, strict=True):
             row[: len(some)] = some
@@ -80,12 +87,30 @@ class Layout:
         """Greatest number of features of a cell."""
         return len(self.offsets) + int((self.products[:, 1] * self.products[:, 3]).sum())
 
+    def most_rows(self, n: int) -> int:
+        """Return the greatest number of rows that are gathered for a table of n rows."""
+        return int(np.minimum(self.group_sizes, n - n // 4).sum())
+
     def scratch(self, n: int, m: int) -> tuple[AnyArray, ...]:
         """Return the scratch space of `score_table` for tables of up to n × m cells."""
-        groups, most = len(self.group_fields), int(np.minimum(self.group_sizes, n // 2).sum())
+        groups, most = len(self.group_fields), self.most_rows(n)
         slots = np.full(int(self.group_sizes.max(initial=0)) + 1, -1, np.int32)
         lists = np.zeros((4, groups + 1), np.int64)
         return slots, np.zeros((groups, n), np.int32), lists, np.zeros(most, np.int32), np.empty((most, m))
+
+
+def joining_fields(encoder: PositionEncoder, groups: list[Field]) -> list[Field]:
+    """Return fields that join groups whose keys follow from no other group, the largest with those that still fit."""
+    known = [encoder.known(field) for field in groups]
+    alone = [a for a, some in zip(groups, known, strict=True) if not any(some < other for other in known)]
+    joins: list[Field] = []
+    for field in sorted(alone, key=lambda field: -field.size):
+        fitting = next((k for k, join in enumerate(joins) if join.size * field.size <= MOST_JOINED), None)
+        if fitting is None:
+            joins.append(field)
+        else:
+            joins[fitting] = encoder.field(*joins[fitting].parts, *field.parts)
+    return [join for join in joins if join not in groups]
 
 
 class CellFeatures(Block):
@@ -154,13 +179,14 @@ class CellFeatures(Block):
     def sums(self, ids: IntArray, counts: Planes, n_examples: int, scratch: FloatArray, kind: type) -> Planes:
         features, lengths = self.layout.n_features, np.diff(counts.indptr)
         room = int(counts.indptr[-1]) * features
-        touched = np.empty(int(lengths.max(initial=0)) * features, np.int64)
+        touched = np.empty(int(lengths.max(initial=0)) * features + 1, np.uint64)
         out = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room, kind))
         layout = self.layout
+        terms = np.empty((sum(self.largest(ids)), len(layout.offsets)), np.uint64)
         kernels.sum_cells(
-            ids, self.pairs.row_starts, self.pairs.col_starts, self.pairs.n_cols, counts.indptr, counts.indices,
-            counts.values, self.keys, layout.row_fields, layout.col_fields, layout.offsets, layout.widths,
-            self.numbers, layout.products, touched, scratch, out.indptr, out.indices, out.values,
+            ids, *self.pairs, counts.indptr, counts.indices, counts.values, self.keys, layout.row_fields,
+            layout.col_fields, layout.offsets, layout.widths, self.numbers, layout.products, terms, touched, scratch,
+            out.indptr, out.indices, out.values,
         )  # fmt: skip
         return out.trimmed()
 

@@ -108,7 +108,7 @@ class AlignmentExamples(PartExamples):
             ids, *self.pairs, *cells.templates, w, *cells.layout.scratch(n, m), *gap_scores, gaps.n_outputs, mode,
             loss, tolerance, scales, self.truths, self.known, self.code_offsets, np.empty(n * m),
             np.empty((n_words(n), m + 1), np.int64), np.empty((N_BUFFERS, max(n, m) + 2)),
-            np.empty((3, n + m), np.int64), np.empty(n * (2 * tolerance + 1)), answers.codes, answers.losses,
+            np.empty((3, n + m), np.int64), np.empty(n * min(2 * tolerance + 1, m)), answers.codes, answers.losses,
             answers.rises, answers.keys,
         )  # fmt: skip
 
@@ -169,7 +169,7 @@ class AlignmentExamples(PartExamples):
         cells = self.blocks[0]
         assert isinstance(cells, CellFeatures)
         n, m = cells.largest(np.arange(self.n_examples))
-        rows = int(np.minimum(cells.layout.group_sizes, n // 2).sum())
+        rows = cells.layout.most_rows(n)
         return planned + 8.0 * threads * (rows * m + n_words(n) * m), f"scores of up to {n} × {m} cells of one example,"
 
     # ------------------------------------------------------------------ outputs and data

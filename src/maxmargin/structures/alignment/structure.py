@@ -48,8 +48,8 @@ class Alignment(PartStructure):
     positions; a pair (string, annotations), where annotations are a dict, a list of dicts, one for each position, or
     an array; or a Seq or SeqRecord of Biopython. An annotation is a string, a list or an array with one entry for each
     position: classes (text, whole numbers), floats, which are divided into five bins of equal size, or rows of numbers
-    (profiles); None if it is unknown. Each y is a pair of aligned strings, with ``"-"`` opposite unmatched positions,
-    or an Alignment of Biopython.
+    (profiles); None if it is unknown, whole or at single positions. Each y is a pair of aligned strings, with ``"-"``
+    or ``"."`` opposite unmatched positions, or an Alignment of Biopython; columns with two gaps are left out.
 
     An alignment is a set of matches (i, j), ascending in both. The order of columns with a gap between two matches has
     no meaning; in outputs, those of the first sequence come first. In local mode, positions before the first and after
@@ -74,7 +74,8 @@ class Alignment(PartStructure):
     window : int, default=3
         Greatest distance of neighbouring positions, for ``features="window"`` and ``"profile"``.
     alphabet : str, default="ACDEFGHIKLMNPQRSTVWY"
-        The letters. X in proteins and N in DNA and RNA stand for an unknown letter.
+        The letters. X in proteins and N in DNA and RNA stand for an unknown letter, as do B, J, O, U and Z in proteins
+        and letters for one of several nucleotides.
     cost : {"recall", "q4", "precision", "columns"}, default="recall"
         The loss. With N true matches, ``"recall"``: the share of true matches that ŷ lacks, 1 − recall. ``"q4"``: the
         share of true matches (i, j) where ŷ has no match of i within `tolerance` positions of j. ``"precision"``: wrong
@@ -121,8 +122,9 @@ class Alignment(PartStructure):
         whole_number(self.window, "window", 0)
         whole_number(self.tolerance, "tolerance", 0)
         Alphabet(self.alphabet)
-        if "-" in self.alphabet:
-            raise ValueError("alphabet must not contain '-', which is a gap")
+        for gap in "-.":
+            if gap in self.alphabet:
+                raise ValueError(f"alphabet must not contain {gap!r}, which is a gap")
 
     @property
     def _mode(self) -> int:
@@ -166,12 +168,8 @@ class Alignment(PartStructure):
         return w[first : first + size * size].reshape(size, size)
 
     def _substitutions(self) -> tuple[int, int]:
-        at = 0
-        for a, b in self.positions_.templates:
-            if a.parts == b.parts == ((RESIDUE, 0),):
-                return at, a.size
-            at += a.size * b.size
-        raise AssertionError("every preset has pairs of letters")
+        letters = self.positions_.field((RESIDUE, 0))
+        return self.positions_.template_spans()[letters, letters].start, letters.size
 
     def gap_weights(self, w: FloatArray) -> tuple[float, float]:
         """Return the weights of the first and of the other positions opposite a gap, without `gap_features`.
