@@ -40,8 +40,8 @@ def numbered_lines(source: Source) -> Iterator[tuple[int, str]]:
 
 def split_title(line: str) -> tuple[str, str]:
     """Return name and description of a line that begins with ``>``."""
-    name, _, description = line[1:].strip().partition(" ")
-    return name, description.strip()
+    name, *description = line[1:].split(None, 1) or [""]
+    return name, "".join(description).strip()
 
 
 def read_fasta(source: Source) -> list[FastaRecord]:
