@@ -5,12 +5,14 @@ has 1,250 RNAs of 174 families of an early Rfam (1,359 of Rfam 8.1 in the paper)
 families (two folds in the paper). Pairs are pooled over all test sequences. ViennaRNA (minimum free energy, default
 parameters) is the reference that has learnt nothing from these data.
 
-Limited for CPU time: of the 1,250 RNAs, training takes sequences of at most MOST_BASES bases and at most MOST_OF_FAMILY
-of a family, the first ones in the file; tests take all. C = C_VALUE for all fits: 1, 10 and 100 gave the same figures
-within 0.01 in a trial on S-151Rfam; the paper chose the parameter by holdout. Pairs that no prediction can have
-(hairpins of fewer than 3 bases, interior loops of more than 30) are dropped from training structures and kept in test
-structures. The results committed were run in three processes with the functions of this module, on a loaded machine,
-and combined; seconds are CPU seconds.
+Training. The convex bound on Rfam takes sequences of at most MOST_BASES bases and at most MOST_OF_FAMILY of a family,
+the first ones in the file, because with all lengths its minimum is at w = 0 (below); C = CONVEX_C. The ramp takes all
+sequences, in two stages: the same short ones first, then all, from the weights of the first stage (``warm_start``);
+C = RAMP_C. On S-151Rfam the convex bound takes all sequences, and the ramp has the same two stages. The values of C and the
+stages of the ramp were chosen on fold DEVELOPMENT of Rfam with training on three other folds, so that this fold is not
+a test fold in the strict sense: a row has the ramp without it. The paper chose its parameter by holdout. Pairs that no
+prediction can have (hairpins of fewer than 3 bases, interior loops of more than 30) are dropped from training structures
+and kept in test structures. Seconds are CPU seconds on a loaded machine.
 """
 
 from __future__ import annotations
@@ -29,11 +31,12 @@ from benchmarks.data.rna import Molecule, rfam, s151
 from benchmarks.papers import publish
 from benchmarks.report import FOLDER, table
 
-#: Longest training sequences of the larger set, and most of a family.
+#: Longest sequences of the first stage, and most of a family.
 MOST_BASES, MOST_OF_FAMILY = 120, 2
-C_VALUE = 10.0
+#: Values of C, and the fold on which they were chosen.
+CONVEX_C, RAMP_C, DEVELOPMENT = 10.0, 1.0, "1"
 #: Relative gaps. The objective of the convex bound is close to that of w = 0, so that a loose gap would end there.
-TOLS = {"margin": 3e-3, "ramp": 2e-2}
+TOLS = {"margin": 3e-3, "ramp": 3e-2}
 #: Values of C for the tightness of the bound; the first and the last are shown over the outer steps.
 FIGURE_C = (0.1, 1.0, 100.0)
 BINS = ((1, 50), (51, 100), (101, 200), (201, 10**9))
@@ -42,7 +45,7 @@ PAPER = {
     "convex": ((0.690, 0.755), (0.664, 0.629), (0.571, 0.501), (0.542, 0.484), (0.608, 0.565)),
     "ramp": ((0.725, 0.708), (0.705, 0.602), (0.612, 0.489), (0.569, 0.461), (0.646, 0.542)),
 }
-NAMES = {"margin": "convex", "ramp": "ramp", "vienna": "ViennaRNA"}
+NAMES = {"margin": "convex", "ramp": "ramp", "strict": "ramp, other folds", "vienna": "ViennaRNA"}
 
 
 #: What the results committed show.
@@ -63,32 +66,42 @@ READING = """## What the figures show
   less is regularised (the larger C)."""
 
 
-def folder(bound: str, C: float = C_VALUE) -> mm.RNAFolder:
-    return mm.RNAFolder(bound=bound, C=C, tol=TOLS[bound], impossible="drop")
+def folder(bound: str, C: float | None = None) -> mm.RNAFolder:
+    C = C or {"margin": CONVEX_C, "ramp": RAMP_C}[bound]
+    return mm.RNAFolder(bound=bound, C=C, tol=TOLS[bound], impossible="drop", warm_start=True, n_jobs=2)
 
 
-def trained(bound: str, train: Sequence[Molecule], test: Sequence[Molecule]) -> dict[str, Any]:
-    """Train on some RNAs and predict others."""
-    began = time.process_time()
-    model = folder(bound).fit([m.sequence for m in train], [m.structure for m in train])
+def fitted(model: mm.RNAFolder, train: Sequence[Molecule]) -> mm.RNAFolder:
+    """Fit a model, from its weights if it has been fitted before."""
+    model.fit([m.sequence for m in train], [m.structure for m in train])
+    print(f"{model.bound}, {len(train)} RNAs: {model.certificate_}", file=sys.stderr, flush=True)
+    return model
+
+
+def trained(bound: str, stages: Sequence[Sequence[Molecule]], test: Sequence[Molecule]) -> dict[str, Any]:
+    """Train on some RNAs, in stages, and predict others."""
+    began, model = time.process_time(), folder(bound)
+    for train in stages:
+        fitted(model, train)
     seconds = time.process_time() - began
-    print(f"{bound}, {len(train)} RNAs: {seconds:.0f} s, {model.certificate_}", file=sys.stderr, flush=True)
     return {
         "predicted": model.predict([m.sequence for m in test]),
         "about": {
-            "train": len(train), "cpu_seconds": seconds, "certificate": str(model.certificate_),
+            "train": [len(train) for train in stages], "cpu_seconds": seconds, "certificate": str(model.certificate_),
             "steps": model.n_iter_, "outer_steps": model.certificate_.outer_steps, "stop_reason": model.stop_reason_,
             "norm": float(np.linalg.norm(model.coef_)),
         },
     }  # fmt: skip
 
 
-def capped(some: Sequence[Molecule]) -> list[Molecule]:
+def capped(
+    some: Sequence[Molecule], most_bases: int = MOST_BASES, most_of_family: int = MOST_OF_FAMILY
+) -> list[Molecule]:
     """Return short sequences, the first few of each family."""
     seen: Counter[str] = Counter()
     kept = []
     for molecule in some:
-        if len(molecule.sequence) <= MOST_BASES and seen[molecule.about["family"]] < MOST_OF_FAMILY:
+        if len(molecule.sequence) <= most_bases and seen[molecule.about["family"]] < most_of_family:
             seen[molecule.about["family"]] += 1
             kept.append(molecule)
     return kept
@@ -102,15 +115,43 @@ def crossed(all_of_them: list[Molecule], parts: list[str], cap: bool) -> dict[st
     for part in sorted(set(parts)):
         train = [m for m, p in zip(all_of_them, parts, strict=True) if p != part]
         test = [m for m, p in zip(all_of_them, parts, strict=True) if p == part]
-        for bound in fits:
-            found = trained(bound, capped(train) if cap else train, test)
+        for bound, stages in (("margin", [capped(train) if cap else train]), ("ramp", [capped(train), train])):
+            found = trained(bound, stages, test)
             predicted[bound] += found["predicted"]
             fits[bound].append(found["about"])
         tested += test
     began = time.process_time()
     predicted["vienna"] = [vienna(m.sequence) for m in tested]
     fits["vienna"] = [{"cpu_seconds": time.process_time() - began}]
-    return {"scores": {who: by_length(tested, given) for who, given in predicted.items()}, "fits": fits}
+    scores = {who: by_length(tested, given) for who, given in predicted.items()}
+    strict = [i for i, m in enumerate(tested) if m.about.get("fold") != DEVELOPMENT]
+    scores["strict"] = by_length([tested[i] for i in strict], [predicted["ramp"][i] for i in strict])
+    fits["strict"] = []
+    return {"scores": scores, "fits": fits}
+
+
+def reasons(some: list[Molecule]) -> dict[str, Any]:
+    """Return what limits the models, measured on the development fold: the bound, the families, the terms."""
+    test = [m for m in some if m.about["fold"] == DEVELOPMENT]
+    train = [m for m in some if m.about["fold"] in "234"]
+    all_lengths = capped(train, most_bases=10**9)
+    imitated = [m._replace(structure=vienna(m.sequence)) for m in all_lengths]
+    found = {}
+    for name, bound, part in (
+        ("convex, short, 2 of a family", "margin", capped(train)),
+        ("convex, short, all of a family", "margin", capped(train, most_of_family=10**9)),
+        ("convex, all lengths, 2 of a family", "margin", all_lengths),
+        ("convex, the same with ViennaRNA's structures as truth", "margin", imitated),
+    ):
+        model = folder(bound).set_params(tol=0.05 if part is imitated else TOLS[bound])
+        fitted(model, part)
+        scores = by_length(test, model.predict([m.sequence for m in test]))[-1]
+        found[name] = {
+            "train": len(part), "norm": float(np.linalg.norm(model.coef_)), "zero": CONVEX_C * len(part),
+            "objective": model.certificate_.primal, "lower_bound": model.certificate_.dual, **scores,
+        }  # fmt: skip
+    found["ViennaRNA"] = by_length(test, [vienna(m.sequence) for m in test])[-1]
+    return found
 
 
 def vienna(sequence: str) -> str:
@@ -159,29 +200,32 @@ def run() -> dict[str, Any]:
     warnings.simplefilter("ignore")
     small, large = s151(), rfam()
     first = [m for m in small if m.about["split"] == "A" and len(m.sequence) <= MOST_BASES]
-    result: dict[str, Any] = {"protocol": __doc__, "C": C_VALUE, "tols": TOLS}
+    result: dict[str, Any] = {"protocol": __doc__, "C": [CONVEX_C, RAMP_C], "tols": TOLS}
     result["S-151Rfam"] = crossed(small, [m.about["split"] for m in small], False)
     result["figure 2"] = figure(first)
+    result["reasons"] = reasons(large)
     result["Rfam"] = crossed(large, [m.about["fold"] for m in large], True)
     return result
 
 
 def markdown(result: dict[str, Any]) -> str:
     text = __doc__.split("\n\n", 1)[1].strip()
-    for name, value in (("MOST_BASES", MOST_BASES), ("MOST_OF_FAMILY", MOST_OF_FAMILY), ("C_VALUE", C_VALUE)):
-        text = text.replace(name, f"{value:g}")
+    for name in ("MOST_BASES", "MOST_OF_FAMILY", "CONVEX_C", "RAMP_C", "DEVELOPMENT"):
+        text = text.replace(name, f"{float(globals()[name]):g}")
     lines = [f"# Do et al. 2008, table 3 and figure 2: RNA secondary structures\n\n{text}"]
     for name in ("S-151Rfam", "Rfam"):
         scores, fits = result[name]["scores"], result[name]["fits"]
         head = ["", *(_bin(low, high) for low, high in BINS), "all", "F1", "training, CPU s"]
         rows = [["sequences", *(part["n"] for part in scores["margin"]), None, None]]
         for who, label in NAMES.items():
-            seconds = sum(fit["cpu_seconds"] for fit in fits[who]) if who != "vienna" else None
+            if who == "strict" and name != "Rfam":
+                continue
+            seconds = sum(fit["cpu_seconds"] for fit in fits[who]) if who in ("margin", "ramp") else None
             cells = [f"{part['sensitivity']:.3f} / {part['selectivity']:.3f}" for part in scores[who]]
             rows.append([label, *cells, f"{scores[who][-1]['f1']:.3f}", None if seconds is None else round(seconds)])
         rows += [_paper_row(who) for who in PAPER] if name == "Rfam" else []
         lines.append(f"## {name}\n\nSensitivity / selectivity by number of bases.\n\n{table(head, rows)}")
-    lines += [_figure_text(result["figure 2"]), READING]
+    lines += [_reasons_text(result["reasons"]), _figure_text(result["figure 2"]), READING]
     return "\n\n".join(lines)
 
 
@@ -190,6 +234,16 @@ def _paper_row(who: str) -> list[str | None]:
     sensitivity, selectivity = PAPER[who][-1]
     f1 = 2 * sensitivity * selectivity / (sensitivity + selectivity)
     return [f"paper: {who}", *(f"{a:.3f} / {b:.3f}" for a, b in PAPER[who]), f"{f1:.3f}", None]
+
+
+def _reasons_text(found: dict[str, Any]) -> str:
+    names = "train", "norm", "zero", "objective", "lower_bound", "sensitivity", "selectivity", "f1"
+    rows = [[who, *(row.get(name) for name in names)] for who, row in found.items()]
+    head = ["", "training RNAs", "norm of w", "objective of w = 0", "objective", "lower bound", "sens.", "sel.", "F1"]
+    return (
+        f"## What limits the models\n\nTraining on folds 2 to 4, figures of fold {DEVELOPMENT}, on which nothing was "
+        f"trained; C = {CONVEX_C:g}.\n\n{table(head, rows)}"
+    )
 
 
 def _bin(low: int, high: int) -> str:

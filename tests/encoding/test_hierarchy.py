@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 
 from maxmargin.encoding.hierarchy import Hierarchy, check_hierarchy, read_hierarchy, tree_losses
@@ -27,6 +28,8 @@ def shape(hierarchy):
         PARENTS,
         PARENTS | {"animal": None},
         {child: [parent] for child, parent in PARENTS.items()},
+        {child: (parent,) for child, parent in PARENTS.items()},
+        pd.DataFrame(EDGES, columns=["parent", "child"]),
         EDGES,
         EDGES[::-1] + EDGES[:2],
         np.array(EDGES),
@@ -52,6 +55,9 @@ def test_paths_and_last_names():
     assert sorted(joined.named()) == ["A", "A:x", "A:y", "B", "B:z"]
     assert shape(read_hierarchy(["a", "b"], [])) == (None, {(None, "a"), (None, "b")})
     assert read_hierarchy("/", ["a", "a/b"]).leaves() == ["a/b"]
+    absolute = read_hierarchy("/", ["/A/x", "/A/y", "/B/z"])
+    assert shape(absolute) == (None, {(None, "/A"), (None, "/B"), ("/A", "/A/x"), ("/A", "/A/y"), ("/B", "/B/z")})
+    assert sorted(read_hierarchy(["/A/x", "/B/y"], ["x"]).leaves()) == ["x", "y"]
 
 
 def test_integers_and_several_parents():
@@ -60,6 +66,16 @@ def test_integers_and_several_parents():
     found = [{lattice.nodes[z] for z in ancestors[a:b]} for a, b in pairwise(pointers)]
     assert found == [{0, 1, 2, 3}, {0, 2, 4}]
     assert lattice.heights[lattice.codes[0]] == 2
+
+
+def test_tuples_are_parents_unless_nodes_are_tuples():
+    assert shape(read_hierarchy({"c": ("a", "b"), "a": "r", "b": "r"}, []))[1] == {
+        ("a", "c"), ("b", "c"), ("r", "a"), ("r", "b"),
+    }  # fmt: skip
+    assert shape(read_hierarchy({("x", 1): ("x",), ("x", 2): ("x",)}, [])) == (
+        ("x",),
+        {(("x",), ("x", 1)), (("x",), ("x", 2))},
+    )
 
 
 def test_tree_losses_by_hand():
@@ -94,7 +110,8 @@ def test_the_lowest_common_ancestor_of_a_lattice_counts():
         ([("a", float("nan"))], "expected labels of nodes, found nan"),
         ([(["a"], "b")], "labels must be hashable"),
         (["a/b", "a//c"], "expected a path of names with '/' between them, found 'a//c'"),
-        (["/a"], "expected a path of names with '/' between them, found '/a'"),
+        (["a/"], "expected a path of names with '/' between them, found 'a/'"),
+        (["//a"], "expected a path of names with '/' between them, found '//a'"),
         ("", "expected a separator such as '/', found an empty string"),
         (3, "hierarchy must be a dict of parents by child"),
     ],

@@ -37,3 +37,16 @@ def test_a_path_keeps_aggregate_planes(solver, slack):
         assert model.certificate_.primal == pytest.approx(alone.primal, rel=2e-3)
         assert model.certificate_.dual <= alone.primal
         assert model.certificate_.oracle_calls <= 1.2 * alone.oracle_calls
+
+
+def test_a_ramp_begins_at_the_weights():
+    """The convex form of the ramp would lead far away from a solution of it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    y = np.where(rng.random(60) < 0.4, rng.integers(0, 3, 60), np.argmax(X @ rng.normal(size=(2, 3)), axis=1))
+    model = mm.MulticlassSVM(bound="ramp", C=100.0, tol=1e-3, warm_start=True).fit(X, y)
+    before, weights = model.history_[-1]["objective"], model.coef_.copy()
+    assert len(model.history_) > 2
+    model.fit(X, y)
+    assert model.history_[0]["objective"] <= before * (1 + 1e-12)
+    assert np.abs(model.coef_ - weights).max() < 0.1 * np.abs(weights).max()

@@ -166,6 +166,7 @@ def read_hierarchy(given: Any, labels: list[Any]) -> Hierarchy:
         The distinct labels of the data, which are the classes if `given` is None, and paths if it is a separator.
         Labels may be the last names of paths.
     """
+    given = _table_rows(given)
     if given is None:
         return Hierarchy.flat(labels)
     if isinstance(given, str):
@@ -185,7 +186,12 @@ def check_hierarchy(given: Any) -> None:
 
 def plain_hierarchy(given: Any) -> Any:
     """Return a hierarchy as plain values, which can be saved: a graph as a list of edges, others unchanged."""
-    return _edges(given) if is_graph(given) else given
+    return _edges(given) if is_graph(given) else _table_rows(given)
+
+
+def _table_rows(given: Any) -> Any:
+    """Return the rows of a data frame, (parent, child) pairs, as a list; anything else unchanged."""
+    return list(given.itertuples(index=False, name=None)) if hasattr(given, "itertuples") else given
 
 
 def is_graph(given: Any) -> bool:
@@ -200,7 +206,7 @@ def _are_paths(given: Any) -> bool:
 def _edges(given: Any) -> Edges:
     """Return the (parent, child) pairs of a dict, a list of pairs, or a graph."""
     if isinstance(given, Mapping):
-        found = [(parent, child) for child, parents in given.items() for parent in _parents(parents)]
+        found = [(parent, child) for child, parents in given.items() for parent in _parents(parents, given)]
     elif is_graph(given):
         if not given.is_directed():
             raise ValueError("hierarchy: expected a directed graph with edges from parents to children")
@@ -217,14 +223,16 @@ def _edges(given: Any) -> Edges:
 def _lone_nodes(given: Any) -> list[Any]:
     """Return nodes that a dict or a graph has without a parent."""
     if isinstance(given, Mapping):
-        return [_label(child) for child, parents in given.items() if not _parents(parents)]
+        return [_label(child) for child, parents in given.items() if not _parents(parents, given)]
     return [_label(node) for node in given.nodes] if is_graph(given) else []
 
 
-def _parents(parents: Any) -> list[Any]:
-    """Return the parents of a node: none, one, or a list or set of several."""
+def _parents(parents: Any, given: Mapping[Any, Any]) -> list[Any]:
+    """Return the parents of a node: none, one, or several; a tuple is one label if nodes of the dict are tuples."""
     if parents is None:
         return []
+    if isinstance(parents, tuple):
+        return [parents] if any(isinstance(child, tuple) for child in given) else list(parents)
     return list(parents) if isinstance(parents, list | set | frozenset | np.ndarray) else [parents]
 
 
@@ -242,14 +250,18 @@ def _label(value: Any) -> Any:
 
 
 def _path_edges(paths: list[Any], separator: str, what: str) -> Edges:
-    """Return the edges between all beginnings of paths, below a root without a name if they have no common one."""
+    """Return the edges between all beginnings of paths, below a root without a name if they have no common one.
+
+    Paths may begin with a separator, ``"/a/b"``, as names of files do.
+    """
     edges: dict[tuple[Any, Any], None] = {}
     tops: dict[str, None] = {}
     for path in paths:
-        names = path.split(separator) if isinstance(path, str) else [""]
+        start = separator if isinstance(path, str) and path.startswith(separator) else ""
+        names = path.removeprefix(start).split(separator) if isinstance(path, str) else [""]
         if not all(names):
             raise ValueError(f"{what}: expected a path of names with {separator!r} between them, found {path!r:.60}")
-        nodes = [separator.join(names[: k + 1]) for k in range(len(names))]
+        nodes = [start + separator.join(names[: k + 1]) for k in range(len(names))]
         tops[nodes[0]] = None
         edges |= dict.fromkeys(pairwise(nodes))
     if len(tops) > 1 or not edges:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,9 @@ def encode_bases(X: Any) -> tuple[AnyArray, IntArray]:
     """Return the concatenated bases of all sequences, A C G U as 0 … 3 and unknown ones as 4, and their offsets.
 
     T is read as U, lower case as upper case, and the letters that stand for several bases (N, R, Y, …) as unknown.
+    Sequences are strings, or sequences and records of Biopython.
     """
+    X = [_letters(x) for x in X] if isinstance(X, Sequence | np.ndarray) and not isinstance(X, str | bytes) else X
     check_strings(X)
     for i, x in enumerate(X):
         if len(x) < 2:
@@ -49,6 +52,12 @@ def encode_bases(X: Any) -> tuple[AnyArray, IntArray]:
             f"{chr(points[at])!r} is not a base, expected A, C, G, U (or T), or {_AMBIGUOUS} for unknown bases; {hint}",
         )
     return symbols, offsets
+
+
+def _letters(x: Any) -> Any:
+    """Return the letters of a sequence or a record of Biopython; anything else unchanged."""
+    found = getattr(x, "seq", x)
+    return str(found) if type(found).__module__.startswith("Bio.") else x
 
 
 def partners(structure: Any, where: Where) -> CodeArray:

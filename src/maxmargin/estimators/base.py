@@ -195,11 +195,14 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
     def _train(
         self, problem: Problem, run: Run, start: FloatArray | None = None, resume: Any = None, state: Any = None
     ) -> State:
-        """Solve the problem; if the bound is not convex, start from its convex form (Do et al. 2008)."""
+        """Solve the problem; if the bound is not convex, start from given weights or the convex form (Do et al. 2008)."""
         if self._convex:
             return run.go(problem, start=start, resume=resume, state=state)
-        start = start if state is None else state.best_w
-        return ConcaveConvex(run, latent=False).go(problem, References.truths(problem.n_examples), start)
+        first = References.truths(problem.n_examples)
+        if start is not None:  # of the last fit: the convex form would forget them
+            problem.references = first
+            first = problem.references_at(start, latent=False)
+        return ConcaveConvex(run, latent=False).go(problem, first, start if state is None else state.best_w)
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
         """Return checked inputs and outputs, the sample weights, and the position of each example."""

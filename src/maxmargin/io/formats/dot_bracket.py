@@ -45,11 +45,18 @@ class _Reader:
         self.title, self.number = line, number
 
     def body_line(self, number: int, line: str) -> None:
-        symbols = line.split()[0]
+        symbols, *energy = line.split(None, 1)
+        complete = bool(self.structure) and len(self.structure) == len(self.sequence)
+        if complete and (line.startswith("frequency of mfe ") or (energy and energy[0][0] in "[{")):
+            return
         if _BRACKETS.isdisjoint(symbols):
             if self.structure:
                 self.finish(number)
             self.sequence += symbols
+        elif complete:
+            title, sequence = self.title, self.sequence
+            self.finish(number)
+            self.title, self.sequence, self.structure = title, sequence, symbols
         else:
             self.structure += symbols
         self.number = self.number or number
@@ -79,7 +86,8 @@ def read_dot_bracket(source: Source) -> list[FoldedSequence]:
     """Read sequences with their structures from a dot-bracket file (``.dbn``, output of RNAfold).
 
     Lines that begin with ``#`` are comments, and an energy after a structure is left out. Sequences and structures may
-    continue on further lines.
+    continue on further lines. A sequence with several structures (output of RNAsubopt) has a record for each of them;
+    lines about the ensemble (output of RNAfold -p, with energies in ``[]`` or ``{}``) are skipped.
 
     Parameters
     ----------
