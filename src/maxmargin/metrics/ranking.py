@@ -101,14 +101,14 @@ def ndcg_at_k(
     check_choice(gain, "gain", GAINS)
     check_choice(discount, "discount", DISCOUNTS)
     depth = None if k is None else whole_number(k, "k")
-    relevance, *ranking = _read(y, scores, groups, qid)
+    relevance, scores, members = _read(y, scores, groups, qid)
 
     def ndcg(ranked: FloatArray) -> float:
         weights = discounts(len(ranked) if depth is None else min(depth, len(ranked)), discount)
         best = float(np.sort(ranked)[::-1][: len(weights)] @ weights)
         return float(ranked[: len(weights)] @ weights) / best if best > 0 else 0.0
 
-    return _mean(ndcg, gains(relevance, gain, lambda row: f"y[{row}]"), *ranking)
+    return _mean(ndcg, gains(relevance, gain, lambda row: f"y[{row}]"), scores, members)
 
 
 def mean_average_precision(y: Any, scores: Any, groups: Any = None, *, qid: Any = None) -> float:
