@@ -24,7 +24,7 @@ import maxmargin as mm
 from benchmarks.data import load_ohsumed, ohsumed_fold
 from benchmarks.measure import Clock
 from benchmarks.report import table
-from maxmargin.metrics.ranking import rows_by_query
+from maxmargin.metrics.queries import rows_by_query
 
 SIZES, MOST_EXPLICIT = (100, 316, 1000, 3162, 10000), 316
 Subset = tuple[np.ndarray, np.ndarray, np.ndarray]

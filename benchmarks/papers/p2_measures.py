@@ -13,9 +13,8 @@ cross-validation. PRBEP and ROC area do not depend on a threshold, so the last t
 C and J are chosen for each data set and measure, one value for all classes, by the macro-average of 2-fold cross-
 validation on the training part: on Reuters over 5 categories spread over those with at least 20 training documents, on
 Covertype over the classes 1, 4 and 7. The values to choose from were narrowed after a first look at test scores of four
-categories of Reuters. The data sets were run in separate processes. Differences are tested on 10 folds of the test part
-(paired t-test of macro-averages over the classes that occur in a fold), on Reuters besides by a signed-rank test over
-the 90 categories.
+categories of Reuters. Differences are tested on 10 folds of the test part (paired t-test of macro-averages over the
+classes that occur in a fold), on Reuters besides by a signed-rank test over the 90 categories.
 """
 
 from __future__ import annotations

@@ -23,7 +23,8 @@ from benchmarks.data import load_ohsumed, ohsumed_fold
 from benchmarks.measure import Clock
 from benchmarks.papers import publish
 from benchmarks.report import FOLDER, table
-from maxmargin.metrics.ranking import mean_average_precision, ndcg_at_k, precision_at_k, rows_by_query
+from maxmargin.metrics.queries import rows_by_query
+from maxmargin.metrics.ranking import mean_average_precision, ndcg_at_k, precision_at_k
 
 Subset = tuple[np.ndarray, np.ndarray, np.ndarray]
 C_VALUES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -88,7 +89,7 @@ def lambdarank(train: Subset, validation: Subset, test: Subset) -> dict[str, Any
                 *train[:2], group=sizes(train), eval_set=[validation[:2]], eval_group=[sizes(validation)], eval_at=[10],
                 callbacks=[lightgbm.early_stopping(50, verbose=False)],
             )  # fmt: skip
-            found = figures(model.predict(validation[0]), validation)["ndcg"][9]
+            found = figures(np.asarray(model.predict(validation[0])), validation)["ndcg"][9]
             if found > best[0]:
                 best = found, model, [leaves, smallest, int(model.best_iteration_)]
     return {"chosen": best[2], "cpu": clock.cpu / 6, **figures(best[1].predict(test[0]), test)}

@@ -28,7 +28,8 @@ import maxmargin as mm
 from benchmarks.data import load_ohsumed, ohsumed_fold
 from benchmarks.papers import publish
 from benchmarks.report import table
-from maxmargin.metrics.ranking import precision_at_k, rows_by_query
+from maxmargin.metrics.queries import rows_by_query
+from maxmargin.metrics.ranking import precision_at_k
 
 TOPS = (1, 3, 5, 10)
 START_C, C_VALUES = (0.1, 1.0, 10.0, 100.0, 1000.0), (0.01, 0.1, 1.0, 10.0, 100.0)

@@ -56,6 +56,22 @@ def test_labels_of_rows():
     np.testing.assert_allclose(other.decision_scores(X), other.coef_.reshape(-1, 2)[0] * X + other.coef_[2:])
 
 
+@pytest.mark.filterwarnings("ignore:Ranking has latent variables:UserWarning")
+@pytest.mark.parametrize("measure", ["ndcg@2", "pairwise", "ap", "precision@2"])
+def test_documents_and_rows_have_their_own_scores(measure):
+    rng = np.random.default_rng(0)
+    X, Y = [rng.normal(size=(n, 2)) for n in (4, 3)], [[1, 0, 0, 1], [0, 1, 0]]
+    model = mm.StructuralSVM(mm.Ranking(measure=measure)).fit(X, Y)
+    for x, found in zip(X, model.decision_scores(X), strict=True):
+        np.testing.assert_allclose(found, x @ model.coef_, atol=1e-12)
+    with pytest.raises(TypeError, match=r"Ranking cannot explain an output: use the scores .* which decision_scores"):
+        model.explain(X[0])
+    rows = mm.StructuralSVM(mm.Contingency()).fit(X, Y)
+    for x, found, labels in zip(X, rows.decision_scores(X), rows.predict(X), strict=True):
+        np.testing.assert_allclose(found, x @ rows.coef_[:2] + rows.coef_[2], atol=1e-12)
+        assert labels == (found > 0).astype(int).tolist()
+
+
 def test_arcs_of_a_tree():
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(4, 4, 2)) for _ in range(6)]

@@ -70,6 +70,11 @@ def test_texts_and_matrices_are_the_same(model):
         assert again.predict(form) == model.predict(X)
 
 
+def test_series_of_texts(model):
+    pd = pytest.importorskip("pandas")
+    assert model.predict([pd.Series(x, index=range(5, 5 + len(x))) for x in X[:3]]) == model.predict(X[:3])
+
+
 def test_words_that_were_never_seen(model):
     renamed = [[text.replace("topic", "sujet").replace("the", "le") for text in texts] for texts in X]
     assert model.predict(renamed) == model.predict(X)
@@ -155,3 +160,9 @@ def test_score_needs_subtopics(model):
         mm.metrics.subtopic_coverage([[{1}]], [[3]])
     with pytest.raises(ValueError, match="Y has 1 inputs but there are 2 selections"):
         mm.metrics.subtopic_coverage([[{1}]], [[0], [0]])
+
+
+def test_chosen_candidates_are_whole_numbers():
+    for chosen, message in (([0.5], "whole numbers, found 0.5"), (["a"], "found 'a'"), ([9], "candidate 9 was chosen")):
+        with pytest.raises(ValueError, match=rf"Y\[0\]: .*{message}"):
+            mm.metrics.subtopic_coverage([[{"a"}, {"b"}]], [chosen])

@@ -340,8 +340,10 @@ def test_warm_starts():
             mm.MeasureSVC(measure="precision@301"),
             X,
             Y,
-            r"X\[0\]: k=301 rows are to be predicted positive, but",
+            r"^k=301 rows are to be predicted positive, but",
         ),
+        (mm.MeasureSVC(measure=lambda *table: 1), X, Y, "measure <lambda> returned 1 for every table"),
+        (mm.MeasureSVC(), MANY[0], MANY[1] + 1, r"y\[\d+, \d+\]: a table of labels has 0 and 1, found 2"),
         (mm.MeasureSVC(measure=lambda *table: float("nan")), X, Y, r"measure <lambda> returned nan for tp=0, fp=0"),
         (
             mm.MeasureSVC(measure=lambda tp, fp, fn, tn: fp),
@@ -385,6 +387,10 @@ def test_scores_of_other_labels():
         model.score(X, Y[:-1])
     with pytest.raises(ValueError, match="features"):
         model.predict(X[:, :2])
+    with pytest.raises(ValueError, match="y: no label is one of the classes 0, 1, found 'yes'"):
+        model.score(X, np.full(300, "yes"))
     table = mm.MeasureSVC().fit(*MANY)
+    with pytest.raises(ValueError, match=r"y\[0, 0\]: a table of labels has 0 and 1, found 2"):
+        table.score(MANY[0], MANY[1] + 2)
     with pytest.raises(ValueError, match=r"y: expected a table of shape \(120, 4\), found \(120, 3\)"):
         table.score(MANY[0], MANY[1][:, :3])

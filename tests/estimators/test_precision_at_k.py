@@ -97,9 +97,12 @@ def test_queries_without_relevant_documents():
 
 
 def test_all_documents_relevant_or_fewer_than_k():
-    ranker = mm.PrecisionAtK(k=5).fit(X[:3], [1, 1, 1], groups=[0, 0, 1])
+    with pytest.warns(UserWarning, match="all rankings are equally good"):
+        ranker = mm.PrecisionAtK(k=2).fit(X[:4], [1, 1, 1, 1], groups=[0, 0, 0, 1])
     assert ranker.coef_.tolist() == [0.0] * 6
-    assert ranker.score(X[:3], [1, 1, 1], [0, 0, 1]) == pytest.approx((2 / 5 + 1 / 5) / 2)
+    assert ranker.score(X[:4], [1, 1, 1, 1], [0, 0, 0, 1]) == pytest.approx((1 + 1 / 2) / 2)
+    with pytest.raises(ValueError, match=r"no query has more than 5 documents .the largest has 2.*use a smaller k"):
+        mm.PrecisionAtK(k=5).fit(X[:3], [1, 0, 1], groups=[0, 0, 1])
 
 
 def test_save_load_and_clone(ranker, tmp_path):

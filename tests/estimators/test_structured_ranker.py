@@ -194,11 +194,13 @@ def test_queries_with_nothing_to_learn():
 
 def test_few_documents():
     """One query, one document, all relevant, fewer documents than k."""
-    one = mm.StructuredRanker(measure="ndcg@10").fit([[1.0, 2.0]], [1], groups=[0])
+    with pytest.warns(UserWarning, match="no query has two documents of different relevance"):
+        one = mm.StructuredRanker(measure="ndcg@10").fit([[1.0, 2.0]], [1], groups=[0])
     assert one.coef_.tolist() == [0.0, 0.0] and one.score([[1.0, 2.0]], [1], [0]) == 1.0
     two = mm.StructuredRanker(measure="pairwise").fit([[1.0], [0.0]], [1, 0], groups=["a", "a"])
     assert two.coef_[0] == pytest.approx(1.0, abs=1e-3)
-    all_relevant = mm.StructuredRanker(measure="ap").fit(X[:4], [1, 2, 1, 1], groups=[0] * 4)
+    with pytest.warns(UserWarning, match="all rankings are equally good"):
+        all_relevant = mm.StructuredRanker(measure="ap").fit(X[:4], [1, 2, 1, 1], groups=[0] * 4)
     assert not all_relevant.coef_.any()
 
 
@@ -248,6 +250,8 @@ def test_bad_groups_and_rows():
         ranker.fit(X, Y, groups=[1, 2, 3])
     with pytest.raises(TypeError, match="groups and qid are the same argument"):
         ranker.fit(X, Y, GROUPS, qid=GROUPS)
+    with pytest.raises(ValueError, match=r"groups\[3\]: expected the query of the row, found nan"):
+        ranker.fit(X, Y, groups=np.where(np.arange(len(Y)) == 3, np.nan, 1.0))
     with pytest.raises(ValueError, match="NaN"):
         ranker.fit(np.where(X > 0.9, np.nan, X), Y, groups=GROUPS)
     with pytest.raises(ValueError, match="6 features, but StructuredRanker is expecting 5"):

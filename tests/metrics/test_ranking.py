@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
 from maxmargin.metrics import mean_average_precision, mean_reciprocal_rank, ndcg_at_k, pair_accuracy, precision_at_k
-from maxmargin.metrics.ranking import rows_by_query
+from maxmargin.metrics.queries import rows_by_query
 
 
 def test_against_sorting_query_by_query():
@@ -36,6 +36,34 @@ def test_bad_input():
         precision_at_k([1, 0], [0.5, np.nan], ["a", "a"])
     with pytest.raises(ValueError, match=r"y\[0\]: expected a number, found nan"):
         precision_at_k([np.nan, 0], [0.5, 0.1], ["a", "a"])
+    with pytest.raises(ValueError, match="y: expected a number for each document, found"):
+        precision_at_k(["a", 0], [0.5, 0.1], ["a", "a"])
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([np.nan, np.nan], r"groups\[0\]: expected the query of the row, found nan"),
+        (np.array([1.0, np.nan]), r"groups\[1\]: expected the query of the row, found nan"),
+        (np.array(["2026-01-01", "NaT"], "datetime64[D]"), r"groups\[1\]: .* found NaT"),
+        ([["a"], ["a"]], r"groups\[0\]: a query must be hashable"),
+        (np.array([["a"], ["a"]]), r"groups: expected a sequence .* found an array of shape \(2, 1\)"),
+        (3, "groups: expected a sequence .* found int"),
+        ("ab", "groups: expected a sequence .* found str"),
+    ],
+)
+def test_bad_groups(groups, message):
+    """NaN is not equal to itself, so that each would be a query of its own."""
+    with pytest.raises(ValueError, match=message):
+        precision_at_k([1, 0], [0.5, 0.1], groups)
+
+
+def test_missing_values_of_pandas_are_not_queries():
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match=r"groups\[1\]: expected the query of the row, found"):
+        precision_at_k([1, 0], [0.5, 0.1], pd.Series([1, None], dtype="Int64"))
+    with pytest.raises(ValueError, match=r"groups\[1\]: expected the query of the row, found <NA>"):
+        precision_at_k([1, 0], [0.5, 0.1], ["a", pd.NA])
 
 
 def test_infinite_scores_rank():
@@ -115,8 +143,8 @@ def test_queries_without_relevant_documents_and_ties():
 
 
 def test_bad_gains():
-    with pytest.raises(ValueError, match="y, document 1: relevance must be at least 0 for NDCG"):
-        ndcg_at_k([1, -1], [1.0, 0.0], [0, 0])
+    with pytest.raises(ValueError, match=r"y\[3\]: relevance must be at least 0 for NDCG"):
+        ndcg_at_k([1, 0, 0, -1], [1.0, 2.0, 3.0, 4.0], ["a", "b", "a", "b"])  # its place is that in y, not in a ranking
     with pytest.raises(ValueError, match="gain must be 'exponential' or 'linear', found 'log'"):
         ndcg_at_k([1], [1.0], [0], gain="log")
     with pytest.raises(ValueError, match="discount must be 'log2' or 'letor', found 3"):

@@ -51,12 +51,18 @@ class ExampleError(ValueError):
     name: str | None = None
     example: int | None = None
     _text: str = ""
+    _message: str = ""
+
+    @property
+    def message(self) -> str:
+        """The message without the place."""
+        return self._message or str(self)
 
     @classmethod
     def at(cls, place: Place, message: str, joint: str = ": ") -> Self:
         """Return the error with this message about the example at a place."""
         error = cls()
-        error.name, error._text = place.name, f"{place.part}{joint}{message}"
+        error.name, error._text, error._message = place.name, f"{place.part}{joint}{message}", message
         error.move_to(int(place.example))
         return error
 

@@ -51,15 +51,21 @@ def words(text: str) -> list[str]:
 
 def incidence(x: Any, where: Where) -> Incidence:
     """Return the elements of each candidate of x."""
-    if sp.issparse(x) or (isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype.kind in "biuf") or hasattr(x, "iloc"):
+    if sp.issparse(x) or (isinstance(x, np.ndarray) and x.ndim == 2 and x.dtype.kind in "biuf") or is_frame(x):
         return _from_matrix(x, where)
     if not is_list(x):
         raise error_at(where, f"expected {_EXPECTED}, found {type(x).__name__}")
+    x = x.to_numpy() if hasattr(x, "to_numpy") else x
     return _from_elements([_elements_of(part, inside(where, f"candidate {j}")) for j, part in enumerate(x)])
 
 
+def is_frame(x: Any) -> bool:
+    """Return whether a value is a data frame."""
+    return hasattr(x, "to_numpy") and len(getattr(x, "shape", ())) == 2
+
+
 def _from_matrix(x: Any, where: Where) -> Incidence:
-    x = x.to_numpy() if hasattr(x, "iloc") else x
+    x = x.to_numpy() if is_frame(x) else x
     if x.dtype.kind not in "biuf":
         raise error_at(where, f"expected {_EXPECTED}, found a table of {x.dtype}")
     if sp.issparse(x):

@@ -37,12 +37,22 @@ class Targets(NamedTuple):
     multilabel: bool
 
 
+def label_table(y: Any) -> AnyArray:
+    """Return a table of labels as booleans; raise ValueError for a value other than 0 and 1."""
+    table = np.ascontiguousarray(y.toarray() if sp.issparse(y) else y)
+    other = np.flatnonzero((table != 0) & (table != 1))
+    if len(other):
+        row, column = np.unravel_index(other[0], table.shape)
+        raise ValueError(f"y[{row}, {column}]: a table of labels has 0 and 1, found {table[row, column]!s:.60}")
+    return table != 0
+
+
 def targets_of(y: Any) -> Targets:
     """Return labels as a table; raise ValueError if there is one class only."""
     check_classification_targets(y)
     if type_of_target(y) == "multilabel-indicator":
-        table = np.ascontiguousarray(y.toarray() if sp.issparse(y) else y)
-        return Targets(np.arange(table.shape[1]), (table != 0).astype(np.int8), True)
+        table = label_table(y)
+        return Targets(np.arange(table.shape[1]), table.astype(np.int8), True)
     y = column_or_1d(y, warn=True)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) < 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -10,7 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from maxmargin._checked import beyond_floats, is_list
+from maxmargin._callers import callers_level
+from maxmargin._checked import beyond_floats
 from maxmargin._input import either, naming_rows
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
@@ -19,7 +21,7 @@ from maxmargin.encoding.sparse import checked_rows
 from maxmargin.estimators.base import TrainingData
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.estimators.multiclass import MulticlassSVM
-from maxmargin.metrics.ranking import rows_by_query
+from maxmargin.metrics.queries import checked_groups, rows_by_query
 
 
 class QueryRanker(LatentEstimator):
@@ -85,7 +87,7 @@ class QueryRanker(LatentEstimator):
 
     def _kept_queries(self, y: FloatArray, groups: Any) -> list[IntArray]:
         """Return the rows of each query that can be learnt from."""
-        names, members = rows_by_query(checked_groups(groups, len(y), type(self).__name__))
+        names, members = rows_by_query(given_groups(groups, len(y), type(self).__name__))
         useful = [self._useful(y[rows]) for rows in members]
         if not any(useful):
             raise ValueError(self._useless()[0])
@@ -95,7 +97,33 @@ class QueryRanker(LatentEstimator):
                 f"query {name!r} {self._useless()[1]}, so it cannot be learnt from; "
                 f"leave its rows out, or set drop_empty=True to leave out all such queries ({number} here)"
             )
-        return [rows for rows, fine in zip(members, useful, strict=True) if fine]
+        kept = [rows for rows, fine in zip(members, useful, strict=True) if fine]
+        self._check_choice([y[rows] for rows in kept])
+        return kept
+
+    def _check_choice(self, labels: list[FloatArray]) -> None:
+        """Raise ValueError if k leaves nothing to choose; warn if all rankings of all queries are equally good."""
+        k, largest = self._shown(), max(map(len, labels))
+        if k is not None and largest <= k:
+            raise ValueError(
+                f"no query has more than {k} documents (the largest has {largest}), so that showing {k} of them leaves "
+                f"no choice; use a smaller k"
+            )
+        if not any(self._decides(own) for own in labels):
+            warnings.warn(
+                "no query has two documents of different relevance, so that all rankings are equally good, and all "
+                "weights are 0",
+                UserWarning,
+                stacklevel=callers_level(),
+            )
+
+    def _shown(self) -> int | None:
+        """Return the number of documents of a set that is shown without an order; None if their order counts."""
+        return None
+
+    def _decides(self, labels: FloatArray) -> bool:
+        """Return whether rankings of documents with these labels differ in the measure."""
+        return bool(0 < np.count_nonzero(labels > 0) < len(labels))
 
     def _references(self, problem: Problem, rng: np.random.Generator, start: FloatArray | None) -> References:
         self.start_coef_ = start
@@ -172,7 +200,7 @@ class QueryRanker(LatentEstimator):
             The mean, between 0 and 1.
         """
         scores, groups = self.predict(X), either(groups, qid, "groups", "qid")
-        return self._measured(checked_relevance(y), scores, checked_groups(groups, len(scores), type(self).__name__))
+        return self._measured(checked_relevance(y), scores, given_groups(groups, len(scores), type(self).__name__))
 
     def _weight_names(self, structure: Any, size: int) -> AnyArray:
         """Return the name of each weight, by the names of the columns if X had some."""
@@ -184,7 +212,7 @@ class QueryRanker(LatentEstimator):
         return tags
 
 
-def checked_groups(groups: Any, n: int, estimator: str) -> Any:
+def given_groups(groups: Any, n: int, estimator: str) -> Any:
     """Return the query of each of n rows; raise ValueError if they are not given."""
     if groups is None:
         raise ValueError(
@@ -193,27 +221,10 @@ def checked_groups(groups: Any, n: int, estimator: str) -> Any:
             f"{estimator}().set_fit_request(groups=True).set_score_request(groups=True), and pass groups as "
             "cross_val_score(…, params={'groups': groups}) or GridSearchCV(…).fit(X, y, groups=groups)"
         )
-    groups = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
-    shape = getattr(groups, "shape", None)
-    if not is_list(groups) or (shape is not None and len(shape) != 1):
-        found = type(groups).__name__ if shape is None else f"an array of shape {shape}"
-        raise ValueError(f"groups: expected a sequence with the query of each row, found {found}")
+    groups = checked_groups(groups)
     if len(groups) != n:
         raise ValueError(f"X has {n} rows but groups has {len(groups)}")
-    if not isinstance(groups, np.ndarray) or groups.dtype == object:
-        for i, query in enumerate(groups):
-            _check_name(query, f"groups[{i}]")
     return groups
-
-
-def _check_name(query: Any, where: str) -> None:
-    """Raise ValueError if a query is not hashable."""
-    try:
-        hash(query)
-    except TypeError:
-        raise ValueError(
-            f"{where}: a query must be hashable (a string, a number), found {type(query).__name__} {query!r:.60}"
-        ) from None
 
 
 def checked_relevance(y: Any) -> AnyArray:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import column_or_1d
 
 from maxmargin._types import AnyArray, FloatArray
+from maxmargin.estimators._one_versus_rest import label_table
 from maxmargin.structures.measures.measures import Measure
 
 
@@ -25,14 +25,18 @@ def true_table(y: Any, classes: AnyArray | None, shape: tuple[int, ...]) -> AnyA
         Number of rows, and 1 or the number of labels.
     """
     if classes is None:
-        table = np.asarray(y.toarray() if sp.issparse(y) else y)
+        table = label_table(y)
         if table.shape != shape:
             raise ValueError(f"y: expected a table of shape {shape}, found {table.shape}")
-        return table != 0
+        return table
     labels = column_or_1d(y)
     if len(labels) != shape[0]:
         raise ValueError(f"X has {shape[0]} rows but y has {len(labels)}")
-    return labels[:, None] == (classes[1:] if shape[1] == 1 else classes)
+    of_class = labels[:, None] == classes
+    if not np.any(of_class):
+        shown = ", ".join(map(repr, classes.tolist()[:5]))
+        raise ValueError(f"y: no label is one of the classes {shown}, found {labels.tolist()[0]!r:.60}")
+    return of_class[:, 1:] if shape[1] == 1 else of_class
 
 
 def table_value(measure: Measure, true: AnyArray, found: AnyArray, scores: FloatArray, weights: FloatArray) -> float:

@@ -74,7 +74,8 @@ class MeasureSVC(ClassifierMixin, MaxMarginEstimator):
     precision : float, default=0.9
         The precision that ``"recall_at_precision"`` requires.
     max_fpr : float or None, default=None
-        False positive rate up to which ``"roc_auc"`` counts; None for the whole area.
+        False positive rate up to which ``"roc_auc"`` counts; None for the whole area. `score` then returns the
+        standardised area of `sklearn.metrics.roc_auc_score`, which is 0.5 for random scores.
     average : {"macro", "micro"}, default="macro"
         What is maximised, and what `score` returns, if there are more than two labels: the mean of the measures of all
         labels, which are then learnt independently, or the measure of one table (one order) of all labels of all rows.
@@ -240,7 +241,7 @@ class MeasureSVC(ClassifierMixin, MaxMarginEstimator):
         else:
             flat = None if weights is None else np.repeat(weights, K)
             if K > 1 and labels.min() == labels.max():
-                raise ValueError(f"y has one class only, {labels.flat[0]!r}: expected positive and negative labels")
+                raise ValueError(f"y has one class only, {int(labels.flat[0])}: expected positive and negative labels")
             examples = structure.fit_rows(X, labels.ravel(), flat, classes)
         first = np.zeros(1, np.int64)
         return TrainingData(X, Y, structure, examples, np.full(1, factor), first, first)

@@ -115,6 +115,9 @@ class PrecisionAtK(QueryRanker):
     def _make_structure(self) -> Structure:
         return TopK(k=self.k)
 
+    def _shown(self) -> int:
+        return self.k
+
     def _first_weights(self, problem: Problem, restart: int) -> FloatArray | None:
         examples: Any = problem.examples
         if not isinstance(self.start, str):

@@ -127,6 +127,7 @@ class Predictor:
             For each input an array, in the arrangement of the input: labels of `Multiclass`, tokens × labels of
             `Chain`, [head, node] of `Tree`, items × items of `Forest`, windows × strands of `Motif` (relative to no
             motif). Structures over several blocks of parts return a dict of arrays by the names of the blocks.
+            Rankings (`Ranking`, `TopK`) and sets of rows (`Contingency`) return the scores w·x of documents or rows.
         """
         check_is_fitted(self, "coef_")
         X = indexable(X, "X")

@@ -10,7 +10,7 @@ import numpy as np
 
 from maxmargin._checked import positive_number
 from maxmargin._input import either
-from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin._types import AnyArray, FloatArray
 from maxmargin.bounds import Bound
 from maxmargin.bounds.references import References
 from maxmargin.core.problem import Problem
@@ -216,16 +216,12 @@ class StructuredRanker(QueryRanker):
             "has no two documents of different relevance",
         )
 
-    def _kept_queries(self, y: FloatArray, groups: Any) -> list[IntArray]:
-        kept = super()._kept_queries(y, groups)
+    def _shown(self) -> int | None:
         name, k = parsed_measure(self.measure)
-        largest = max(map(len, kept))
-        if name == "precision" and k is not None and largest <= k:
-            raise ValueError(
-                f"measure={self.measure!r}: no query has more than {k} documents (the largest has {largest}), so that "
-                f"all rankings are equally good; use a smaller k"
-            )
-        return kept
+        return k if name == "precision" else None
+
+    def _decides(self, labels: FloatArray) -> bool:
+        return bool(labels.min() < labels.max()) if self._name in ("ndcg", "pairwise") else super()._decides(labels)
 
     def _train(
         self, problem: Problem, run: Run, start: FloatArray | None = None, resume: Any = None, state: Any = None

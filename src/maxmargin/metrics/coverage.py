@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -70,9 +71,11 @@ def _shares(y: Any, chosen: Any, weights: str, i: int) -> FloatArray:
     counts = topics.frequencies().astype(float) if weights == "popularity" else np.ones(topics.size)
     covered, shares = np.zeros(topics.size, bool), np.full(len(chosen), np.nan)
     for r, j in enumerate(chosen):
-        if not 0 <= j < topics.n_candidates:
+        if not isinstance(j, numbers.Integral):
+            raise error_at(Place("Y", i), f"expected chosen candidates as whole numbers, found {j!r:.60}")
+        if not 0 <= int(j) < topics.n_candidates:
             raise error_at(Place("Y", i), f"{topics.n_candidates} candidates, but candidate {j} was chosen")
-        covered[topics.elements[topics.ptr[j] : topics.ptr[j + 1]]] = True
+        covered[topics.elements[slice(*topics.ptr[int(j) : int(j) + 2])]] = True
         if topics.size:
             shares[r] = counts[covered].sum() / counts.sum()
     return shares

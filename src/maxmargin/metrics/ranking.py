@@ -7,7 +7,7 @@ a query need not be adjacent.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ import numpy as np
 from maxmargin._checked import whole_number
 from maxmargin._input import either
 from maxmargin._types import FloatArray, IntArray
-from maxmargin.metrics.gains import DISCOUNTS, GAINS, check_choice, discounts, document_of, gains
+from maxmargin.metrics.gains import DISCOUNTS, GAINS, check_choice, discounts, gains
+from maxmargin.metrics.queries import checked_groups, rows_by_query
 
 
 def precision_at_k(y: Any, scores: Any, groups: Any = None, k: int = 10, *, qid: Any = None) -> float:
@@ -48,7 +49,7 @@ def precision_at_k(y: Any, scores: Any, groups: Any = None, k: int = 10, *, qid:
     0.5
     """
     k = whole_number(k, "k")
-    return _mean(lambda ranked: float((ranked[:k] > 0).sum()) / k, y, scores, groups, qid)
+    return _mean(lambda ranked: float((ranked[:k] > 0).sum()) / k, *_read(y, scores, groups, qid))
 
 
 def ndcg_at_k(
@@ -100,14 +101,14 @@ def ndcg_at_k(
     check_choice(gain, "gain", GAINS)
     check_choice(discount, "discount", DISCOUNTS)
     depth = None if k is None else whole_number(k, "k")
+    relevance, scores, members = _read(y, scores, groups, qid)
 
     def ndcg(ranked: FloatArray) -> float:
-        found = gains(ranked, gain, document_of("y"))
-        weights = discounts(len(found) if depth is None else min(depth, len(found)), discount)
-        best = float(np.sort(found)[::-1][: len(weights)] @ weights)
-        return float(found[: len(weights)] @ weights) / best if best > 0 else 0.0
+        weights = discounts(len(ranked) if depth is None else min(depth, len(ranked)), discount)
+        best = float(np.sort(ranked)[::-1][: len(weights)] @ weights)
+        return float(ranked[: len(weights)] @ weights) / best if best > 0 else 0.0
 
-    return _mean(ndcg, y, scores, groups, qid)
+    return _mean(ndcg, gains(relevance, gain, lambda row: f"y[{row}]"), scores, members)
 
 
 def mean_average_precision(y: Any, scores: Any, groups: Any = None, *, qid: Any = None) -> float:
@@ -144,7 +145,7 @@ def mean_average_precision(y: Any, scores: Any, groups: Any = None, *, qid: Any 
         places = np.flatnonzero(ranked > 0) + 1.0
         return float((np.arange(1, len(places) + 1) / places).mean()) if len(places) else 0.0
 
-    return _mean(average_precision, y, scores, groups, qid)
+    return _mean(average_precision, *_read(y, scores, groups, qid))
 
 
 def mean_reciprocal_rank(y: Any, scores: Any, groups: Any = None, *, qid: Any = None) -> float:
@@ -176,7 +177,7 @@ def mean_reciprocal_rank(y: Any, scores: Any, groups: Any = None, *, qid: Any = 
         places = np.flatnonzero(ranked > 0)
         return 1.0 / float(places[0] + 1) if len(places) else 0.0
 
-    return _mean(reciprocal_rank, y, scores, groups, qid)
+    return _mean(reciprocal_rank, *_read(y, scores, groups, qid))
 
 
 def pair_accuracy(y: Any, scores: Any, groups: Any = None, *, qid: Any = None) -> float:
@@ -225,36 +226,33 @@ def _ordered_share(relevance: FloatArray, scores: FloatArray) -> float | None:
     return right / pairs if pairs else None
 
 
-def _mean(measure: Callable[[FloatArray], float], y: Any, scores: Any, groups: Any, qid: Any) -> float:
-    """Return the mean over queries of a measure of the labels in the order of the scores."""
-    relevance, scores, members = _read(y, scores, groups, qid)
-    return float(np.mean([measure(relevance[rows[np.argsort(-scores[rows], kind="stable")]]) for rows in members]))
+def _mean(
+    measure: Callable[[FloatArray], float], values: FloatArray, scores: FloatArray, members: list[IntArray]
+) -> float:
+    """Return the mean over queries of a measure of values in the order of the scores."""
+    return float(np.mean([measure(values[rows[np.argsort(-scores[rows], kind="stable")]]) for rows in members]))
 
 
 def _read(y: Any, scores: Any, groups: Any, qid: Any) -> tuple[FloatArray, FloatArray, list[IntArray]]:
     """Return labels, scores and the rows of each query, checked."""
-    scores, relevance = np.asarray(scores, float), np.asarray(y, float)
+    relevance, scores = _numbers(y, "y"), _numbers(scores, "scores")
     groups = either(groups, qid, "groups", "qid")
     if groups is None:
         raise ValueError("groups= is required: the query of each document (qid= is another name)")
+    groups = checked_groups(groups)
     if not relevance.shape == scores.shape == (len(groups),):
         raise ValueError(f"{relevance.shape} relevance labels, {scores.shape} scores and {len(groups)} groups differ")
     if not len(scores):
         raise ValueError("expected at least one document to rank, found none")
-    _check_numbers("y", relevance)
-    _check_numbers("scores", scores)
     return relevance, scores, rows_by_query(groups)[1]
 
 
-def _check_numbers(name: str, values: FloatArray) -> None:
-    missing = np.flatnonzero(np.isnan(values))
+def _numbers(values: Any, name: str) -> FloatArray:
+    try:
+        found = np.asarray(values, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: expected a number for each document, found {values!r:.60}") from None
+    missing = np.flatnonzero(np.isnan(found))
     if len(missing):
         raise ValueError(f"{name}[{missing[0]}]: expected a number, found nan")
-
-
-def rows_by_query(groups: Iterable[Any]) -> tuple[list[Any], list[IntArray]]:
-    """Return the queries in the order of their first rows, and the rows of each."""
-    members: dict[Any, list[int]] = {}
-    for row, query in enumerate(groups.tolist() if isinstance(groups, np.ndarray) else groups):
-        members.setdefault(query, []).append(row)
-    return list(members), [np.array(rows, np.int64) for rows in members.values()]
+    return found

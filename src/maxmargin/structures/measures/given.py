@@ -103,6 +103,11 @@ class Given(Measure):
                     f"be greater for better tables (return minus a loss)"
                 )
 
+        if values.max() - values.min() <= slack:
+            raise ValueError(
+                f"measure {self._name} returned {values.flat[0]:.6g} for every table, so that there is nothing to learn"
+            )
+
     def _rows(self, first: int, stop: int, p: int, q: int) -> FloatArray:
         """Return the losses of the tables with a in [first, stop)."""
         losses = np.asarray(self.loss(np.arange(first, stop)[:, None], np.arange(q + 1)[None, :], p, q))

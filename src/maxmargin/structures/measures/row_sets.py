@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ import numpy as np
 from maxmargin._checked import finite_number, is_list, whole_number
 from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers, key_of, spans
-from maxmargin.core.errors import Place, Where, error_at, inside
+from maxmargin.core.errors import ExampleError, Place, Where, error_at, inside
 from maxmargin.core.planes import Planes
 from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
@@ -89,7 +90,10 @@ class RowSets(Compiled):
             The two labels, or the names of `n_labels` labels.
         """
         self.set_width(int(rows.shape[1]), classes, float(labels.mean()))
-        return self._encoded(rows, np.array([0, rows.shape[0]]), labels, weights)
+        try:
+            return self._encoded(rows, np.array([0, rows.shape[0]]), labels, weights)
+        except ExampleError as error:  # rows are what the user calls X, and there is only one set of them
+            raise ValueError(error.message) from None
 
     def set_width(self, width: int, classes: Labels, share: float) -> None:
         """Set the number of features, the labels, and the share of positive ones."""
@@ -239,6 +243,23 @@ class RowSetExamples(PartExamples):
 
     # ------------------------------------------------------------------ what follows
 
+    def _change(self, i: int, code: CodeArray) -> FloatArray:
+        """Return c(y) − c(ŷ) of a code of example i."""
+        change = self.coefficients(i, code)
+        np.subtract(self._all_true[self._span(i)], change, out=change)
+        return change
+
+    @cached_property
+    def _all_true(self) -> FloatArray:
+        """The c_p of the truths of all examples."""
+        return np.concatenate([*map(self.true_coefficients, range(self.n_examples)), np.zeros(0)])
+
+    def max_marginals(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:
+        """Return the scores of the labels of each example of ids: how much predicting a label as positive adds."""
+        values, starts = self.scores(w, ids)[0]
+        K = self.structure.n_labels
+        return [values[a:b].reshape(-1, K)[:, 0 if K == 1 else slice(None)] for a, b in pairwise(starts.tolist())]
+
     def _span(self, i: int) -> slice:
         return slice(int(self.code_offsets[i]), int(self.code_offsets[i + 1]))
 
@@ -255,8 +276,7 @@ class RowSetExamples(PartExamples):
             if np.array_equal(code, self.truths[span]) and self._reaches_truth(i):
                 answers.keys[i], answers.rises[i] = 0, 0.0
             else:
-                change = self.coefficients(i, code) - self.true_coefficients(i)
-                answers.keys[i], answers.rises[i] = key_of(code), float(np.sum(change * s))
+                answers.keys[i], answers.rises[i] = key_of(code), -float(np.sum(self._change(i, code) * s))
 
     def _reaches_truth(self, i: int) -> bool:
         """Return whether the truth of example i is an output."""
@@ -274,7 +294,7 @@ class RowSetExamples(PartExamples):
         """Return c(y) − c(ŷ), without the rows of no change."""
         indptr, indices, values = np.zeros(len(ids) + 1, np.int64), [], []
         for r, i in enumerate(ids.tolist()):
-            change = self.true_coefficients(i) - self.coefficients(i, answers.codes[self._span(i)])
+            change = self._change(i, answers.codes[self._span(i)])
             changed = np.flatnonzero(change)
             indptr[r + 1] = indptr[r] + len(changed)
             indices.append(changed.astype(np.uint32))
@@ -306,7 +326,10 @@ class RowSetExamples(PartExamples):
         return 1.0
 
     def _taken(self, ids: IntArray) -> dict[str, Any]:
-        return {"labels": self.labels[spans(ids, self.code_offsets)]} if self.known else {}
+        if not self.known:
+            return {}
+        rows = spans(ids, self.code_offsets)
+        return {"labels": self.labels[rows], "_all_true": self._all_true[rows]}
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         return *super().digest_arrays(), self.labels

@@ -5,11 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import copy
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
 from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin.core.codes import spans
 from maxmargin.core.errors import ExampleError, Place, Where, error_at, inside
 from maxmargin.core.structure import LatentCompiled
 from maxmargin.encoding.sequences import SequenceEncoder
@@ -44,6 +46,33 @@ class Form(ABC):
     @abstractmethod
     def enumerate(self, n: int) -> Iterator[Any]:
         """Yield all outputs for n documents without labels."""
+
+
+class DocumentExamples(PartExamples):
+    """Documents of all queries, each a part.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64
+        Offsets of the documents of each query.
+    """
+
+    whole_counts = False
+
+    offsets: IntArray
+
+    def max_marginals(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:
+        """Return the scores w·x of the documents of each query of ids."""
+        values, starts = self.scores(w, ids)[0]
+        return [values[a:b] for a, b in pairwise(starts.tolist())]
+
+    def _taken(self, ids: IntArray) -> dict[str, Any]:
+        return {"offsets": np.concatenate([[0], np.cumsum(self.offsets[ids + 1] - self.offsets[ids])])}
+
+    def _documents(self, names: Sequence[str], ids: IntArray) -> dict[str, Any]:
+        """Return arrays over documents for the given queries."""
+        rows = spans(ids, self.offsets)
+        return {name: getattr(self, name)[rows] for name in names}
 
 
 class DocumentStructure(LatentCompiled):

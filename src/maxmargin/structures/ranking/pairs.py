@@ -27,10 +27,9 @@ from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
 from maxmargin.parts import _kernels as part_kernels
 from maxmargin.parts.blocks import Block
-from maxmargin.parts.examples import PartExamples
 from maxmargin.structures.measures._average_precision import average_precision_loss
 from maxmargin.structures.ranking import _kernels as kernels
-from maxmargin.structures.ranking.documents import Form, check_some_relevant, distinct_documents
+from maxmargin.structures.ranking.documents import DocumentExamples, Form, check_some_relevant, distinct_documents
 from maxmargin.structures.ranking.outputs import RankedDocuments, SwappedPairs
 
 
@@ -103,13 +102,11 @@ def all_pairs(n: int) -> FloatArray:
     return (n - 1.0 - 2.0 * np.arange(n)) / max(n * (n - 1), 1)
 
 
-class PairExamples(PartExamples):
+class PairExamples(DocumentExamples):
     """Documents of all queries; the code of an output is (lower, higher) swaps of each document.
 
     Without labels it is the documents in the order of the ranking.
     """
-
-    whole_counts = False
 
     def __init__(
         self, structure: Any, form: PairForm, matrix: Any, offsets: IntArray, labels: FloatArray | None
@@ -162,11 +159,9 @@ class PairExamples(PartExamples):
         return SwappedPairs(tuple(zip(code[::2].tolist(), code[1::2].tolist(), strict=True)), n_pairs)
 
     def _taken(self, ids: IntArray) -> dict[str, Any]:
-        sizes = self.offsets[ids + 1] - self.offsets[ids]
-        taken = {"offsets": np.concatenate([[0], np.cumsum(sizes)])}
+        taken = super()._taken(ids)
         if self.known:
-            rows = spans(ids, self.offsets)
-            taken |= {"labels": self.labels[rows], "grades": self.grades[rows]}
+            taken |= self._documents(("labels", "grades"), ids)
             taken |= {"n_grades": self.n_grades[ids], "units": self.units[ids]}
         return taken
 

@@ -25,9 +25,8 @@ from maxmargin.core.scores import Scores
 from maxmargin.metrics.gains import discounts, document_of, gains
 from maxmargin.parts import _kernels as part_kernels
 from maxmargin.parts.blocks import Block
-from maxmargin.parts.examples import PartExamples
 from maxmargin.structures.ranking import _kernels as kernels
-from maxmargin.structures.ranking.documents import Form, check_some_relevant, distinct_documents
+from maxmargin.structures.ranking.documents import DocumentExamples, Form, check_some_relevant, distinct_documents
 from maxmargin.structures.ranking.outputs import RankedDocuments
 
 
@@ -92,10 +91,10 @@ class PositionForm(Form):
         return map(RankedDocuments, permutations(range(n), int(self.n_positions(n))))
 
 
-class PositionExamples(PartExamples):
+class PositionExamples(DocumentExamples):
     """Documents of all queries; the code of an output is the documents of its positions."""
 
-    latent, whole_counts = True, False
+    latent = True
 
     def __init__(
         self, structure: Any, form: PositionForm, matrix: Any, offsets: IntArray, labels: FloatArray | None
@@ -174,12 +173,7 @@ class PositionExamples(PartExamples):
         return RankedDocuments(code.tolist())
 
     def _taken(self, ids: IntArray) -> dict[str, Any]:
-        sizes = self.offsets[ids + 1] - self.offsets[ids]
-        taken = {"offsets": np.concatenate([[0], np.cumsum(sizes)])}
-        if self.known:
-            rows = spans(ids, self.offsets)
-            taken |= {"labels": self.labels[rows], "gains": self.gains[rows]}
-        return taken
+        return super()._taken(ids) | (self._documents(("labels", "gains"), ids) if self.known else {})
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         return *super().digest_arrays(), self.gains, self.weights, self.discounts

@@ -20,9 +20,9 @@ from maxmargin.core.errors import Where
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
 from maxmargin.parts.blocks import Block
-from maxmargin.parts.examples import PartExamples, counted_once
+from maxmargin.parts.examples import counted_once
 from maxmargin.structures.ranking import _set_kernels as kernels
-from maxmargin.structures.ranking.documents import Form, check_some_relevant, distinct_documents
+from maxmargin.structures.ranking.documents import DocumentExamples, Form, check_some_relevant, distinct_documents
 from maxmargin.structures.ranking.outputs import TopDocuments
 
 if TYPE_CHECKING:
@@ -69,13 +69,13 @@ class SetForm(Form):
         return map(TopDocuments, combinations(range(n), min(self.k, n)))
 
 
-class TopKExamples(PartExamples):
+class TopKExamples(DocumentExamples):
     """Documents of all queries; the code of an output is its documents in ascending order.
 
     Each top document has the count 1/k. Losses count relevant documents, which kernels do exactly.
     """
 
-    latent, whole_counts = True, False
+    latent = True
 
     def __init__(self, structure: Any, k: int, matrix: Any, offsets: IntArray, relevance: AnyArray) -> None:
         self.offsets, self.relevance, self.truths = offsets, relevance, np.zeros(0, np.int32)
@@ -130,11 +130,8 @@ class TopKExamples(PartExamples):
     def output(self, example: int, key: int, code: CodeArray) -> TopDocuments:
         return TopDocuments(code.tolist())
 
-    def take(self, ids: IntArray) -> TopKExamples:
-        part = super().take(ids)
-        sizes = self.offsets[ids + 1] - self.offsets[ids]
-        part.offsets, part.relevance = np.concatenate([[0], np.cumsum(sizes)]), self.relevance[spans(ids, self.offsets)]
-        return part
+    def _taken(self, ids: IntArray) -> dict[str, Any]:
+        return super()._taken(ids) | self._documents(("relevance",), ids)
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         return *super().digest_arrays(), self.relevance
