@@ -168,7 +168,6 @@ class _Maker:
     def _what(self) -> str:
         return self.row or "row"
 
-
     def _values(self, some: IntArray) -> FloatArray:
         """Return the kernel values of all distinct parts with some of them."""
         if self.function is None:
@@ -224,8 +223,8 @@ class _Maker:
         lost = 1.0 - kept / trace if trace > 0 else 0.0
         if lost > LOST:
             warnings.warn(
-                f"{count} landmark{'s' * (count > 1)} of {n} distinct {self._what}s lose {100 * lost:.1f} % of the trace of the Gram "
-                f"matrix: scores are those of another kernel; set a larger n_components",
+                f"{count} landmark{'s' * (count > 1)} of {n} distinct {self._what}s lose {100 * lost:.1f} % of the "
+                f"trace of the Gram matrix: scores are those of another kernel; set a larger n_components",
                 UserWarning,
                 stacklevel=callers_level(),
             )
