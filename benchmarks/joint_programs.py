@@ -18,6 +18,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ def measured(solver: Solver, task: Problem) -> dict[str, float | None]:
 def by_cvxpy(X: list[Any], Y: list[Any], C: float) -> dict[str, Any] | None:
     """Minimise the program of node prices with cvxpy's default solver."""
     try:
-        import cvxpy
+        cvxpy: Any = import_module("cvxpy")
     except ImportError:
         return None
     task = problem(X, Y, C)

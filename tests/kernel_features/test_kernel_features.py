@@ -241,6 +241,22 @@ def test_a_kernel_that_is_not_symmetric():
         PartKernel(lambda a, b: a @ b.T + np.arange(len(b))).fit(np.array([[1.0], [2.0]]), np.array([0, 2]), "token")
 
 
+def test_equal_rows_of_a_matrix_that_is_not_symmetric():
+    """Equal rows are one part; their columns may differ all the same."""
+    values = np.array([[2.0, 2.0, 1.0], [2.0, 2.0, 1.0], [1.0, 0.5, 3.0]])
+    with pytest.raises(ValueError, match=r"not symmetric: it is 1 for X\[1\] with X\[2\], but 0.5"):
+        PartKernel("precomputed").fit(values, np.arange(4), "")
+    with pytest.raises(ValueError, match=r"for X\[0\], token 1 with X\[1\], token 0"):
+        PartKernel("precomputed", n_components=1).fit(values, np.array([0, 2, 3]), "token")
+
+
+def test_distances_of_rows_far_from_zero():
+    rows = np.random.default_rng(0).normal(size=(12, 3))
+    found, features = PartKernel("rbf", gamma=0.5).fit(rows + 1e8, np.arange(13), "")
+    assert np.allclose(found @ found.T, rbf_kernel(rows, gamma=0.5), atol=1e-6)
+    assert np.allclose(features.transform(rows[:4] + 1e8) @ found.T, rbf_kernel(rows[:4], rows, gamma=0.5), atol=1e-6)
+
+
 def test_a_kernel_with_a_negative_eigenvalue():
     rows = np.random.default_rng(0).normal(size=(150, 2))
 
@@ -270,6 +286,7 @@ def test_tiny_negative_eigenvalues_are_rounding_errors():
         (lambda a, b: np.full((len(a), len(b)), np.nan), "returned nan, expected finite numbers"),
         (lambda a, b: 1 / 0, "raised ZeroDivisionError"),
         (lambda a, b: "text", "raised ValueError"),
+        (lambda a, b: a @ b.T * 1j, "returned complex numbers, expected real ones"),
     ],
 )
 def test_a_kernel_function_that_fails(function, message):

@@ -37,6 +37,12 @@ def check_no_weights(estimator: Any, what: str) -> None:
             )
 
 
+def precomputed(estimator: Any) -> bool:
+    """Return whether rows are kernel values with all rows of the training data."""
+    kernel = getattr(estimator, "kernel", "linear")
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
 def part_kernel(estimator: Any) -> PartKernel | None:
     """Return the kernel on parts; None if features are used as they are."""
     if not hasattr(estimator, "kernel") or _given(estimator, 0).linear:

@@ -12,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from maxmargin._callers import callers_level
-from maxmargin._types import AnyArray, FloatArray
+from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.certificate import Certificate
 from maxmargin.encoding.labels import Labels
 from maxmargin.engines import Local
@@ -79,10 +79,15 @@ class OneVersusRest:
         Weight of every example in its objective.
     dim : int
         Number of weights of all labels.
+    positions : ndarray of int
+        Index in the user's data of each row that a kernel may have as a point.
     """
 
-    def __init__(self, X: Any, table: AnyArray, weights: FloatArray | None, factor: float, dim: int) -> None:
+    def __init__(
+        self, X: Any, table: AnyArray, weights: FloatArray | None, factor: float, dim: int, positions: IntArray
+    ) -> None:
         self.X, self.table, self.weights, self.factor, self.dim = X, table, weights, factor, dim
+        self.positions = positions
 
     def learn(self, estimator: Any, structure: Any, engine: Local, start: FloatArray | None) -> None:
         """Learn each label with a copy of the estimator, and set the fitted attributes of the estimator."""
@@ -109,7 +114,8 @@ class OneVersusRest:
             model._learn(data, engine, begin)
             weights[:, k], thresholds[k] = model._flat_weights(), model.threshold_[0]
             models.append((k, model))
-        for name, value in estimator._fitted_attributes(weights.ravel(), structure).items():
+        structure, found = structure.expanded(weights.ravel(), self.positions)
+        for name, value in estimator._fitted_attributes(found, structure).items():
             setattr(estimator, name, value)
         estimator._set_thresholds(thresholds)
         estimator.certificate_ = _together([model.certificate_ for _, model in models])

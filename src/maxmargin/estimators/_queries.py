@@ -18,6 +18,7 @@ from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
 from maxmargin.core.problem import Problem
 from maxmargin.encoding.sparse import checked_rows
+from maxmargin.estimators._kernel import part_kernel, precomputed
 from maxmargin.estimators.base import TrainingData
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.estimators.multiclass import MulticlassSVM
@@ -80,10 +81,17 @@ class QueryRanker(LatentEstimator):
             X, y = validate_data(self, checked_rows(X), y, accept_sparse="csr", dtype=np.float64, y_numeric=True)
         self._check_labels(y)
         queries = self._kept_queries(y, groups)
+        self._queries = queries
         return super()._prepare([X[rows] for rows in queries], [y[rows] for rows in queries], None)
 
     def _training_data(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None) -> TrainingData:
-        return replace(super()._training_data(X, Y, sample_weight, groups=groups), X=X, Y=Y)
+        data = super()._training_data(X, Y, sample_weight, groups=groups)
+        rows = np.concatenate(self._queries)
+        del self._queries
+        structure: Any = data.structure
+        examples: Any = data.examples
+        structure.name_points(rows, examples.offsets)
+        return replace(data, X=X, Y=Y, encoded=np.arange(rows.max() + 1))
 
     def _kept_queries(self, y: FloatArray, groups: Any) -> list[IntArray]:
         """Return the rows of each query that can be learnt from."""
@@ -125,8 +133,18 @@ class QueryRanker(LatentEstimator):
         """Return whether rankings of documents with these labels differ in the measure."""
         return bool(0 < np.count_nonzero(labels > 0) < len(labels))
 
+    def _check_kernel(self) -> None:
+        super()._check_kernel()
+        if precomputed(self):
+            raise ValueError(
+                "kernel='precomputed' has a column for each row in the order of queries, which X does not have: use a "
+                "function, or StructuralSVM(Ranking()) with a table for each query"
+            )
+        if part_kernel(self) is not None and not isinstance(self.start, str):
+            raise ValueError("start refers to the weights of features, which a kernel replaces: pass its name")
+
     def _references(self, problem: Problem, rng: np.random.Generator, start: FloatArray | None) -> References:
-        self.start_coef_ = start
+        self.start_coef_ = start if part_kernel(self) is None else None
         return super()._references(problem, rng, start)
 
     def _given(self, dim: int) -> FloatArray:
@@ -161,7 +179,7 @@ class QueryRanker(LatentEstimator):
         check_is_fitted(self, "coef_")
         with naming_rows(X):
             X = validate_data(self, checked_rows(X), accept_sparse="csr", dtype=np.float64, reset=False)
-        return np.asarray(X @ self.coef_)
+        return self._row_scores(X, self.coef_)
 
     def decision_scores(self, X: Any) -> FloatArray:
         """Return the score of each row, as `predict` does.
@@ -204,7 +222,9 @@ class QueryRanker(LatentEstimator):
 
     def _weight_names(self, structure: Any, size: int) -> AnyArray:
         """Return the name of each weight, by the names of the columns if X had some."""
-        return np.asarray(getattr(self, "feature_names_in_", structure.feature_names()), object)
+        if structure.features_ is not None or not hasattr(self, "feature_names_in_"):
+            return np.asarray(structure.feature_names(), object)
+        return np.asarray(self.feature_names_in_, object)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,6 +11,7 @@ from sklearn.utils.validation import validate_data
 from maxmargin._input import naming_rows
 from maxmargin._types import AnyArray
 from maxmargin.encoding.sparse import checked_rows
+from maxmargin.estimators._kernel import precomputed
 
 
 class RowClassifier(ClassifierMixin):
@@ -66,4 +67,5 @@ class RowClassifier(ClassifierMixin):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = precomputed(self)
         return tags

@@ -14,15 +14,17 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from maxmargin._callers import callers_level
 from maxmargin._input import check_labels_of_one_kind, example_weights, naming_rows
-from maxmargin._types import AnyArray, FloatArray
+from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.problem import Problem
 from maxmargin.encoding.labels import Labels
 from maxmargin.encoding.sparse import checked_rows
 from maxmargin.engines import Local
+from maxmargin.estimators._kernel import part_kernel, precomputed
 from maxmargin.estimators._one_versus_rest import OneVersusRest, targets_of
 from maxmargin.estimators._tables import table_value, true_table
 from maxmargin.estimators._thresholds import counted_threshold, tuned_threshold
 from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
+from maxmargin.kernel_features.kernel import KernelFeatures
 from maxmargin.solvers.base import State
 from maxmargin.structures.measures.contingency import Contingency
 from maxmargin.structures.measures.measures import Measure
@@ -81,8 +83,8 @@ class MeasureSVC(ClassifierMixin, MaxMarginEstimator):
         labels, which are then learnt independently, or the measure of one table (one order) of all labels of all rows.
     fit_intercept : bool, default=True
         Whether to add a constant feature of value 1, whose weight is regularised like the others.
-    bound, slack, nonnegative, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, \
-    callbacks, checkpoint, checkpoint_every : optional
+    bound, slack, nonnegative, kernel, degree, gamma, coef0, n_components, kernel_method, solver, tol, max_iter, \
+    max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, checkpoint_every : optional
         As in `StructuralSVM`. The solver ``"auto"`` is the bundle. The default of `tol` is 0.01: smaller gaps take
         several times as long, and gave no better measures on test data.
 
@@ -91,7 +93,7 @@ class MeasureSVC(ClassifierMixin, MaxMarginEstimator):
     classes_ : ndarray of shape (K,)
         The labels; the numbers of the columns for a table of labels.
     coef_ : ndarray of shape (1, d) or (K, d)
-        Weights; one row for two labels.
+        Weights; one row for two labels. With a kernel, coefficients of the points that `feature_names_out` names.
     intercept_ : ndarray of shape (1,) or (K,)
         `bias_` − `threshold_`.
     bias_, threshold_ : ndarray of shape (1,) or (K,)
@@ -132,6 +134,12 @@ class MeasureSVC(ClassifierMixin, MaxMarginEstimator):
         bound: str = "margin",
         slack: str = "linear",
         nonnegative: Any = False,
+        kernel: Any = "linear",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        n_components: int | None = None,
+        kernel_method: str = "auto",
         solver: Any = "auto",
         tol: float = 1e-2,
         max_iter: int | None = None,
@@ -148,6 +156,8 @@ class MeasureSVC(ClassifierMixin, MaxMarginEstimator):
         self.precision, self.max_fpr, self.average, self.fit_intercept = precision, max_fpr, average, fit_intercept
         self.bound, self.slack, self.nonnegative, self.solver = bound, slack, nonnegative, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
+        self.kernel, self.degree, self.gamma, self.coef0 = kernel, degree, gamma, coef0
+        self.n_components, self.kernel_method = n_components, kernel_method
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
 
@@ -231,42 +241,56 @@ class MeasureSVC(ClassifierMixin, MaxMarginEstimator):
             check_labels_of_one_kind(Y)
         with naming_rows(X, OverflowError):  # scikit-learn has its own message for values that are not numbers
             X, Y = validate_data(self, checked_rows(X), Y, accept_sparse="csr", dtype=np.float64, multi_output=True)
-        X, Y, weights, factor = self._weighted_rows(X, Y, sample_weight)
+        rows, weights, factor = self._weighted_rows(X, sample_weight)
+        X, Y = (X, Y) if rows is None else (X[rows], Y[rows])
+        mapped, features, positions = self._mapped(X, rows)
         self.classes_, labels, self.multilabel_ = targets_of(Y)
         K = labels.shape[1]
         structure, classes = self._make_structure(K), Labels(self.classes_.tolist(), given=True)
+        structure.kernel_ = part_kernel(self)
         if K > 1 and self.average == "macro":
-            structure.set_width(X.shape[1], classes, float(labels.mean()))
-            examples: Any = OneVersusRest(X, labels, weights, factor, int(structure.size or 0))
+            structure.set_width(X.shape[1], classes, float(labels.mean()), features)
+            examples: Any = OneVersusRest(mapped, labels, weights, factor, int(structure.size or 0), positions)
         else:
             flat = None if weights is None else np.repeat(weights, K)
             if K > 1 and labels.min() == labels.max():
                 raise ValueError(f"y has one class only, {int(labels.flat[0])}: expected positive and negative labels")
-            examples = structure.fit_rows(X, labels.ravel(), flat, classes)
-        first = np.zeros(1, np.int64)
-        return TrainingData(X, Y, structure, examples, np.full(1, factor), first, first)
+            examples = structure.fit_rows(mapped, labels.ravel(), flat, classes, features)
+        return TrainingData(X, Y, structure, examples, np.full(1, factor), np.zeros(1, np.int64), positions)
 
-    def _weighted_rows(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, FloatArray | None, float]:
-        """Return rows and labels, without rows of weight 0, the weights that remain, and a factor of all weights."""
+    def _mapped(self, X: Any, rows: IntArray | None) -> tuple[Any, KernelFeatures | None, IntArray]:
+        """Return the features of a kernel on rows, what new rows need, and the position of each row without copies."""
+        kernel = part_kernel(self)
+        if kernel is None:
+            return X, None, np.zeros(1, np.int64)
+        positions = np.arange(X.shape[0]) if rows is None else rows
+        kept, first, copies = np.unique(positions, return_index=True, return_inverse=True)
+        alone = len(kept) == len(positions)
+        mapped, features = kernel.fit(X if alone else X[first], np.arange(len(kept) + 1), "")
+        return (mapped if alone else mapped[copies]), features, kept
+
+    def _weighted_rows(self, X: Any, sample_weight: Any) -> tuple[IntArray | None, FloatArray | None, float]:
+        """Return the rows to use if not all, the weights that remain, and a factor of all weights.
+
+        Rows of weight 0 are left out; whole weights of other measures than sums repeat rows.
+        """
         if sample_weight is None:
-            return X, y, None, 1.0
+            return None, None, 1.0
         weights = example_weights(_check_sample_weight(sample_weight, X), X.shape[0])
         kept = np.flatnonzero(weights)
-        if len(kept) < len(weights):
-            X, y, weights = X[kept], y[kept], weights[kept]
+        rows, weights = (None if len(kept) == len(weights) else kept), weights[kept]
         if (weights == weights[0]).all():
-            return X, y, None, float(weights[0])
+            return rows, None, float(weights[0])
         measure = self._table_measure()
         if measure is not None and measure.linear:
-            return X, y, weights, 1.0
+            return rows, weights, 1.0
         fractions = np.flatnonzero(np.rint(weights) != weights)
         if len(fractions):
             raise ValueError(
                 f"sample_weight[{kept[fractions[0]]}] is {weights[fractions[0]]}: measure={self.measure!r} takes whole "
                 f"numbers, each meaning repetitions of a row; measure='error' and measure='balanced' take any weights"
             )
-        copies = np.repeat(np.arange(len(weights)), weights.astype(np.int64))
-        return X[copies], y[copies], None, 1.0
+        return np.repeat(kept, weights.astype(np.int64)), None, 1.0
 
     def _learn(
         self,
@@ -354,8 +378,7 @@ class MeasureSVC(ClassifierMixin, MaxMarginEstimator):
         check_is_fitted(self, "coef_")
         with naming_rows(X, OverflowError):
             X = validate_data(self, checked_rows(X), accept_sparse="csr", dtype=np.float64, reset=False)
-        scores: FloatArray = np.asarray(X @ self.coef_.T) + self.intercept_
-        return scores
+        return self._row_scores(X, self.coef_.T) + self.intercept_
 
     def _features(self, X: Any) -> Any:
         """Return each row as a set of one row."""
@@ -439,5 +462,6 @@ class MeasureSVC(ClassifierMixin, MaxMarginEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.pairwise = precomputed(self)
         tags.classifier_tags.multi_label = True
         return tags

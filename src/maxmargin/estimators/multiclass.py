@@ -21,7 +21,6 @@ from maxmargin.estimators._margins import label_margins
 from maxmargin.estimators._rows import RowClassifier
 from maxmargin.estimators._warnings import warn_of_unknown_labels
 from maxmargin.estimators.base import MaxMarginEstimator
-from maxmargin.estimators.predictor import KERNEL_VALUES
 from maxmargin.structures.multiclass import Multiclass
 
 
@@ -187,13 +186,7 @@ class MulticlassSVM(RowClassifier, MaxMarginEstimator):  # type: ignore[misc]
             Scores w_k·x + b_k, in the order of `classes_`; with a kernel Σ_p β_kp k(p, x) + b_k.
         """
         check_is_fitted(self, "coef_")
-        X = self._checked(X)
-        structure: Any = self.structure_
-        if structure.features_ is None:
-            return np.asarray(X @ self.coef_.T) + self.intercept_
-        step = max(KERNEL_VALUES // max(structure.n_points, 1), 1)
-        parts = [structure.features_.transform(X[a : a + step]) @ self.coef_.T for a in range(0, X.shape[0], step)]
-        return np.concatenate(parts) + self.intercept_
+        return self._row_scores(self._checked(X), self.coef_.T) + self.intercept_
 
     def decision_margins(self, X: Any) -> FloatArray:
         """Return how clear each decision is: the best minus the second best score.
@@ -250,8 +243,3 @@ class MulticlassSVM(RowClassifier, MaxMarginEstimator):  # type: ignore[misc]
         if not (labels.find(column_or_1d(y)) >= 0).any():
             warn_of_unknown_labels(labels)
         return float(ClassifierMixin.score(self, X, y, sample_weight))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
-        return tags

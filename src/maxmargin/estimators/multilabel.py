@@ -42,14 +42,14 @@ class MultilabelSVM(RowClassifier, MaxMarginEstimator):  # type: ignore[misc]
         1 for a row and ``"hamming"`` at most the number of labels.
     fit_intercept : bool, default=True
         Whether to add a constant feature of value 1, whose weights are regularised like the others.
-    bound, slack, nonnegative, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, \
-    callbacks, checkpoint, checkpoint_every : optional
+    bound, slack, nonnegative, kernel, degree, gamma, coef0, n_components, kernel_method, solver, tol, max_iter, \
+    max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, checkpoint_every : optional
         As in `StructuralSVM`.
 
     Attributes
     ----------
     coef_ : ndarray of shape (L, d)
-        Weights of the features for each label.
+        Weights of the features for each label; with a kernel, coefficients of its points.
     intercept_ : ndarray of shape (L,)
         Intercepts; 0 without `fit_intercept`.
     pairs_ : ndarray of shape (n_pairs, 2)
@@ -81,6 +81,12 @@ class MultilabelSVM(RowClassifier, MaxMarginEstimator):  # type: ignore[misc]
         bound: str = "margin",
         slack: str = "linear",
         nonnegative: Any = False,
+        kernel: Any = "linear",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        n_components: int | None = None,
+        kernel_method: str = "auto",
         solver: Any = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -96,6 +102,8 @@ class MultilabelSVM(RowClassifier, MaxMarginEstimator):  # type: ignore[misc]
         self.loss, self.pairs, self.C, self.fit_intercept = loss, pairs, C, fit_intercept
         self.bound, self.slack, self.nonnegative, self.solver = bound, slack, nonnegative, solver
         self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
+        self.kernel, self.degree, self.gamma, self.coef0 = kernel, degree, gamma, coef0
+        self.n_components, self.kernel_method = n_components, kernel_method
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
         self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
 
@@ -150,8 +158,8 @@ class MultilabelSVM(RowClassifier, MaxMarginEstimator):  # type: ignore[misc]
             1 for each label of a row, 0 for others.
         """
         check_is_fitted(self, "coef_")
-        answers = self._answers(self.structure_.encode(self._checked(X)))  # type: ignore[attr-defined]
-        return answers.codes.reshape(-1, len(self.classes_)).astype(np.int64)
+        codes = [self._answers(part).codes for part in self._encoded(self._checked(X))]
+        return np.concatenate(codes).reshape(-1, len(self.classes_)).astype(np.int64)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return how much better the best set with a label is than the best set without it.
@@ -167,7 +175,9 @@ class MultilabelSVM(RowClassifier, MaxMarginEstimator):  # type: ignore[misc]
             Differences of scores, positive for the predicted labels; w_k·x + b_k if there are no pairs.
         """
         check_is_fitted(self, "coef_")
-        examples: Any = self.structure_.encode(self._checked(X))  # type: ignore[attr-defined]
+        return np.concatenate([self._differences(part) for part in self._encoded(self._checked(X))])
+
+    def _differences(self, examples: Any) -> FloatArray:
         w, found = self._flat_weights(), np.empty((examples.n_examples, len(self.classes_)))
 
         def ask(ids: IntArray, chunk: slice) -> None:

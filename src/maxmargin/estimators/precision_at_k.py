@@ -50,16 +50,17 @@ class PrecisionAtK(QueryRanker):
         As in `LatentStructuralSVM`.
     max_outer : int, default=100
         Greatest number of outer steps.
-    slack, nonnegative, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
-    checkpoint, checkpoint_every : optional
+    slack, nonnegative, kernel, degree, gamma, coef0, n_components, kernel_method, solver, tol, max_iter, \
+    max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, checkpoint_every : optional
         As in `LatentStructuralSVM`.
 
     Attributes
     ----------
     coef_ : ndarray of shape (d,)
-        The weights.
-    start_coef_ : ndarray of shape (d,)
-        The weights that training started with: those of the classifier, those given, or those of the last fit.
+        The weights; with a kernel, the coefficients of the training rows that `feature_names_out` names.
+    start_coef_ : ndarray of shape (d,) or None
+        The weights that training started with: those of the classifier, those given, or those of the last fit; None
+        with a kernel.
     n_features_in_, feature_names_in_ : object
         As in scikit-learn.
 
@@ -86,6 +87,12 @@ class PrecisionAtK(QueryRanker):
         max_outer: int = 100,
         slack: str = "linear",
         nonnegative: Any = False,
+        kernel: Any = "linear",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        n_components: int | None = None,
+        kernel_method: str = "auto",
         solver: Any = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -102,6 +109,8 @@ class PrecisionAtK(QueryRanker):
         self.bound, self.max_outer, self.slack, self.solver, self.tol = bound, max_outer, slack, solver, tol
         self.max_iter, self.max_seconds, self.n_jobs, self.random_state = max_iter, max_seconds, n_jobs, random_state
         self.nonnegative = nonnegative
+        self.kernel, self.degree, self.gamma, self.coef0 = kernel, degree, gamma, coef0
+        self.n_components, self.kernel_method = n_components, kernel_method
         self.warm_start, self.verbose, self.callbacks = warm_start, verbose, callbacks
         self.checkpoint, self.checkpoint_every = checkpoint, checkpoint_every
 

@@ -82,6 +82,15 @@ class Predictor:
         """Return inputs in the form that the structure takes; by default unchanged."""
         return X
 
+    def _row_scores(self, X: Any, table: FloatArray) -> FloatArray:
+        """Return the products of rows, or of their kernel features a few at a time, with a table of weights."""
+        features: Any = getattr(self.structure_, "features_", None)
+        if features is None:
+            return np.asarray(X @ table)
+        step = max(KERNEL_VALUES // max(features.n_points, 1), 1)
+        parts = [np.asarray(features.transform(X[a : a + step]) @ table) for a in range(0, X.shape[0], step)]
+        return np.concatenate([*parts, np.zeros((0, *table.shape[1:]))])
+
     def _encoded(self, X: Any) -> Iterator[Examples]:
         """Yield the encoded inputs: all at once, or a few at a time if there are kernel values with many points."""
         assert isinstance(self.structure_, Compiled)

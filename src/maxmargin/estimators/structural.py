@@ -97,7 +97,7 @@ class StructuralSVM(GivenStructure, MaxMarginEstimator):
         ``"sketch"``: a tensor sketch of `n_components`, for ``"poly"``.
     solver : str or Solver, default="auto"
         ``"auto"`` (proximal working sets), ``"nslack"``, ``"oneslack"``, ``"bundle"``, ``"subgradient"``,
-        ``"perceptron"``, or a solver object.
+        ``"perceptron"``, ``"minmax"``, ``"certificate"`` (one joint program, for some structures), or a solver object.
     tol : float, default=1e-3
         Relative gap between the objective and its proven lower bound at which training stops.
     max_iter : int or None, default=None

@@ -14,6 +14,7 @@ from maxmargin._types import AnyArray, FloatArray
 from maxmargin.bounds import Bound
 from maxmargin.bounds.references import References
 from maxmargin.core.problem import Problem
+from maxmargin.estimators._kernel import part_kernel
 from maxmargin.estimators._queries import QueryRanker
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.metrics.gains import gains
@@ -77,16 +78,16 @@ class StructuredRanker(QueryRanker):
         document or, for ``"pairwise"``, without two documents of different relevance.
     max_outer : int, default=100
         Greatest number of outer steps of ``"ties"`` and ``"ramp"``.
-    slack, nonnegative, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, \
-    checkpoint, checkpoint_every : optional
+    slack, nonnegative, kernel, degree, gamma, coef0, n_components, kernel_method, solver, tol, max_iter, \
+    max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, checkpoint_every : optional
         As in `StructuralSVM`.
 
     Attributes
     ----------
     coef_ : ndarray of shape (d,)
-        The weights.
-    start_coef_ : ndarray of shape (d,)
-        The weights that training started with, for ``"ties"`` and ``"ramp"``.
+        The weights; with a kernel, the coefficients of the training rows that `feature_names_out` names.
+    start_coef_ : ndarray of shape (d,) or None
+        The weights that training started with, for ``"ties"`` and ``"ramp"``; None with a kernel.
     certificate_, history_, stop_reason_, support_ : object
         As in `StructuralSVM`; with ``"ties"`` and ``"ramp"`` as in `LatentStructuralSVM`.
     n_features_in_, feature_names_in_ : object
@@ -119,6 +120,12 @@ class StructuredRanker(QueryRanker):
         max_outer: int = 100,
         slack: str = "linear",
         nonnegative: Any = False,
+        kernel: Any = "linear",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        n_components: int | None = None,
+        kernel_method: str = "auto",
         solver: Any = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -134,6 +141,8 @@ class StructuredRanker(QueryRanker):
         self.measure, self.bound, self.C, self.gain, self.discount = measure, bound, C, gain, discount
         self.start, self.start_C, self.drop_empty, self.max_outer = start, start_C, drop_empty, max_outer
         self.slack, self.nonnegative, self.solver, self.tol = slack, nonnegative, solver, tol
+        self.kernel, self.degree, self.gamma, self.coef0 = kernel, degree, gamma, coef0
+        self.n_components, self.kernel_method = n_components, kernel_method
         self.max_iter, self.max_seconds, self.n_jobs, self.random_state = max_iter, max_seconds, n_jobs, random_state
         self.warm_start, self.verbose, self.callbacks = warm_start, verbose, callbacks
         self.checkpoint, self.checkpoint_every = checkpoint, checkpoint_every
@@ -237,7 +246,7 @@ class StructuredRanker(QueryRanker):
         """Return completions of the truth at the start; for a ramp of NDCG the rankings predicted there."""
         if self._completes or self._name == "precision" or start is None:
             return super()._references(problem, rng, start)
-        self.start_coef_ = start
+        self.start_coef_ = start if part_kernel(self) is None else None
         problem.references = References.truths(problem.n_examples)
         return problem.references_at(start, latent=False)
 

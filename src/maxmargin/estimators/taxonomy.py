@@ -55,8 +55,8 @@ class TaxonomyClassifier(MulticlassSVM):
         node, or below a parent of it (parents with more than 100 children do not count); all other weights are fixed at
         0. The number of weights is then at most the nonzeros of X times the depth of the hierarchy and the number of
         siblings, instead of nodes × features. ``"auto"`` does so if there are more than 2^24 pairs.
-    bound, slack, nonnegative, solver, tol, max_iter, max_seconds, n_jobs, random_state, warm_start, verbose, \
-    callbacks, checkpoint, checkpoint_every : optional
+    bound, slack, nonnegative, kernel, degree, gamma, coef0, n_components, kernel_method, solver, tol, max_iter, \
+    max_seconds, n_jobs, random_state, warm_start, verbose, callbacks, checkpoint, checkpoint_every : optional
         As in `StructuralSVM`.
 
     Attributes
@@ -97,6 +97,12 @@ class TaxonomyClassifier(MulticlassSVM):
         bound: str = "margin",
         slack: str = "linear",
         nonnegative: Any = False,
+        kernel: Any = "linear",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        n_components: int | None = None,
+        kernel_method: str = "auto",
         solver: Any = "auto",
         tol: float = 1e-3,
         max_iter: int | None = None,
@@ -111,9 +117,10 @@ class TaxonomyClassifier(MulticlassSVM):
     ) -> None:
         super().__init__(
             C=C, loss=loss, fit_intercept=fit_intercept, classes=classes, class_weight=class_weight, bound=bound,
-            slack=slack, nonnegative=nonnegative, solver=solver, tol=tol, max_iter=max_iter, max_seconds=max_seconds,
-            n_jobs=n_jobs, random_state=random_state, warm_start=warm_start, verbose=verbose, callbacks=callbacks,
-            checkpoint=checkpoint, checkpoint_every=checkpoint_every,
+            slack=slack, nonnegative=nonnegative, kernel=kernel, degree=degree, gamma=gamma, coef0=coef0,
+            n_components=n_components, kernel_method=kernel_method, solver=solver, tol=tol, max_iter=max_iter,
+            max_seconds=max_seconds, n_jobs=n_jobs, random_state=random_state, warm_start=warm_start, verbose=verbose,
+            callbacks=callbacks, checkpoint=checkpoint, checkpoint_every=checkpoint_every,
         )  # fmt: skip
         self.hierarchy, self.inner_nodes, self.seen_pairs = hierarchy, inner_nodes, seen_pairs
 
@@ -161,8 +168,8 @@ class TaxonomyClassifier(MulticlassSVM):
             Sums of w_z·x over the nodes above each class, in the order of `classes_`.
         """
         check_is_fitted(self, "coef_")
-        examples = self._taxonomy.encode(self._checked(X))
-        return examples.table(self.coef_, np.arange(examples.n_examples))
+        parts: Any = self._encoded(self._checked(X))
+        return np.concatenate([part.table(self.coef_, np.arange(part.n_examples)) for part in parts])
 
     def node_weights(self, node: Any) -> FloatArray:
         """Return the weights of one node.
@@ -175,8 +182,8 @@ class TaxonomyClassifier(MulticlassSVM):
         Returns
         -------
         ndarray of shape (d,) or (d + 1,)
-            The weight of each feature, and of the constant feature with `fit_intercept`; 0 for features that have no
-            weight at this node.
+            The weight of each feature (with a kernel, of each of its points), and of the constant feature with
+            `fit_intercept`; 0 for features that have no weight at this node.
         """
         check_is_fitted(self, "coef_")
         return self._taxonomy.node_weights(self.coef_, node)

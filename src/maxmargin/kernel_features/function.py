@@ -49,11 +49,16 @@ class KernelFunction:
         out = np.empty((n, m))
         step = max(TOGETHER // max(m, 1), 1)
         with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            if self.kernel == "rbf":
+                rows, others = _centred(rows, others)
             norms = (squared_norms(rows), squared_norms(others)) if self.kernel == "rbf" else None
             for a in range(0, n, step):
                 some = slice(a, min(a + step, n))
-                products = rows[some] @ others.T
-                out[some] = products.toarray() if sp.issparse(products) else products
+                if sp.issparse(rows) or sp.issparse(others):
+                    products = rows[some] @ others.T
+                    out[some] = products.toarray() if sp.issparse(products) else products
+                else:
+                    np.dot(rows[some], others.T, out=out[some])
                 if norms is None:
                     self._make_poly(out[some])
                 else:
@@ -80,9 +85,13 @@ class KernelFunction:
     def _called(self, rows: Any, others: Any) -> FloatArray:
         try:
             found = self.kernel(rows, others)
-            table = np.array(found.toarray() if sp.issparse(found) else found, float)
+            found = np.asarray(found.toarray() if sp.issparse(found) else found)
+            real = found.dtype.kind != "c"
+            table = np.array(found.real, float)
         except Exception as error:
             raise ValueError(f"kernel {self.name} raised {type(error).__name__}: {error}") from error
+        if not real:
+            raise ValueError(f"kernel {self.name} returned complex numbers, expected real ones")
         if table.shape != (rows.shape[0], others.shape[0]):
             raise ValueError(
                 f"kernel {self.name} returned an array of shape {table.shape}, expected "
@@ -104,6 +113,18 @@ class KernelFunction:
     def get_state(self) -> dict[str, Any]:
         """Return the kernel and its parameters as plain values."""
         return {"kernel": self.kernel, "degree": self.degree, "gamma": self.gamma, "coef0": self.coef0}
+
+
+def _centred(rows: Any, others: Any) -> tuple[Any, Any]:
+    """Return dense rows minus the mean of the others, which does not change distances.
+
+    ‖a‖² − 2 a·b + ‖b‖² would lose the distances of rows that are far from 0.
+    """
+    if sp.issparse(rows) or sp.issparse(others) or not others.shape[0]:
+        return rows, others
+    mean = others.mean(axis=0)
+    centred = others - mean
+    return (centred if rows is others else rows - mean), centred
 
 
 def scale_of(gamma: Any, rows: Any) -> float:

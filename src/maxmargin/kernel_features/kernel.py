@@ -118,6 +118,8 @@ class PartKernel:
         rows, what = canonical(matrix), row or "row"
         if self.precomputed:
             rows = self._square(rows, what)
+            everyone = _places(np.arange(rows.shape[0]), offsets)
+            check_symmetric(rows, lambda k: _name(everyone[k], row))  # of all rows: equal ones may have other columns
             function = None
         else:
             gamma = scale_of(self.gamma, rows) if self.kernel in ("poly", "rbf") else 1.0
@@ -166,21 +168,17 @@ class _Maker:
     def _what(self) -> str:
         return self.row or "row"
 
-    def _name(self, at: int) -> str:
-        example, part = self.places[at].tolist()
-        return f"{Place('X', example)}" + (f", {self.row} {part}" if self.row else "")
-
     def _values(self, some: IntArray) -> FloatArray:
         """Return the kernel values of all distinct parts with some of them."""
         if self.function is None:
             return np.ascontiguousarray(self.rows[np.ix_(self.first, self.first[some])])
         distinct = self.rows[self.first]
-        return self.function.values(distinct, distinct[some])
+        return self.function.values(distinct, distinct if _in_order(some, len(self.first)) else distinct[some])
 
     def _checked(self, gram: FloatArray, names: IntArray) -> FloatArray:
         """Return the Gram matrix; raise ValueError if a kernel of the user is not symmetric or not definite."""
         if self.function is None or callable(self.kernel.kernel):
-            check_symmetric(gram, lambda k: self._name(int(names[k])))
+            check_symmetric(gram, lambda k: _name(self.places[names[k]], self.row))
             gram = 0.5 * (gram + gram.T)
             check_definite(gram)
         return gram
@@ -225,8 +223,8 @@ class _Maker:
         lost = 1.0 - kept / trace if trace > 0 else 0.0
         if lost > LOST:
             warnings.warn(
-                f"{count} landmarks of {n} distinct {self._what}s lose {100 * lost:.1f} % of the trace of the Gram "
-                f"matrix: scores are those of another kernel; set a larger n_components",
+                f"{count} landmark{'s' * (count > 1)} of {n} distinct {self._what}s lose {100 * lost:.1f} % of the "
+                f"trace of the Gram matrix: scores are those of another kernel; set a larger n_components",
                 UserWarning,
                 stacklevel=callers_level(),
             )
@@ -261,6 +259,12 @@ def _places(rows: IntArray, offsets: IntArray) -> IntArray:
     """Return the example of each row, and its number within the example."""
     example = np.searchsorted(offsets, rows, "right") - 1
     return np.column_stack([example, rows - offsets[example]]).astype(np.int64)
+
+
+def _name(place: IntArray, row: str) -> str:
+    """Return the name of a part in messages."""
+    example, part = place.tolist()
+    return f"{Place('X', example)}" + (f", {row} {part}" if row else "")
 
 
 def features_from_state(state: Any) -> KernelFeatures:

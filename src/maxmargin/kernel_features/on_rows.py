@@ -21,7 +21,10 @@ class KernelOnRows:
 
     @abstractmethod
     def _weight_rows(self, w: FloatArray) -> FloatArray:
-        """Return the weights as a view with one row per feature, those of a constant last."""
+        """Return the weights of rows as a view with one row per feature, those of a constant last.
+
+        Weights that do not belong to rows follow after these.
+        """
 
     @abstractmethod
     def _resize(self) -> None:
@@ -50,7 +53,7 @@ class KernelOnRows:
         features, found = self.features_.expanded(table[:width])
         model.features_ = features.moved(positions)
         model._resize()
-        return model, np.concatenate([found, table[width:]]).ravel()
+        return model, np.concatenate([np.concatenate([found, table[width:]]).ravel(), w[table.size :]])
 
     def _fit_kernel(self, matrix: Any, offsets: IntArray, row: str) -> Any:
         """Return rows of training parts as the features of the kernel, if there is one."""

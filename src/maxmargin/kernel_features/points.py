@@ -94,17 +94,26 @@ class PointFeatures:
         These are the points of which the weights `support` are sums, and those with the largest coefficients, so that
         all others have at most a `share` of the coefficients.
         """
-        kept = np.union1d(
-            _considerable(self.coefficients(support), NEGLIGIBLE), _considerable(self.coefficients(weights), share)
-        )
-        if self.triangle is None or len(kept) == len(weights):
+        if self.triangle is None:
+            return weights
+        kept = _considerable(self.coefficients(support), NEGLIGIBLE)
+        if share < 1.0:
+            kept = np.union1d(kept, _considerable(self.coefficients(weights), share))
+        if len(kept) == len(weights):
             return weights
         rows = self.triangle[kept]
         try:
-            within = cho_factor(rows @ rows.T, lower=True)
+            within = cho_factor(self._gram(kept, rows), lower=True, overwrite_a=True)
         except LinAlgError:  # nearly equal parts
             return weights
         return rows.T @ cho_solve(within, rows @ weights)
+
+    def _gram(self, kept: IntArray, rows: FloatArray) -> FloatArray:
+        """Return the kernel values of some points with each other, whose rows of the triangle are given."""
+        if self.function is None or callable(self.function.kernel):
+            return rows @ rows.T
+        points = self.points[kept]
+        return self.function.values(points, points)
 
     def expanded(self, weights: FloatArray) -> tuple[PointFeatures, FloatArray]:
         """Return the features without their factor, and β for these weights, of shape (width, K).

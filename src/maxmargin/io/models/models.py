@@ -183,8 +183,8 @@ def _estimator(archive: Archive, classes: Classes) -> MaxMarginEstimator:
         setattr(estimator, name, value)
     flat, width = estimator._flat_weights(), getattr(estimator, "n_features_in_", None)
     whole = flat.shape == weights.shape and bool((flat.view(np.int64) == weights.view(np.int64)).all())
-    points = getattr(structure, "n_points", 0)  # with a kernel, weights belong to points
-    by_rows = estimator.coef_.ndim == 2 and points == 0
+    kernel = getattr(structure, "features_", None)  # with a kernel, weights belong to points or products
+    by_rows = estimator.coef_.ndim == 2 and kernel is None
     if not whole or (by_rows and estimator.coef_.shape[1] != width):
         raise BadFileError("is damaged: its parameters do not fit its weights")
     estimator.support_ = support

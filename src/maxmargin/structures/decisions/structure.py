@@ -45,7 +45,7 @@ class Decisions(Compiled):
         it out.
     """
 
-    no_kernel: ClassVar[str] = "predicted costs are linear in the features"
+    no_kernel: ClassVar[str] = "predicted costs are linear in the features, which may be transformed before"
     output_name: ClassVar[str] = "decision"
 
     def __init__(

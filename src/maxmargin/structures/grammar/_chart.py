@@ -108,7 +108,11 @@ def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta,
 
     The pool holds the scores and nodes of partial right-hand sides.
     """
-    kid_ptr, kid_symbol, kid_tags = array_of(grammar, KID_PTR), array_of(grammar, KID_SYMBOL), array_of(grammar, KID_TAGS)
+    kid_ptr, kid_symbol, kid_tags = (
+        array_of(grammar, KID_PTR),
+        array_of(grammar, KID_SYMBOL),
+        array_of(grammar, KID_TAGS),
+    )
     step, first = array_of(grammar, STEP), array_of(grammar, FIRST)
     done_row, done_rule, up_ptr = array_of(grammar, DONE_ROW), array_of(grammar, DONE_RULE), array_of(grammar, UP_PTR)
     up_top, up_chain = array_of(grammar, UP_TOP), array_of(grammar, UP_CHAIN)
@@ -278,7 +282,11 @@ def score_of(symbol, i, j, n, x, row_of_symbol, n_rows, best):
 @kernel
 def last_step(a, i, k, j, x, grammar, rules, chart, pool):
     """Return the entry of (i, k) and the child that end the best rule of symbol a on (i, j), and the rule."""
-    kid_ptr, kid_symbol, kid_tags = array_of(grammar, KID_PTR), array_of(grammar, KID_SYMBOL), array_of(grammar, KID_TAGS)
+    kid_ptr, kid_symbol, kid_tags = (
+        array_of(grammar, KID_PTR),
+        array_of(grammar, KID_SYMBOL),
+        array_of(grammar, KID_TAGS),
+    )
     kid_node, done_ptr = array_of(grammar, KID_NODE), array_of(grammar, DONE_PTR)
     done_symbol, done_rule = array_of(grammar, DONE_SYMBOL), array_of(grammar, DONE_RULE)
     row_of_symbol, n = array_of(grammar, ROW), len(x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -21,6 +22,8 @@ from maxmargin.core.structure import Compiled
 from maxmargin.encoding.labels import Labels, distinct_labels
 from maxmargin.encoding.rows import squared_norms
 from maxmargin.encoding.sequences import SequenceEncoder
+from maxmargin.kernel_features.kernel import KernelFeatures, PartKernel
+from maxmargin.kernel_features.points import PointFeatures
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.examples import PartExamples
 from maxmargin.parts.structure import WeightTable
@@ -69,13 +72,21 @@ class RowSets(Compiled):
         if len(X) != len(Y):
             raise ValueError(f"X has {len(X)} sets of rows but Y has {len(Y)}")
         encoder = SequenceEncoder()
+        encoder.kernel = self.kernel_
         rows, offsets = encoder.fit(X)
         self._set_sizes(encoder, self._found_labels(Y))
         labels = self._codes(Y, offsets, check=True)
         self.share_ = float(labels.mean())
         return self._encoded(rows, offsets, labels)
 
-    def fit_rows(self, rows: Any, labels: AnyArray, weights: FloatArray | None, classes: Labels) -> RowSetExamples:
+    def fit_rows(
+        self,
+        rows: Any,
+        labels: AnyArray,
+        weights: FloatArray | None,
+        classes: Labels,
+        features: KernelFeatures | None = None,
+    ) -> RowSetExamples:
         """Fit and encode one set of rows, an array or a CSR matrix that is not copied.
 
         Parameters
@@ -88,17 +99,49 @@ class RowSets(Compiled):
             Weight of each label, for losses that are sums over rows.
         classes : Labels
             The two labels, or the names of `n_labels` labels.
+        features : KernelFeatures, optional
+            The features of a kernel that rows are made of.
         """
-        self.set_width(int(rows.shape[1]), classes, float(labels.mean()))
+        self.set_width(int(rows.shape[1]), classes, float(labels.mean()), features)
         try:
             return self._encoded(rows, np.array([0, rows.shape[0]]), labels, weights)
         except ExampleError as error:  # rows are what the user calls X, and there is only one set of them
             raise ValueError(error.message) from None
 
-    def set_width(self, width: int, classes: Labels, share: float) -> None:
-        """Set the number of features, the labels, and the share of positive ones."""
-        self._set_sizes(SequenceEncoder().set_state({"width": width}), classes)
+    def set_width(self, width: int, classes: Labels, share: float, features: KernelFeatures | None = None) -> None:
+        """Set the number of features, or those of a kernel, the labels, and the share of positive ones."""
+        encoder = SequenceEncoder().set_state({"width": width if features is None else features.n_inputs})
+        encoder.features = features
+        self._set_sizes(encoder, classes)
         self.share_ = share
+
+    # ------------------------------------------------------------------ kernels
+
+    def use_kernel(self, kernel: PartKernel) -> None:
+        self.kernel_ = kernel
+
+    @property
+    def features_(self) -> KernelFeatures | None:
+        """Features of the kernel; None without one."""
+        return self.rows_.features
+
+    @property
+    def n_points(self) -> int:
+        return self.rows_.n_points
+
+    def kernel_weights(self, w: FloatArray) -> list[tuple[PointFeatures, FloatArray]]:
+        features = self.rows_.features
+        if not isinstance(features, PointFeatures):
+            return []
+        return [(features, w.reshape(-1, self.n_labels)[: features.width])]
+
+    def expanded(self, w: FloatArray, positions: IntArray) -> tuple[RowSets, FloatArray]:
+        if self.rows_.features is None:
+            return self, w
+        model = copy(self)
+        rows, table = self.rows_.expanded(w.reshape(-1, self.n_labels), positions)
+        model._set_sizes(rows, self.labels_)
+        return model, table.ravel()
 
     def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> RowSetExamples:
         if Y is not None and len(X) != len(Y):
@@ -113,7 +156,7 @@ class RowSets(Compiled):
 
     def _set_sizes(self, encoder: SequenceEncoder, labels: Labels) -> None:
         self.rows_, self.labels_ = encoder, labels
-        self.size = (encoder.width + self.constant) * self.n_labels
+        self.size = (encoder.output_width + self.constant) * self.n_labels
 
     def _found_labels(self, Y: Sequence[Any]) -> Labels:
         """Return the two labels that occur, or the numbers of several labels per row."""
@@ -165,7 +208,8 @@ class RowSets(Compiled):
 
     def feature_names(self, columns: Any = None) -> AnyArray:
         """Return the name of each weight, by the names of the columns if they are given."""
-        names = [*(self.rows_.column_names() if columns is None else columns), *(["constant"] if self.constant else [])]
+        known = columns is None or self.features_ is not None
+        names = [*(self.rows_.column_names() if known else columns), *(["constant"] if self.constant else [])]
         labels = [str(label) for label in self.labels_.values] if self.n_labels > 1 else None
         return np.array(WeightTable(names, labels).names(), object)
 

@@ -14,10 +14,11 @@ import numpy as np
 from maxmargin._checked import check_flag
 from maxmargin._input import n_examples
 from maxmargin._memory import check_rows
-from maxmargin._types import AnyArray, CodeArray, IntArray
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.errors import Where, error_at
 from maxmargin.encoding.labels import Labels
 from maxmargin.encoding.matrices import feature_matrix, label_matrix, label_row
+from maxmargin.kernel_features.on_rows import KernelOnRows
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.structure import PartStructure, WeightTable
 from maxmargin.structures.multilabel.examples import Forest, MultilabelExamples, f1_losses
@@ -27,7 +28,7 @@ from maxmargin.structures.multilabel.pairs import information_tree
 MOST_ENUMERATED = 15
 
 
-class Multilabel(PartStructure):
+class Multilabel(KernelOnRows, PartStructure):
     """A set of labels for each row of features, with scores of pairs of labels.
 
     Inputs are rows of features, outputs rows of 0 and 1, one number for each label. A label that is present adds
@@ -105,10 +106,13 @@ class Multilabel(PartStructure):
         if learn:
             assert Y is not None
             self._learn(Y, X.shape[1])
+            X = self._fit_kernel(X, np.arange(X.shape[0] + 1), "")
         elif X.shape[1] != self.n_features_:
             raise ValueError(f"X has {X.shape[1]} features, expected {self.n_features_}")
         elif Y is not None and Y.shape[1] != self.n_labels_:
             raise ValueError(f"Y has {Y.shape[1]} labels, expected {self.n_labels_}")
+        if not learn:
+            X = self._mapped(X)
         n = n_examples(X)
         check_rows([X], f"encoding {n} rows with {X.shape[1]} features")
         blocks = [Block(X, np.arange(n + 1), self.n_labels_, constant=bool(self.fit_intercept))]
@@ -134,6 +138,12 @@ class Multilabel(PartStructure):
     def _set_sizes(self, n_features: int, n_labels: int, edges: IntArray) -> None:
         self.n_features_, self.n_labels_, self.edges_ = n_features, n_labels, edges
         self.labels_ = Labels(range(n_labels))
+
+    def _weight_rows(self, w: FloatArray) -> FloatArray:
+        return w[: len(w) - len(self.edges_)].reshape(-1, self.n_labels_)
+
+    def _resize(self) -> None:
+        self.size = sum(int(np.prod(table.shape)) for table in self.tables().values())
 
     def _forest(self) -> Forest | None:
         """Return the forest of the pairs; None if all pairs have a weight."""
@@ -166,7 +176,7 @@ class Multilabel(PartStructure):
 
     def tables(self, columns: Sequence[str] | None = None) -> dict[str, WeightTable]:
         names = [f"x{f}" for f in range(self.n_features_)] if columns is None else list(map(str, columns))
-        names += ["intercept"] * bool(self.fit_intercept)
+        names = self._mapped_names(names) + ["intercept"] * bool(self.fit_intercept)
         found = {"labels": WeightTable(names, [str(k) for k in range(self.n_labels_)])}
         if len(self.edges_):
             found["pairs"] = WeightTable([f"{j} & {k}" for j, k in self.edges_.tolist()])
@@ -176,7 +186,8 @@ class Multilabel(PartStructure):
         return np.array([name for table in self.tables(columns).values() for name in table.names()], object)
 
     def _learnt(self) -> dict[str, Any]:
-        return {"n_features": self.n_features_, "n_labels": self.n_labels_, "edges": self.edges_}
+        sizes = {"n_features": self.n_features_, "n_labels": self.n_labels_, "edges": self.edges_}
+        return sizes | self._kernel_state()
 
     def _set_learnt(self, learnt: Any) -> None:
         self.check_parameters()
@@ -186,9 +197,10 @@ class Multilabel(PartStructure):
         n_pairs = {"all": n_labels * (n_labels - 1) // 2, "tree": n_labels - 1}.get(str(self.pairs), 0)
         if len(edges) != n_pairs:
             raise ValueError(f"expected {n_pairs} pairs of labels, found {len(edges)}")
+        self._set_kernel_state(learnt, int(learnt["n_features"]))
         self._set_sizes(int(learnt["n_features"]), n_labels, edges)
         self._forest()
-        self.size = sum(int(np.prod(table.shape)) for table in self.tables().values())
+        self._resize()
 
 
 def check_loss_and_pairs(loss: Any, pairs: Any, name: str) -> None:

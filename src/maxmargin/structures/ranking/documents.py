@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from copy import copy
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -15,7 +16,7 @@ from maxmargin.core.codes import spans
 from maxmargin.core.errors import ExampleError, Place, Where, error_at, inside
 from maxmargin.core.structure import LatentCompiled
 from maxmargin.encoding.sequences import SequenceEncoder
-from maxmargin.kernel_features.kernel import PartKernel
+from maxmargin.kernel_features.kernel import KernelFeatures, PartKernel
 from maxmargin.kernel_features.points import PointFeatures
 from maxmargin.parts.examples import PartExamples
 from maxmargin.structures.ranking.outputs import pack, unpack
@@ -108,6 +109,18 @@ class DocumentStructure(LatentCompiled):
 
     def use_kernel(self, kernel: PartKernel) -> None:
         self.kernel_ = kernel
+
+    def name_points(self, rows: IntArray, offsets: IntArray) -> None:
+        """Name the points of a kernel by rows of one matrix, given the row of each document of all queries."""
+        features = self.documents_.features
+        if isinstance(features, PointFeatures) and features.places is not None:
+            found = rows[offsets[features.places[:, 0]] + features.places[:, 1]]
+            self.documents_.features = replace(features, places=np.stack([found, 0 * found], axis=1), row="")
+
+    @property
+    def features_(self) -> KernelFeatures | None:
+        """Features of the kernel; None without one."""
+        return self.documents_.features
 
     @property
     def n_points(self) -> int:

@@ -14,7 +14,6 @@ from maxmargin._checked import check_flag
 from maxmargin._memory import check_memory
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.errors import Place, error_at
-from maxmargin.core.structure import Compiled
 from maxmargin.encoding.costs import check_costs, cost_matrix
 from maxmargin.encoding.hierarchy import (
     Hierarchy,
@@ -25,6 +24,7 @@ from maxmargin.encoding.hierarchy import (
 )
 from maxmargin.encoding.labels import Labels, distinct_labels, named_classes
 from maxmargin.encoding.matrices import feature_matrix
+from maxmargin.kernel_features.kernel import PartKernel
 from maxmargin.structures.chain.seen_pairs import SeenPairs
 from maxmargin.structures.multiclass import Multiclass, _labels, _place
 from maxmargin.structures.taxonomy.examples import TaxonomyExamples
@@ -100,8 +100,6 @@ class Taxonomy(Multiclass):
 
     output_name: ClassVar[str] = "class"
     cost_names: ClassVar[tuple[str, ...]] = ("tree", "zero-one")
-    no_kernel: ClassVar[str] = "its weights belong to pairs of nodes and features"
-    use_kernel = Compiled.use_kernel
 
     def __init__(
         self,
@@ -139,7 +137,9 @@ class Taxonomy(Multiclass):
             raise error_at(Place("Y", i), self._not_a_class(labels[i], hierarchy))
         if len(labels) != matrix.shape[0]:
             raise ValueError(f"X has {matrix.shape[0]} rows but Y has {len(labels)} labels")
-        self._set_nodes(classes, hierarchy, matrix.shape[1])
+        width = matrix.shape[1]
+        matrix = self._fit_kernel(matrix, np.arange(len(labels) + 1), "")
+        self._set_nodes(classes, hierarchy, width)
         rows = self._compiled_rows(matrix)
         compact = self._compact() and len(rows.indices) > 0  # without any feature there are no pairs
         above = self._above()
@@ -200,14 +200,36 @@ class Taxonomy(Multiclass):
 
     def _compact(self) -> bool:
         """Return whether only pairs that occur together have weights."""
+        if self.features_ is not None:
+            return False
         if isinstance(self.seen_pairs, str):
-            return len(self.nodes_) * (self.n_features_ + bool(self.fit_intercept)) > MANY_WEIGHTS
+            return len(self.nodes_) * self._n_columns > MANY_WEIGHTS
         return bool(self.seen_pairs)
+
+    @property
+    def _n_columns(self) -> int:
+        """Number of columns of rows: the features, those of the kernel if there is one, and the constant."""
+        return (self.n_features_ if self.features_ is None else self.features_.width) + bool(self.fit_intercept)
 
     def _set_pairs(self, pairs: SeenPairs | None) -> None:
         self.pairs_ = pairs
-        columns = self.n_features_ + bool(self.fit_intercept)
-        self.size = columns * len(self.nodes_) if pairs is None else len(pairs)
+        self.size = self._n_columns * len(self.nodes_) if pairs is None else len(pairs)
+
+    # ------------------------------------------------------------------ kernels
+
+    def use_kernel(self, kernel: PartKernel) -> None:
+        if self.seen_pairs is True or self.seen_pairs is np.True_:
+            raise ValueError(
+                f"seen_pairs=True is for sparse features, which a kernel replaces: kernel={kernel.kernel!r:.60} needs "
+                f"seen_pairs='auto' or False"
+            )
+        super().use_kernel(kernel)
+
+    def _weight_rows(self, w: FloatArray) -> FloatArray:
+        return w.reshape(-1, len(self.nodes_))
+
+    def _resize(self) -> None:
+        self._set_pairs(None)
 
     # ------------------------------------------------------------------ data
 
@@ -241,7 +263,7 @@ class Taxonomy(Multiclass):
         z = self.nodes_.index(node) if node in self.nodes_ else -1
         if z < 0:
             raise ValueError(f"node {node!r} has no weights; expected a node above a class, not the root")
-        columns = self.n_features_ + bool(self.fit_intercept)
+        columns = self._n_columns
         if self.pairs_ is None:
             return np.asarray(w).reshape(columns, -1)[:, z].copy()
         found, held = np.zeros(columns), self.pairs_.labels == z
@@ -260,15 +282,17 @@ class Taxonomy(Multiclass):
             "n_features": self.n_features_,
             "hierarchy": self.hierarchy_.get_state(),
             "pairs": pairs,
+            **self._kernel_state(),
         }
 
     def _set_learnt(self, learnt: Any) -> None:
         labels, hierarchy = Labels.from_state(learnt["labels"]), Hierarchy.from_state(learnt["hierarchy"])
         if any(label not in hierarchy.codes for label in labels.values):
             raise ValueError("the classes of a taxonomy must be nodes of its hierarchy")
+        self._set_kernel_state(learnt, int(learnt["n_features"]))
         self._set_nodes(labels, hierarchy, int(learnt["n_features"]))
-        pairs, columns = learnt["pairs"], self.n_features_ + bool(self.fit_intercept)
-        self._set_pairs(None if pairs is None else SeenPairs.from_state(pairs, columns, len(self.nodes_)))
+        pairs = learnt["pairs"]
+        self._set_pairs(None if pairs is None else SeenPairs.from_state(pairs, self._n_columns, len(self.nodes_)))
 
     def _joint_features(self, examples: Any) -> FloatArray:
         dense: FloatArray = examples.joint_features()
