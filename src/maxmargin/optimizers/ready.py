@@ -15,6 +15,7 @@ from maxmargin.core.errors import Where, error_at
 from maxmargin.core.structure import Bounded
 from maxmargin.optimizers import _kernels as kernels
 from maxmargin.optimizers.optimizer import Optimizer, shown
+from maxmargin.structures.program._highs import LARGEST_COST, scaled_rows
 
 #: Violation of a constraint, relative to its terms, that counts as rounding error.
 FEASIBLE_WITHIN = 1e-6
@@ -179,9 +180,10 @@ class MixedInteger(Ready):
         if A.shape[1] != len(costs):
             raise ValueError(f"A has {A.shape[1]} columns, expected one for each of {len(costs)} variables")
         options = {"mip_rel_gap": 0.0} if self.time_limit is None else {"time_limit": self.time_limit}
-        size = float(np.abs(costs).max(initial=0.0)) or 1.0  # HiGHS has absolute tolerances
+        size = (float(np.abs(costs).max(initial=0.0)) or 1.0) / LARGEST_COST
+        rows = scaled_rows(sp.csr_array(A), np.full(len(b), -np.inf), b)
         found = milp(
-            self.sign / size * costs, constraints=LinearConstraint(A, -np.inf, b), integrality=self.integrality,
+            self.sign / size * costs, constraints=LinearConstraint(*rows), integrality=self.integrality,
             bounds=Bounds(self.low, self.high), options=options,
         )  # fmt: skip
         if found.x is None:
