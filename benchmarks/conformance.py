@@ -30,8 +30,18 @@ def run() -> dict[str, Any]:
             cwd=_ROOT, env={**os.environ, "MAXMARGIN_CASES": str(CASES)}, capture_output=True, text=True, check=False,
         )  # fmt: skip
         counts = {what: int(n) for n, what in re.findall(r"(\d+) (passed|failed|error)", outcome.stdout)}
-        rows[file.stem.removeprefix("test_")] = {**counts, "wall": clock.wall, "ok": outcome.returncode == 0}
+        name, failures = file.stem.removeprefix("test_"), _failures(outcome.stdout)
+        rows[name] = {**counts, "wall": clock.wall, "ok": outcome.returncode == 0, "failures": failures}
+        if outcome.returncode:
+            print(f"{name}: {failures or outcome.stdout[-2000:]}", flush=True)
     return {"cases": CASES, "structures": rows}
+
+
+def _failures(output: str) -> list[str]:
+    """Return the tests that failed, with the seeds of their instances."""
+    return re.findall(r"^(?:FAILED|ERROR) .*::(\S+)", output, re.M) + re.findall(
+        r"^E\s+(instance \d+ of \w+)", output, re.M
+    )
 
 
 def markdown(result: dict[str, Any]) -> str:
@@ -44,4 +54,9 @@ def markdown(result: dict[str, Any]) -> str:
         f"# Conformance of structures\n\nEvery test runs on {result['cases']} random instances, each compared with an "
         f"enumeration of all outputs in plain Python.\n\n"
         + table(["structure", "tests passed", "failed", "wall s"], rows)
+        + "".join(
+            f"\n\nFailed in {name}: {', '.join(row['failures'])}."
+            for name, row in result["structures"].items()
+            if row["failures"]
+        )
     )

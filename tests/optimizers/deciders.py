@@ -1,10 +1,12 @@
-"""Functions that decide, at the top level of a module so that models with them can be saved."""
+"""Functions that decide, at the top level of a module so that models with them can be saved, and data for them."""
 
 from __future__ import annotations
 
 import itertools
 
 import numpy as np
+
+import maxmargin as mm
 
 
 def cheapest_two(costs):
@@ -43,3 +45,21 @@ def all_paths(arcs, source, sink):
 
     walk(source, [])
     return np.array(found)
+
+
+ARCS = grid(3, 3)
+PATHS = all_paths(ARCS, (0, 0), (2, 2))
+M = len(ARCS)
+
+
+def paths():
+    """The optimiser of the paths in PATHS."""
+    return mm.Optimizer.shortest_path(ARCS, (0, 0), (2, 2))
+
+
+def data(n=40, d=3, seed=0, degree=4):
+    """Features, and costs of arcs that are not linear in them."""
+    rng = np.random.default_rng(seed)
+    X, B = rng.normal(size=(n, d)), rng.binomial(1, 0.5, (M, d))
+    costs = (X @ B.T / np.sqrt(d) + 3.0) ** degree / 3.5**degree * rng.uniform(0.5, 1.5, (n, M))
+    return X, costs

@@ -102,10 +102,28 @@ def test_errors_of_the_function_name_the_example():
         mm.Optimizer(broken, 3).solve(np.zeros(3))
     with pytest.raises(mm.StructureError, match=r"shape \(3,\) for costs of shape \(1, 3\).*needs batch=False"):
         mm.Optimizer(lambda c: np.zeros(3), 3, batch=True).solve(np.zeros(3))
+    with pytest.raises(mm.StructureError, match=r"solve returned \[\{0, 1\}\], expected an array .* needs batch=False"):
+        mm.Optimizer(lambda c: [cheapest_two(row) for row in c], 3, batch=True).solve(np.arange(3.0))
     with pytest.raises(ValueError, match=r"X\[0\]: solve returned an infeasible decision, variables \[0, 1, 2\]"):
         mm.Optimizer(lambda c, i: np.ones(3), 3, feasible=fits).solve(np.zeros(3), (np.ones(3), 2))
     with pytest.raises(ValueError, match="the optimizer has 3 variables, found 2 costs"):
         mm.Optimizer(cheapest_two, 3).solve(np.zeros(2))
+
+
+@pytest.mark.parametrize("ready", [mm.Optimizer.shortest_path([(0, 1)] * 2, 0, 1), mm.Optimizer.knapsack([1, 1], 1)])
+@pytest.mark.parametrize(
+    ("costs", "message"),
+    [
+        ([np.nan, 1.0], "costs must be finite, found nan for variable 0"),
+        ([1.0, np.inf], "costs must be finite, found inf for variable 1"),
+        ([[1.0, 2.0]], "expected a vector of costs"),
+        (["low", "high"], "expected a vector of costs"),
+        (None, "expected a vector of costs, a number for each variable, found None"),
+    ],
+)
+def test_costs_that_no_decision_is_best_for(ready, costs, message):
+    with pytest.raises(ValueError, match=message):
+        ready.solve(costs)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +140,7 @@ def test_errors_of_the_function_name_the_example():
         (lambda: mm.Optimizer.knapsack([[1.0, 2.0]], [1.0, 2.0]), "a capacity for each row of weights"),
         (lambda: mm.Optimizer.knapsack([-1.0], 1.0), "finite numbers ≥ 0"),
         (lambda: mm.Optimizer.milp([[1.0, 2.0]], [1.0, 2.0]), "one b for each row of A"),
-        (lambda: mm.Optimizer.milp([[1.0]], [-1.0]).solve([1.0]), "has no feasible decision"),
+        (lambda: mm.Optimizer.milp([[1.0]], [-1.0]).solve([1.0]), r"^X\[0\]: the program has no feasible decision"),
         (lambda: mm.Optimizer.milp([[1.0]], [1.0], low=-np.inf).solve([1.0]), "is unbounded"),
         (lambda: as_optimizer(mm.Optimizer), "must be a maxmargin.Optimizer or an object with solve"),
     ],

@@ -158,6 +158,20 @@ def test_larger_flows_are_those_of_a_linear_program(n_left, n_right, R, P, none)
         assert value == pytest.approx(expected, rel=1e-9)
 
 
+def test_a_left_node_without_allowed_pairs_leaves_no_matching():
+    """Its price of −∞ must not become NaN, which would count as unassigned."""
+    allowed = np.array([[True, True, True], [False, False, False]])
+    for R, P in ((1, 1), (1, 2), (2, 2), (2, 1)):
+        structure = mm.BipartiteMatching(per_left=R, per_right=P).fit(
+            [np.ones((1, 3, 1))], [[list(range(R))] if R > 1 else [0]]
+        )
+        with pytest.raises(ValueError, match="need 4 places" if (R, P) == (2, 1) else "contain no matching"):
+            structure.argmax(np.ones(1), (WIDE[:, :, :1], allowed))
+        table, used = np.where(allowed, 0.0, -np.inf), np.empty((2, 3), bool)
+        assert not kernels.best_flow(table, np.full(2, -np.inf), R, P, used)
+        assert kernels.best_flow(table, np.array([-np.inf, -1.0]), R, P, used) and not used[1].any()
+
+
 def test_learns_saves_and_explains(tmp_path):
     rng = np.random.default_rng(0)
     w, X = np.array([1.0, -2.0, 0.5, 0.0]), [rng.normal(size=(5, 7, 4)) for _ in range(60)]

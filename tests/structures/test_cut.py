@@ -149,6 +149,16 @@ def test_steps_lower_the_bound():
     assert bounds[2] - value < 0.2 * (bounds[0] - value)
 
 
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_no_reward_is_greater_than_the_cost_of_a_forbidden_label(n_labels):
+    """Also where 1 + reward is the reward in floating point."""
+    allowed = np.eye(2, n_labels, dtype=bool)
+    structure = mm.Cut().fit([(np.ones((n_labels, 1)), [(0, 1)])], [list(range(n_labels))])
+    w = np.zeros(structure.size)
+    w[-1] = 1e17
+    assert structure.argmax(w, (np.ones((2, 1)), [(0, 1)], None, allowed)) == [0, 1]
+
+
 def test_edges_must_not_reward_different_labels():
     x = (ROWS, EDGES)
     structure = mm.Cut().fit([x], [Y])

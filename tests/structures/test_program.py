@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from conformance import StructureConformance
@@ -157,6 +159,19 @@ def test_scores_of_any_size_are_optimised():
     structure = mm.Program().fit([x], [[1, 0, 0]])
     for scale in (1e-9, 1.0, 1e9):
         assert structure.argmax(np.full(3, scale), x) == [0, 1, 1]
+
+
+def test_nearly_equal_scores_and_coefficients_of_any_size():
+    """HiGHS' tolerances are absolute: 10⁻⁶ for gaps and constraints."""
+    rng, every = np.random.default_rng(0), np.array(list(itertools.product((0, 1), repeat=6)))
+    program = mm.Program().fit([mm.ProgramInput(np.eye(6))], [[0] * 6])
+    for case in range(24):
+        A = rng.normal(size=(2, 6)) * 10.0 ** (0 if case % 3 == 0 else rng.integers(-9, 13, (2, 1)))
+        high = A @ rng.integers(0, 2, 6)
+        scores = 1.0 + 1e-8 * rng.normal(size=6) if case % 2 else rng.normal(size=6)
+        found = program.argmax(scores, mm.ProgramInput(np.eye(6), A, high=high))
+        feasible = every[(every @ A.T <= high + 1e-9 * np.abs(A).sum(axis=1)).all(axis=1)]
+        assert scores @ found == pytest.approx((feasible @ scores).max(), rel=1e-10)
 
 
 def test_saved_without_a_function(tmp_path):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._types import FloatArray
-from maxmargin.optimizers.optimizer import as_decision, as_optimizer
+from maxmargin.optimizers.optimizer import as_decision, as_optimizer, rounded
 from maxmargin.structures.decisions.inputs import cost_rows
 
 
@@ -22,7 +22,7 @@ def regret(costs: Any, decisions: Any, optimizer: Any, *, instances: Any = None,
     costs : array-like of shape (n, m), or sequence of vectors
         True costs.
     decisions : array-like of shape (n, m), or sequence of vectors
-        Decisions to be judged.
+        Decisions to be judged. A ready optimiser, or one with `feasible`, raises ValueError if one is not feasible.
     optimizer : Optimizer
         Finds the optimal decisions.
     instances : sequence of length n, default=None
@@ -51,9 +51,11 @@ def regret(costs: Any, decisions: Any, optimizer: Any, *, instances: Any = None,
     widths = np.array([np.shape(row)[-1] if np.ndim(row) else 0 for row in costs])
     totals, best = np.empty(n), np.empty(n)
     for i, row in enumerate(cost_rows(costs, widths, "costs")):
-        z = as_decision(decisions[i], len(row), f"decisions[{i}]", "found")
+        place, instance = f"decisions[{i}]", None if instances is None else [instances[i]]
+        z = rounded(as_decision(decisions[i], len(row), place, "found"))
+        optimizer.check_feasible(z[None], instance, [place], "found")
         totals[i] = row @ z
-        best[i] = row @ optimizer.solve(row, None if instances is None else instances[i])
+        best[i] = row @ optimizer.solve(row, None if instance is None else instance[0])
     return total_regret(optimizer.sign * (totals - best), best, normalize)
 
 

@@ -126,9 +126,9 @@ class Optimizer:
         ndarray of shape (m,)
             The decision.
         """
-        row = np.asarray(costs, float)[None]
+        row = _finite_costs(costs)
         instances = None if instance is None else [instance]
-        return self.decide(self.sign * row, instances, np.zeros(1, np.int64)).decisions[0]
+        return self.decide(self.sign * row[None], instances, np.zeros(1, np.int64)).decisions[0]
 
     # ------------------------------------------------------------------ ready ones
 
@@ -207,7 +207,7 @@ class Optimizer:
 
         Parameters
         ----------
-        A, b : array-like of shape (k, m) and (k,)
+        A, b : array-like or sparse matrix of shape (k, m), and array-like of shape (k,)
             Constraints; an instance, if given, is a pair (A, b) of its own.
         integrality : int or array-like of shape (m,), default=1
             1 for whole variables, 0 for continuous ones.
@@ -270,7 +270,14 @@ class Optimizer:
     def _batched(self, costs: FloatArray, instances: Sequence[Any] | None, ids: IntArray) -> FloatArray:
         more = () if instances is None else (instances,)
         first = Place("X", int(ids[0])) if len(ids) else "X"
-        found = np.asarray(_called(first, self.function, self.sign * costs, *more), float)
+        returned = _called(first, self.function, self.sign * costs, *more)
+        try:
+            found = np.asarray(returned, float)
+        except (TypeError, ValueError):
+            raise StructureError(
+                f"solve returned {returned!r:.60}, expected an array of numbers of shape {costs.shape}; a function "
+                f"that returns indices needs batch=False"
+            ) from None
         if found.shape != costs.shape:
             raise StructureError(
                 f"solve returned an array of shape {found.shape} for costs of shape {costs.shape}, expected the same "
@@ -340,6 +347,20 @@ def shown(decision: FloatArray) -> str:
     return text if len(text) <= 80 else text[:79] + "…"
 
 
+def _finite_costs(costs: Any) -> FloatArray:
+    """Return a vector of costs; raise ValueError if it is not one, or if a cost is not finite."""
+    try:
+        row: FloatArray = np.asarray(costs, float)
+    except (TypeError, ValueError):
+        row = np.zeros((0, 0))
+    if row.ndim != 1:
+        raise ValueError(f"expected a vector of costs, a number for each variable, found {costs!r:.60}")
+    bad = np.flatnonzero(~np.isfinite(row))
+    if len(bad):
+        raise ValueError(f"costs must be finite, found {row[bad[0]]} for variable {bad[0]}")
+    return row
+
+
 def _check_numbers(decisions: FloatArray, ids: IntArray) -> None:
     bad = np.flatnonzero(~np.isfinite(decisions).all(axis=1))
     if len(bad):
@@ -354,7 +375,8 @@ def _called(place: Where, function: Callable[..., Any], *arguments: Any) -> Any:
         return function(*arguments)
     except Exception as error:
         name = getattr(function, "__name__", type(function).__name__)
-        message = f"{name} raised {type(error).__name__}: {error}"
+        ready = isinstance(getattr(function, "__self__", None), Optimizer)  # its messages speak for themselves
+        message = str(error) if ready else f"{name} raised {type(error).__name__}: {error}"
         raise (
             StructureError.at(place, message) if isinstance(place, Place) else StructureError(f"{place}: {message}")
         ) from error

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
 
 from maxmargin._checked import finite_number, whole_number
@@ -14,6 +15,7 @@ from maxmargin.core.errors import Where, error_at
 from maxmargin.core.structure import Bounded
 from maxmargin.optimizers import _kernels as kernels
 from maxmargin.optimizers.optimizer import Optimizer, shown
+from maxmargin.structures.program._highs import LARGEST_COST, scaled_rows
 
 #: Violation of a constraint, relative to its terms, that counts as rounding error.
 FEASIBLE_WITHIN = 1e-6
@@ -77,7 +79,7 @@ class ShortestPath(Ready):
         flow[:, 0] -= 1.0
         flow[:, 1] += 1.0
         binary = ((decisions == 0) | (decisions == 1)).all(axis=1)
-        _first_wrong(binary & (flow == 0).all(axis=1), decisions, places, f"{what} a decision that is not a path")
+        _first_wrong(binary & (flow == 0).all(axis=1), decisions, places, f"{what} a decision that is not a path:")
 
 
 class Assignment(Ready):
@@ -107,7 +109,7 @@ class Assignment(Ready):
         tables = decisions.reshape(-1, self.n, self.n)
         once = ((tables.sum(axis=1) == 1) & (tables.sum(axis=2) == 1)).all(axis=1)
         binary = ((decisions == 0) | (decisions == 1)).all(axis=1)
-        _first_wrong(once & binary, decisions, places, f"{what} a decision that is not an assignment")
+        _first_wrong(once & binary, decisions, places, f"{what} a decision that is not an assignment:")
 
 
 class Knapsack(Ready):
@@ -144,7 +146,7 @@ class Knapsack(Ready):
         """Raise an error that names the first infeasible decision."""
         within = (decisions @ self.weights.T <= self.capacity * (1.0 + FEASIBLE_WITHIN)).all(axis=1)
         binary = ((decisions == 0) | (decisions == 1)).all(axis=1)
-        _first_wrong(within & binary, decisions, places, f"{what} items beyond the capacity,")
+        _first_wrong(within & binary, decisions, places, f"{what} items beyond the capacity:")
 
 
 class MixedInteger(Ready):
@@ -155,37 +157,33 @@ class MixedInteger(Ready):
     def __init__(
         self, A: Any, b: Any, integrality: Any, low: Any, high: Any, sense: str, time_limit: float | None
     ) -> None:
-        self.A, self.b = np.atleast_2d(np.asarray(A, float)), np.atleast_1d(np.asarray(b, float))
-        _check_rows(self.A, self.b, "A, b")
+        self.A, self.b = _read_rows(A, b, "A, b")
         m = self.A.shape[1]
         self.integrality = np.broadcast_to(np.asarray(integrality, int), (m,)).copy()
         self.low, self.high = (np.broadcast_to(np.asarray(x, float), (m,)).copy() for x in (low, high))
         self.time_limit = None if time_limit is None else finite_number(time_limit, "time_limit")
-        self.operations = 200.0 * float(self.A.size)
+        self.operations = 200.0 * float(self.A.shape[0] * m)
         whole = bool((self.integrality == 1).all())
         super().__init__(self._solved, m, sense, exact=time_limit is None, integral=True if whole else None)
 
     def arguments(self) -> dict[str, Any]:
         """Return the program."""
-        names = ("A", "b", "integrality", "low", "high", "sense", "time_limit")
-        return {name: getattr(self, name) for name in names}
+        names = ("b", "integrality", "low", "high", "sense", "time_limit")
+        A = self.A.toarray() if sp.issparse(self.A) else self.A
+        return {"A": A, **{name: getattr(self, name) for name in names}}
 
-    def _rows(self, instance: Any) -> tuple[FloatArray, FloatArray]:
-        if instance is None:
-            return self.A, self.b
-        A, b = instance
-        A, b = np.atleast_2d(np.asarray(A, float)), np.atleast_1d(np.asarray(b, float))
-        _check_rows(A, b, "an instance (A, b)")
-        return A, b
+    def _rows(self, instance: Any) -> tuple[Any, FloatArray]:
+        return (self.A, self.b) if instance is None else _read_rows(*instance, "an instance (A, b)")
 
     def _solved(self, costs: FloatArray, instance: Any = None) -> Any:
         A, b = self._rows(instance)
         if A.shape[1] != len(costs):
             raise ValueError(f"A has {A.shape[1]} columns, expected one for each of {len(costs)} variables")
         options = {"mip_rel_gap": 0.0} if self.time_limit is None else {"time_limit": self.time_limit}
-        size = float(np.abs(costs).max(initial=0.0)) or 1.0  # HiGHS has absolute tolerances
+        size = (float(np.abs(costs).max(initial=0.0)) or 1.0) / LARGEST_COST
+        rows = scaled_rows(sp.csr_array(A), np.full(len(b), -np.inf), b)
         found = milp(
-            self.sign / size * costs, constraints=LinearConstraint(A, -np.inf, b), integrality=self.integrality,
+            self.sign / size * costs, constraints=LinearConstraint(*rows), integrality=self.integrality,
             bounds=Bounds(self.low, self.high), options=options,
         )  # fmt: skip
         if found.x is None:
@@ -194,8 +192,10 @@ class MixedInteger(Ready):
         decision = np.where(self.integrality == 1, np.rint(found.x), found.x)
         if self.exact:
             return decision
-        bound = self.sign * size * (-np.inf if found.mip_dual_bound is None else found.mip_dual_bound)
-        return Bounded(decision, bound)
+        least = found.mip_dual_bound
+        if least is None:  # a linear program
+            least = found.fun if found.status == 0 else -np.inf
+        return Bounded(decision, self.sign * size * least)
 
     checked: ClassVar[bool] = True
 
@@ -206,19 +206,24 @@ class MixedInteger(Ready):
         fine = np.empty(len(decisions), bool)
         for r, z in enumerate(decisions):
             A, b = self._rows(None if instances is None else instances[r])
-            sizes = FEASIBLE_WITHIN * (1.0 + np.abs(A) @ np.abs(z))
+            sizes = FEASIBLE_WITHIN * (1.0 + abs(A) @ np.abs(z))
             whole = (np.rint(z) == z)[self.integrality == 1].all()
             within = (z >= self.low - FEASIBLE_WITHIN) & (z <= self.high + FEASIBLE_WITHIN)
             fine[r] = (A @ z <= b + sizes).all() and within.all() and whole
-        _first_wrong(fine, decisions, places, f"{what} a decision that violates the constraints,")
+        _first_wrong(fine, decisions, places, f"{what} a decision that violates the constraints:")
 
 
 KINDS: dict[str, type[Ready]] = {kind.kind: kind for kind in (ShortestPath, Assignment, Knapsack, MixedInteger)}
 
 
-def _check_rows(A: FloatArray, b: FloatArray, what: str) -> None:
-    if A.ndim != 2 or b.shape != A.shape[:1] or not (np.isfinite(A).all() and np.isfinite(b).all()):
+def _read_rows(A: Any, b: Any, what: str) -> tuple[Any, FloatArray]:
+    """Return the constraints A z ≤ b, A dense or sparse; raise ValueError if they are not finite or do not fit."""
+    A = sp.csr_array(A) if sp.issparse(A) else np.atleast_2d(np.asarray(A, float))
+    b = np.atleast_1d(np.asarray(b, float))
+    finite = np.isfinite(A.data if sp.issparse(A) else A).all() and np.isfinite(b).all()
+    if A.ndim != 2 or b.shape != A.shape[:1] or not finite:
         raise ValueError(f"{what}: expected finite numbers and one b for each row of A, found {A.shape} and {b.shape}")
+    return A, b
 
 
 def _first_wrong(fine: Any, decisions: FloatArray, places: Sequence[Where], what: str) -> None:

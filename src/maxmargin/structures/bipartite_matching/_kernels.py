@@ -88,6 +88,8 @@ def best_flow(scores, none, per_left, per_right, used):
     for i in range(n_left):
         for k in range(n_right):
             u[i] = max(u[i], scores[i, k])
+        if u[i] == -np.inf:  # prices of −∞ would make reduced costs NaN
+            return False
     left, left_before, left_done = np.empty(n_left), np.empty(n_left, np.int64), np.empty(n_left, np.bool_)
     right, right_before, right_done = np.empty(n_right), np.empty(n_right, np.int64), np.empty(n_right, np.bool_)
     for unit in range(n_left * per_left):

@@ -2,7 +2,7 @@
 
 Arc 2e goes from the first to the second end of edge e, arc 2e + 1 back; the arcs that leave node v are
 ``leaving[first[v] : first[v + 1]]``. `terminal[v]` is the capacity from the source to v if positive, minus the capacity
-from v to the sink if negative. Both `terminal` and `capacity` are overwritten by what is left.
+from v to the sink if negative; it may be infinite. Both `terminal` and `capacity` are overwritten by what is left.
 """
 
 from __future__ import annotations

@@ -19,21 +19,13 @@ LEVEL = 1e-12
 
 
 @inlined
-def preference(high, low, most):
-    """Return high − low, limited to ± most if one of the two is forbidden; at most one is."""
-    if low == -np.inf:
-        return most
-    return -most if high == -np.inf else high - low
-
-
-@inlined
-def most_flow(edges, agree, limits):
-    """Write an amount that no flow through a node reaches: 1 + Σ θ of its edges."""
-    for v in range(len(limits)):
-        limits[v] = 1.0
+def rewards_of_nodes(edges, agree, rewards):
+    """Write Σ θ of the edges of each node."""
+    for v in range(len(rewards)):
+        rewards[v] = 0.0
     for e in range(len(edges)):
-        limits[edges[e, 0]] += agree[e]
-        limits[edges[e, 1]] += agree[e]
+        rewards[edges[e, 0]] += agree[e]
+        rewards[edges[e, 1]] += agree[e]
 
 
 @kernel
@@ -50,19 +42,18 @@ def total_of(labels, scores, edges, agree):
 
 @kernel
 def two_labels(scores, edges, agree, first, leaving, labels):
-    """Write the best labels 0 and 1."""
+    """Write the best labels 0 and 1; a forbidden label is an infinite capacity, which no flow exhausts."""
     n = len(scores)
-    limits, terminal, capacity = np.empty(n), np.empty(n), np.empty(2 * len(edges))
-    most_flow(edges, agree, limits)
+    terminal, capacity = np.empty(n), np.empty(2 * len(edges))
     for v in range(n):
-        terminal[v] = preference(scores[v, 1], scores[v, 0], limits[v])
+        terminal[v] = scores[v, 1] - scores[v, 0]
     for e in range(len(edges)):
         capacity[2 * e] = capacity[2 * e + 1] = agree[e]
     minimum_cut(edges, first, leaving, terminal, capacity, labels)
 
 
 @kernel
-def expand(label, scores, edges, agree, limits, first, leaving, labels, side):
+def expand(label, scores, edges, agree, first, leaving, labels, side):
     """Change nodes to one label where the best such move does; return the total after the move.
 
     With x = 1 for nodes that change, the terms of an edge are S(x_i, x_j); S(0, 0) + S(1, 1) − S(0, 1) − S(1, 0) ≥ 0 is
@@ -70,7 +61,7 @@ def expand(label, scores, edges, agree, limits, first, leaving, labels, side):
     """
     n, terminal, capacity = len(scores), np.empty(len(scores)), np.zeros(2 * len(edges))
     for v in range(n):
-        terminal[v] = preference(scores[v, label], scores[v, labels[v]], 2.0 * limits[v])
+        terminal[v] = scores[v, label] - scores[v, labels[v]]
     for e in range(len(edges)):
         i, j = edges[e, 0], edges[e, 1]
         neither = agree[e] if labels[i] == labels[j] else 0.0
@@ -89,8 +80,7 @@ def expand(label, scores, edges, agree, limits, first, leaving, labels, side):
 def many_labels(scores, edges, agree, first, leaving, labels):
     """Write labels that no expansion of a single label improves; return their total."""
     n, n_labels = scores.shape
-    limits, side = np.empty(n), np.empty(n, labels.dtype)
-    most_flow(edges, agree, limits)
+    side = np.empty(n, labels.dtype)
     for v in range(n):
         labels[v] = 0
         for k in range(1, n_labels):
@@ -101,7 +91,7 @@ def many_labels(scores, edges, agree, first, leaving, labels):
         size += abs(scores[v, labels[v]])
     total, unchanged, step = total_of(labels, scores, edges, agree), 0, 0
     while unchanged < n_labels and step < MOST_SWEEPS * n_labels:
-        found = expand(step % n_labels, scores, edges, agree, limits, first, leaving, labels, side)
+        found = expand(step % n_labels, scores, edges, agree, first, leaving, labels, side)
         unchanged += 1
         if found > total + LEVEL * size:
             total, unchanged = found, 0
@@ -123,8 +113,8 @@ def bound_by_cuts(scores, edges, agree, first, leaving, n_steps, total, labels):
     subgradients are 0, the indicators are optimal labels.
     """
     n, n_labels = scores.shape
-    limits, reward = np.empty(n), np.zeros((n, n_labels))
-    most_flow(edges, agree, limits)
+    rewards, reward = np.empty(n), np.zeros((n, n_labels))
+    rewards_of_nodes(edges, agree, rewards)
     simple = agree.sum()
     for e in range(len(edges)):
         reward[edges[e, 0], labels[edges[e, 1]]] += agree[e]
@@ -141,7 +131,7 @@ def bound_by_cuts(scores, edges, agree, first, leaving, n_steps, total, labels):
             elif gain > second:
                 second = gain
         simple += own
-        price[v] = (0.5 * (best + second) if second > -np.inf else best - 1.0) - 0.5 * (limits[v] - 1.0)
+        price[v] = (0.5 * (best + second) if second > -np.inf else best - 1.0) - 0.5 * rewards[v]
     lowest = max(simple, total)
     terminal, capacity = np.empty(n), np.empty(2 * len(edges))
     side, chosen, last = np.empty(n, labels.dtype), np.empty(n, np.int64), np.empty(n, labels.dtype)
@@ -152,7 +142,7 @@ def bound_by_cuts(scores, edges, agree, first, leaving, n_steps, total, labels):
             chosen[v] = 0
         for k in range(n_labels):
             for v in range(n):
-                terminal[v] = -limits[v] if scores[v, k] == -np.inf else scores[v, k] - price[v]
+                terminal[v] = scores[v, k] - price[v]
             for e in range(len(edges)):
                 capacity[2 * e] = capacity[2 * e + 1] = 0.5 * agree[e]
             minimum_cut(edges, first, leaving, terminal, capacity, side)

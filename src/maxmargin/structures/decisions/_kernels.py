@@ -6,6 +6,9 @@ import numpy as np
 
 from maxmargin._compile import kernel
 
+#: Largest whole number of a decision: codes have 32 bits.
+MOST = 2.0**31 - 1.0
+
 
 @kernel
 def augment(ids, offsets, linear, factor, scales, costs, out):
@@ -21,14 +24,20 @@ def augment(ids, offsets, linear, factor, scales, costs, out):
     return -1
 
 
+#: Difference of totals, relative to their terms and for each term, below which it is rounding error.
+_ROUNDING = 2.0**-52
+
+
 @kernel
-def judge(ids, offsets, linear, true, scores, augmented, rows, rises, losses, excesses, sizes):
+def judge(ids, offsets, linear, true, scales, scores, augmented, rows, rises, losses, excesses, sizes):
     """Write rises and losses of the decisions in `rows`, and by how much they are worse than the truth.
 
-    `sizes` are the sums of absolute costs and losses of all variables, for tolerances.
+    A loss-augmented decision whose total is that of the truth up to rounding becomes the truth, so that hinges of 0 are
+    0. `sizes` are the sums of absolute costs and losses of all variables, for tolerances.
     """
     for r in range(len(ids)):
         first, rise, loss, excess, size, loss_size = offsets[ids[r]], 0.0, 0.0, 0.0, 0.0, 0.0
+        terms, n_terms = 0.0, 2
         for j in range(rows.shape[1]):
             size += abs(augmented[r, j])
             loss_size += abs(linear[first + j])
@@ -37,18 +46,24 @@ def judge(ids, offsets, linear, true, scores, augmented, rows, rises, losses, ex
                 rise -= scores[r, j] * change
                 loss += linear[first + j] * change
                 excess += augmented[r, j] * change
+                terms += (abs(scores[r, j]) + abs(scales[r] * linear[first + j])) * abs(change)
+                n_terms += 1
+        if scales[r] > 0.0 and abs(excess) <= n_terms * _ROUNDING * terms:
+            rows[r] = true[first : first + rows.shape[1]]
+            rise, loss, excess = 0.0, 0.0, 0.0
         rises[ids[r]], losses[ids[r]], excesses[r] = rise, loss, excess
         sizes[r, 0], sizes[r, 1] = size, loss_size
 
 
 @kernel
 def encode_whole(ids, code_offsets, rows, codes):
-    """Write decisions as whole numbers; return the first row that is not whole, or −1."""
+    """Write decisions as whole numbers; return the first row that is not whole or exceeds `MOST`, or −1."""
     wrong = -1
     for r in range(len(ids)):
         at = code_offsets[ids[r]]
         for j in range(rows.shape[1]):
-            codes[at + j] = np.int32(rows[r, j])
+            value = min(max(rows[r, j], -MOST), MOST)
+            codes[at + j] = np.int32(value)
             if wrong < 0 and codes[at + j] != rows[r, j]:
                 wrong = r
     return wrong

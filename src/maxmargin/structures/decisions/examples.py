@@ -123,18 +123,16 @@ class DecisionExamples(Examples):
             raise StructureError.at(Place("X", ids[bad]), "the predicted costs are not finite")
         instances = None if self.instances is None else [self.instances[i] for i in ids.tolist()]
         found, lower = self.optimizer.decide(augmented, instances, ids)
-        self._encode(found, ids, answers.codes)
-        part_kernels.code_keys(
-            ids, self.code_offsets, answers.codes, self.true_codes, self.true is not None, answers.keys
-        )
         if self.true is None:
             answers.rises[ids], answers.losses[ids] = -np.einsum("ij,ij->i", scores, found), 0.0
+            self._encode(found, ids, answers)
             return
         excesses, sizes = np.empty(len(ids)), np.empty((len(ids), 2))
         kernels.judge(
-            ids, self.offsets, self.linear, self.true, scores, augmented, found, answers.rises, answers.losses,
+            ids, self.offsets, self.linear, self.true, scales, scores, augmented, found, answers.rises, answers.losses,
             excesses, sizes,
         )  # fmt: skip
+        self._encode(found, ids, answers)
         losses = answers.losses[ids]
         if (losses < 0.0).any() or (excesses > 0.0).any():
             self._watch(augmented, found, excesses, losses, WORSE * sizes, ids)
@@ -173,19 +171,16 @@ class DecisionExamples(Examples):
             stacklevel=2,
         )  # fmt: skip
 
-    def _encode(self, found: FloatArray, ids: IntArray, codes: CodeArray) -> None:
-        """Write the codes of decisions; raise StructureError if one is fractional where all known ones are whole."""
+    def _encode(self, found: FloatArray, ids: IntArray, answers: Answers) -> None:
+        """Write codes and keys of decisions; raise StructureError if one is not whole where all known ones are."""
+        codes = answers.codes
         if not self.whole:
             codes[spans(ids, self.code_offsets)] = self._coded(found)
-            return
-        r = kernels.encode_whole(ids, self.code_offsets, found, codes)
-        if r >= 0:
-            j = int(np.flatnonzero(np.rint(found[r]) != found[r])[0])
-            raise StructureError.at(
-                Place("X", ids[r]),
-                f"solve returned the fractional value {found[r, j]:.6g} of variable {j}, but all known decisions are "
-                f"whole numbers; solve the integer program, or pass integral=False if decisions may be fractional",
-            )
+        else:
+            r = kernels.encode_whole(ids, self.code_offsets, found, codes)
+            if r >= 0:
+                raise StructureError.at(Place("X", ids[r]), f"solve returned {_not_whole(found[r])}")
+        part_kernels.code_keys(ids, self.code_offsets, codes, self.true_codes, self.true is not None, answers.keys)
 
     def _same_width(self, ids: IntArray) -> Iterator[Any]:
         """Yield positions in ids of examples with the same number of variables."""
@@ -207,6 +202,10 @@ class DecisionExamples(Examples):
 
     def _coded(self, decisions: FloatArray) -> CodeArray:
         flat = np.ascontiguousarray(decisions, float).ravel() + 0.0
+        large = np.flatnonzero(np.abs(flat) > kernels.MOST) if self.whole else ()
+        if len(large):
+            i = int(np.searchsorted(self.offsets, large[0], "right")) - 1
+            raise StructureError.at(Place("Y", i), f"found {_not_whole(flat[slice(*self.offsets[i : i + 2])])}")
         return flat.astype(np.int32) if self.whole else flat.view(np.int32)
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
@@ -264,3 +263,18 @@ class DecisionExamples(Examples):
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._lock = threading.Lock()
+
+
+def _not_whole(decision: FloatArray) -> str:
+    """Return what is wrong with a decision that should be whole numbers of 32 bits."""
+    large = np.flatnonzero(np.abs(decision) > kernels.MOST)
+    if len(large):
+        return (
+            f"the value {decision[large[0]]:.6g} of variable {large[0]}, but whole numbers of decisions are at most "
+            f"{kernels.MOST:.0f}; pass integral=False for greater ones"
+        )
+    j = int(np.flatnonzero(np.rint(decision) != decision)[0])
+    return (
+        f"the fractional value {decision[j]:.6g} of variable {j}, but all known decisions are whole numbers; solve the "
+        f"integer program, or pass integral=False if decisions may be fractional"
+    )

@@ -84,6 +84,19 @@ def _some(values: Any, ids: IntArray) -> Any:
     return values[ids] if hasattr(values, "shape") else [values[i] for i in ids.tolist()]
 
 
+class VariableRows(SequenceEncoder):
+    """Encoder of feature rows of variables."""
+
+    row = "variable"
+
+
+class ExampleRows(SequenceEncoder):
+    """Encoder of one feature row for each example."""
+
+    def _row_name(self, row: int, offsets: IntArray) -> Place:
+        return self._name(row)
+
+
 class FeatureEncoder:
     """Encoder of feature rows that are optionally standardised.
 
@@ -101,7 +114,7 @@ class FeatureEncoder:
     """
 
     def __init__(self, shared: bool = False) -> None:
-        self.shared, self.rows = shared, SequenceEncoder()
+        self.shared, self.rows = shared, VariableRows() if shared else ExampleRows()
         self.means, self.scales, self.constant = np.zeros(0), np.ones(0), 0.0
         self.names: list[str] | None = None
 
@@ -171,7 +184,7 @@ class FeatureEncoder:
 
     def set_state(self, state: Any) -> FeatureEncoder:
         """Set what another encoder has learnt."""
-        self.rows = SequenceEncoder().set_state(state["rows"])
+        self.rows.set_state(state["rows"])
         self.means, self.scales = np.asarray(state["means"], float), np.asarray(state["scales"], float)
         self.constant, self.names = float(state["constant"]), state["names"]
         if not self.means.shape == self.scales.shape == (self.rows.width,):

@@ -13,7 +13,7 @@ from maxmargin._checked import check_flag, finite_number, whole_number
 from maxmargin._types import AnyArray, FloatArray, IntArray
 from maxmargin.core.errors import Place, error_at
 from maxmargin.core.structure import Compiled, StructureError
-from maxmargin.optimizers.optimizer import Optimizer, as_decision, as_optimizer, rounded
+from maxmargin.optimizers.optimizer import Optimizer, as_decision, as_optimizer, rounded, shown
 from maxmargin.parts.blocks import Block
 from maxmargin.structures.decisions.examples import DecisionExamples
 from maxmargin.structures.decisions.inputs import WEIGHTS, FeatureEncoder, Inputs, Truth, cost_rows
@@ -157,7 +157,10 @@ class Decisions(Compiled):
         elif self.regret_:  # the truths are outputs without costs, whose joint features are wanted
             losses = np.zeros(len(flat))
         else:
-            losses = np.concatenate([linear_loss(self.cost, z, Place("Y", i)) for i, z in enumerate(decisions)])
+            each = [linear_loss(self.cost, z, Place("Y", i)) for i, z in enumerate(decisions)]
+            if learn and callable(self.cost):
+                self._check_losses(optimizer, inputs, decisions, each, widths)
+            losses = np.concatenate(each)
         return self._made(optimizer, blocks, offsets, known, inputs, flat, losses)
 
     def _made(
@@ -199,6 +202,22 @@ class Decisions(Compiled):
             for i, z in zip(ids, optimizer.decide(table, _instances(inputs, ids), ids).decisions, strict=True):
                 decisions[i] = z
         return decisions
+
+    @staticmethod
+    def _check_losses(
+        optimizer: Optimizer, inputs: Inputs, decisions: list[FloatArray], losses: list[FloatArray], widths: IntArray
+    ) -> None:
+        """Raise an error if a user's loss is negative: the optimiser looks for the decision of least loss."""
+        for ids in _by_width(np.arange(len(losses)), widths):
+            found = optimizer.decide(np.stack([losses[i] for i in ids]), _instances(inputs, ids), ids).decisions
+            for i, z in zip(ids.tolist(), found, strict=True):
+                least = float(losses[i] @ (z - decisions[i]))
+                if least < -1e-6 * float(np.abs(losses[i]).sum()):
+                    raise error_at(
+                        Place("Y", i),
+                        f"the loss of the decision {shown(z)} is {least:.6g}, but losses must be ≥ 0: loss(decision) "
+                        f"returns the coefficients l of l·(ẑ − z), such as 1 − 2z",
+                    )
 
     # ------------------------------------------------------------------ use
 

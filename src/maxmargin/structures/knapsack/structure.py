@@ -25,10 +25,13 @@ from maxmargin.parts.costs import PartCosts, cost_table
 from maxmargin.parts.examples import Part, PartExamples, counted_once
 from maxmargin.parts.structure import PartStructure
 from maxmargin.structures.knapsack import _kernels as kernels
+from maxmargin.structures.knapsack import _states as states
 from maxmargin.structures.program._highs import Polyhedron, solve
 
-#: Entries of the table of a dynamic program above which HiGHS is used.
+#: Entries of the table of a dynamic program above which a list of states is used.
 LARGEST_TABLE = 1 << 25
+#: Length of a list of states above which HiGHS is used.
+MOST_STATES = 1 << 21
 #: Excess over the capacity that is taken for rounding, relative to the capacity.
 ROUNDING = 1e-9
 
@@ -51,8 +54,9 @@ class Knapsack(PartStructure):
     Each z lists 1 for each chosen item and 0 for each other item. If single items have different costs, it is a
     `PartCosts` with costs of shape (m,).
 
-    Argmaxes are exact: a table over capacities if weights are whole numbers, HiGHS (Huangfu and Hall 2018) if they are
-    not, or if the table would be large.
+    Argmaxes are exact: a table over capacities if weights are whole numbers, a list of undominated choices (Nemhauser
+    and Ullmann 1969) if they are not, or if the table would be large. Only if the list would be large too, HiGHS
+    (Huangfu and Hall 2018) decides, within its tolerance of 10⁻⁶.
 
     Examples
     --------
@@ -186,7 +190,8 @@ class KnapsackExamples(PartExamples):
         assert block.offsets is not None
         self._set_tables(block.offsets)
         super().__init__(structure, [block], block.offsets, truths, [costs])
-        self.operations += float(self.entries[self.tabled].sum()) + 2e5 * float((~self.tabled).sum())
+        lists = np.diff(block.offsets)[~self.tabled].astype(float)
+        self.operations += float(self.entries[self.tabled].sum()) + float((50.0 * lists**2).sum())
 
     def _set_tables(self, offsets: IntArray) -> None:
         """Decide which examples are solved by a table: whole weights, and not too many entries."""
@@ -204,13 +209,15 @@ class KnapsackExamples(PartExamples):
         for r in np.flatnonzero(~self.tabled[ids]).tolist():
             i = int(ids[r])
             span = slice(*self.code_offsets[i : i + 2])
-            codes[span] = self._by_highs(values[starts[r] : starts[r + 1]], i)
+            own, room = values[starts[r] : starts[r + 1]], float(self.capacities[i]) * (1.0 + ROUNDING)
+            if not states.best_choice(own, self.weights[span], room, MOST_STATES, codes[span]):
+                codes[span] = self._by_highs(own, i)
 
     @property
     def _whole_weights(self) -> tuple[IntArray, IntArray]:
         """Weights and capacities as integers, for the examples with a table."""
-        limit = float(LARGEST_TABLE)
-        return np.minimum(self.weights, limit).astype(np.int64), np.minimum(self.capacities, limit).astype(np.int64)
+        limit, room = float(LARGEST_TABLE), np.floor(self.capacities * (1.0 + ROUNDING))
+        return np.minimum(self.weights, limit).astype(np.int64), np.minimum(room, limit).astype(np.int64)
 
     def _by_highs(self, scores: FloatArray, i: int) -> CodeArray:
         m, weights = len(scores), self.weights[slice(*self.code_offsets[i : i + 2])]
@@ -222,7 +229,12 @@ class KnapsackExamples(PartExamples):
         found = solve(scores, space, None, 0.0)
         if found.z is None:
             return np.full(m, NO_OUTPUT, np.int32)
-        return found.z.astype(np.int32)
+        chosen = found.z.astype(np.int32)
+        for j in np.argsort(scores).tolist():  # items beyond the capacity, within HiGHS' tolerance
+            if weights @ chosen <= self.capacities[i] * (1.0 + ROUNDING):
+                break
+            chosen[j] = 0
+        return chosen
 
     def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
         lengths = self.code_offsets[ids + 1] - self.code_offsets[ids]

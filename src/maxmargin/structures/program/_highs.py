@@ -15,6 +15,10 @@ from maxmargin._types import AnyArray, FloatArray
 
 #: Status of `scipy.optimize.milp`.
 OPTIMAL, LIMIT, INFEASIBLE, UNBOUNDED = 0, 1, 2, 3
+#: Size of the costs that HiGHS gets: its tolerances are absolute, 10⁻⁶ for the gap.
+LARGEST_COST = 1e4
+#: Coefficients between 1 / USUAL and USUAL are not scaled.
+USUAL = 1e3
 #: Distance from an integer at which a value is taken for it.
 WHOLE = 1e-5
 
@@ -66,12 +70,11 @@ def solve(scores: FloatArray, space: Polyhedron, time_limit: float | None, gap: 
         if (lower > upper).any():
             return Solution(None, -np.inf, INFEASIBLE, "a forbidden variable cannot be 0")
         scores = np.where(usual, scores, 0.0)
-    # HiGHS' tolerances are absolute, so that costs must have the size of 1.
-    scale = float(np.abs(scores).max(initial=0.0)) or 1.0
+    scale = (float(np.abs(scores).max(initial=0.0)) or 1.0) / LARGEST_COST
     options: dict[str, Any] = {"mip_rel_gap": gap}
     if time_limit is not None:
         options["time_limit"] = time_limit
-    constraints = [LinearConstraint(space.A, space.low, space.high)] if space.A.shape[0] else []
+    constraints = [LinearConstraint(*scaled_rows(space.A, space.low, space.high))] if space.A.shape[0] else []
     found = milp(
         -scores / scale, integrality=space.integer.astype(int), bounds=Bounds(lower, upper), constraints=constraints,
         options=options,
@@ -87,6 +90,17 @@ def solve(scores: FloatArray, space: Polyhedron, time_limit: float | None, gap: 
     bound = getattr(found, "mip_dual_bound", None)
     top = value if bound is None or not space.integer.any() else max(value, -float(bound) * scale)
     return Solution(z, top, int(found.status), str(found.message))
+
+
+def scaled_rows(A: Any, low: FloatArray, high: FloatArray) -> tuple[Any, FloatArray, FloatArray]:
+    """Return constraints whose rows have the size of 1, as HiGHS' tolerances are absolute; usual ones unchanged."""
+    sizes = np.abs(A.data)
+    if sizes.size == 0 or (sizes.max() <= USUAL and sizes.min() >= 1.0 / USUAL):
+        return A, low, high
+    largest = abs(A).max(axis=1)
+    largest = largest.toarray().ravel() if sp.issparse(largest) else np.asarray(largest)
+    factors = np.ldexp(1.0, -np.frexp(np.where(largest > 0.0, largest, 1.0))[1])  # powers of two: no rounding
+    return sp.diags_array(factors) @ A, low * factors, high * factors
 
 
 def best_solutions(

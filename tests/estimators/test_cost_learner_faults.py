@@ -1,0 +1,188 @@
+"""`CostLearner`: faults of optimisers, of known decisions and of input; heuristics and their bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from deciders import PATHS, M, data, paths
+
+import maxmargin as mm
+
+
+def test_a_heuristic_warns_with_both_values():
+    X, costs = data()
+
+    def greedy(c):
+        """Always the first path, except for true costs."""
+        return PATHS[np.argmin(PATHS @ c)] if (np.abs(costs - c) < 1e-12).all(axis=1).any() else PATHS[0]
+
+    message = (
+        r"X\[\d+\]: solve returned a decision with total \S+ for costs during training, worse than a known one with"
+    )
+    with pytest.warns(mm.InexactArgmaxWarning, match=message):
+        mm.CostLearner(mm.Optimizer(greedy, M), max_iter=2, tol=0.9).fit(X, costs=costs)
+    assert not mm.CostLearner(mm.Optimizer(greedy, M, exact=False)).fit(X, costs=costs).certificate_.exact
+
+
+def test_known_decisions_that_are_not_optimal_warn():
+    X, costs = data()
+    worst = PATHS[np.argmax(costs @ PATHS.T, axis=1)]
+    with pytest.warns(mm.InexactArgmaxWarning, match="worse than another with total"):
+        mm.CostLearner(paths(), tol=0.5).fit(X, costs=costs, decisions=worst)
+
+
+def test_bounds_of_a_heuristic_are_in_the_certificate():
+    X, costs = data()
+
+    def bounded(c):
+        z = PATHS[np.argmin(PATHS @ c)]
+        return mm.Bounded(z, float(c @ z) - 0.01)
+
+    model = mm.CostLearner(mm.Optimizer(bounded, M, exact=False), C=0.1).fit(X, costs=costs)
+    exact = mm.CostLearner(paths(), C=0.1).fit(X, costs=costs)
+    assert model.certificate_.primal < model.certificate_.primal_bound <= model.certificate_.primal + 0.1 * 40 * 0.0101
+    assert model.certificate_.primal == pytest.approx(exact.certificate_.primal, rel=2e-3)
+
+
+def test_fractional_decisions():
+    X, costs = data(20)
+    half = 0.5 * (PATHS[0] + PATHS[1])
+
+    def relaxed(c):
+        return PATHS[np.argmin(PATHS @ c)] if c.min() > 0 else half
+
+    with pytest.raises(ValueError, match=r"fractional value 0.5 of variable \d+, but all known decisions are whole"):
+        mm.CostLearner(mm.Optimizer(relaxed, M)).fit(X, costs=costs)
+    simplex = mm.Optimizer.milp(-np.ones((1, 3)), [-1.0], integrality=0, high=0.7)
+    values = np.random.default_rng(0).random((20, 3))
+    model = mm.CostLearner(simplex, C=10.0).fit(values, costs=values)
+    assert sorted(model.predict(values)[0]) == pytest.approx([0.0, 0.3, 0.7])
+    assert model.score(values, values) > -0.01
+
+
+X0, COSTS0 = data(6)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "given", "message"),
+    [
+        ({}, {}, "there is nothing to learn from: pass costs= or decisions="),
+        ({}, {"costs": COSTS0[:5]}, "X has 6 examples but costs has 5"),
+        ({}, {"costs": COSTS0[:, :5]}, r"Y\[0\]: expected 12 costs, one for each variable, found 5"),
+        ({}, {"costs": [*COSTS0[:4], COSTS0[4, :3], COSTS0[5]]}, r"Y\[4\]: expected 12 costs, .* found 3"),
+        ({}, {"costs": np.where(COSTS0.min() < COSTS0, COSTS0, np.nan)}, r"Y\[\d\]: costs must be finite, found nan"),
+        ({}, {"costs": COSTS0, "known_costs": COSTS0[:3]}, "X has 6 examples but known_costs has 3"),
+        ({}, {"costs": COSTS0, "known_costs": COSTS0[:, 1:]}, r"known_costs\[0\]: expected 12 costs"),
+        ({}, {"costs": COSTS0, "instances": [1]}, "X has 6 examples but instances has 1"),
+        (
+            {},
+            {"decisions": np.ones((6, 12))},
+            r"Y\[0\]: expected a feasible decision, found .* that is not a path",
+        ),
+        ({}, {"decisions": [[0, 1, 20]] * 6}, r"Y\[0\]: found 3 numbers, expected a decision: 12 numbers, or distinct"),
+        ({"loss": "regret"}, {"decisions": PATHS}, "loss='regret' needs the true costs"),
+        ({"loss": "hamming"}, {"costs": COSTS0}, "with known costs the loss is the regret"),
+        ({"loss": "l1"}, {"costs": COSTS0}, "loss must be 'auto', 'regret', 'hamming' or a function, found 'l1'"),
+        ({"prior": "ridge"}, {"costs": COSTS0}, "prior must be None, 'least-squares' or a vector of weights"),
+        ({"prior": "least-squares"}, {"decisions": PATHS}, "prior='least-squares' needs the true costs"),
+        ({"prior": [1.0]}, {"costs": COSTS0}, "prior has 1 weights, but these data have 48"),
+        ({"weights": "each"}, {"costs": COSTS0}, "weights must be 'per-variable' or 'shared' or 'both', found 'each'"),
+        ({"weights": "both"}, {"costs": COSTS0}, "weights='both' needs X = "),
+        ({"weights": "shared"}, {"costs": COSTS0}, r"X must have shape \(n, m, d\)"),
+        ({"intercept_scaling": -1.0}, {"costs": COSTS0}, "intercept_scaling must be a number"),
+        ({"standardize": 3}, {"costs": COSTS0}, "standardize must be True or False"),
+        ({"optimizer": 3}, {"costs": COSTS0}, "optimizer must be a maxmargin.Optimizer"),
+        (
+            {"solver": "perceptron"},
+            {"costs": COSTS0, "known_costs": COSTS0},
+            "supports neither a prior nor known costs",
+        ),
+    ],
+)
+def test_bad_input(parameters, given, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        mm.CostLearner(**{"optimizer": paths(), **parameters}).fit(X0, **given)
+
+
+def test_hamming_needs_binary_decisions():
+    optimizer = mm.Optimizer(lambda c: np.where(c < 0, 2, 0), 3)
+    X, decisions = np.eye(4)[:, :2], np.array([[2, 0, 0]] * 4)
+    with pytest.raises(ValueError, match=r"Y\[0\]: the Hamming loss needs 0/1 decisions, found 2 for variable 0"):
+        mm.CostLearner(optimizer).fit(X, decisions=decisions)
+    model = mm.CostLearner(optimizer, loss=lambda z: 1.0 - z, C=10.0).fit(X, decisions=decisions)
+    assert np.array_equal(model.predict(X), decisions)
+
+
+def test_bad_costs_of_the_metric():
+    with pytest.raises(ValueError, match="2 rows of costs but 1 decisions"):
+        mm.metrics.regret(COSTS0[:2], PATHS[:1], paths())
+    with pytest.raises(ValueError, match=r"decisions\[0\]: found 3 numbers, expected a decision"):
+        mm.metrics.regret(COSTS0[:1], [[0.5, 1, 2]], paths())
+    with pytest.raises(ValueError, match=r"decisions\[0\]: found a decision that is not a path: variables \[0\]"):
+        mm.metrics.regret(COSTS0[:1], [[0]], paths())
+
+
+def test_a_loss_of_the_wrong_sign():
+    with pytest.raises(
+        ValueError, match=r"Y\[0\]: the loss of the decision variables \[.*\] is -\d, but losses must be"
+    ):
+        mm.CostLearner(paths(), loss=lambda z: 2.0 * z - 1.0).fit(X0, decisions=PATHS[:6])
+
+
+def test_numbers_beyond_the_codes():
+    optimizer = mm.Optimizer(lambda c: np.where(c < 0, 3e9, 0.0), 3)
+    with pytest.raises(
+        ValueError, match=r"Y\[1\]: found the value 3e\+09 of variable 2, but whole numbers .* 2147483647"
+    ):
+        mm.CostLearner(optimizer).fit(np.eye(2), costs=[[1.0, 1.0, 1.0], [1.0, 2.0, -1.0]])
+    with pytest.raises(ValueError, match=r"X\[0\]: solve returned the value 3e\+09 of variable 0"):
+        mm.CostLearner(optimizer).fit(np.eye(2), costs=np.ones((2, 3)))
+    any_number = mm.Optimizer(optimizer.function, 3, integral=False)
+    model = mm.CostLearner(any_number, C=1e-18, tol=0.5).fit(np.eye(2), costs=[[1.0, 1.0, 1.0], [1.0, 2.0, -1.0]])
+    assert model.predict(np.eye(2)).shape == (2, 3)
+
+
+def test_places_of_bad_features():
+    X = X0.copy()
+    X[4, 1] = np.nan
+    with pytest.raises(ValueError, match=r"^X\[4\]: features must be finite, found nan"):
+        mm.CostLearner(paths()).fit(X, costs=COSTS0)
+    with pytest.raises(ValueError, match=r"^X\[4\], variable 4: features must be finite, found nan"):
+        mm.CostLearner(paths(), weights="shared").fit(np.repeat(X, 4, axis=1)[:, :, None], costs=COSTS0)
+
+
+def test_hinges_of_zero_are_not_rounding_errors():
+    """Known costs of half of the true ones make all hinges 0 at w = 0, up to the rounding of sums."""
+    X, costs = data()
+    model = mm.CostLearner(paths()).fit(X, costs=costs, known_costs=0.5 * costs)
+    assert model.certificate_.primal == 0.0 and model.stop_reason_ == "tol"
+    assert model.n_iter_ < 20
+
+
+def test_a_tie_under_predicted_costs_is_not_resolved_by_the_truth():
+    """All predicted costs are 0: training must not count the decision of the optimiser as right."""
+    rng = np.random.default_rng(0)
+    X, costs = np.zeros((10, 1)), rng.random((10, M))
+    model = mm.CostLearner(paths(), C=1e-12, fit_intercept=False, tol=0.5).fit(X, costs=costs)
+    assert not model.coef_.any()
+    assert model.train_score_ == pytest.approx(model.score(X, costs=costs)) and model.train_score_ < -0.05
+
+
+def test_programs_with_sparse_constraints(tmp_path):
+    X, costs = data(4)
+    A, b = np.vstack([np.ones(M), np.arange(M)]), [4.0, 20.0]
+    dense, sparse = (mm.Optimizer.milp(rows, b, sense="max") for rows in (A, sp.csr_array(A)))
+    for row in costs:
+        assert np.array_equal(sparse.solve(row), dense.solve(row))
+        assert np.array_equal(dense.solve(row, (sp.csc_array(A), b)), dense.solve(row))
+    model = mm.CostLearner(sparse, max_iter=1, tol=1.0).fit(X, costs=costs)
+    model.save(tmp_path / "m.mm")
+    assert np.array_equal(mm.load(tmp_path / "m.mm").predict(X), model.predict(X))
+
+
+def test_the_bound_of_a_linear_program_with_a_time_limit_is_its_optimum():
+    X, costs = data(4)
+    optimizer = mm.Optimizer.milp(-np.ones((1, M)), [-3.0], integrality=0, time_limit=60.0)
+    certificate = mm.CostLearner(optimizer, tol=0.5).fit(X, costs=costs).certificate_
+    assert certificate.primal_bound == pytest.approx(certificate.primal, rel=1e-6)
