@@ -144,12 +144,12 @@ def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta,
                 if p < 0:
                     if tag < 0:
                         continue
-                    a, score = np.int64(tag), 0.0
+                    a, score = int(tag), 0.0
                 else:
                     score = total[p * n + k - 1]
                     if score == -np.inf:
                         continue
-                    a = np.int64(phrase[p])
+                    a = int(phrase[p])
                     score += gains[label[a]]
                     if score > best[cell + p * length]:
                         best[cell + p * length], chain_at[cell + p * length] = score, -1
@@ -194,8 +194,8 @@ def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta,
             for e in range(starts[s], used):
                 q, score = entries[e], held[e]
                 for z in range(kid_ptr[q], kid_tags[q]):
-                    p, node = np.int64(step[4 * z]), np.int64(step[4 * z + 1])
-                    low, high = np.int64(live_from[m + p]), np.int64(live_to[m + p])
+                    p, node = int(step[4 * z]), int(step[4 * z + 1])
+                    low, high = int(live_from[m + p]), int(live_to[m + p])
                     if low >= high:
                         continue
                     if node >= 0:
@@ -205,7 +205,7 @@ def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta,
                             n_open += 1
                         raise_row(score, best, right + p * after + low, values, slot_of[node] * n + k + low, high - low)
                     for d in range(step[4 * z + 2], step[4 * z + 3]):
-                        pair, v = np.int64(done_row[d]) * n_rows + p, score + rules[done_rule[d]]
+                        pair, v = int(done_row[d]) * n_rows + p, score + rules[done_rule[d]]
                         if v > ends[pair]:
                             if ends[pair] == -np.inf:
                                 pairs[n_pairs] = pair
@@ -214,28 +214,28 @@ def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta,
                 z = tag_kid(q, tag, kid_ptr, kid_tags, kid_symbol) if tag >= 0 else -1
                 if z < 0:
                     continue
-                node = np.int64(step[4 * z + 1])
+                node = int(step[4 * z + 1])
                 if node >= 0:
                     if slot_of[node] < 0:
                         slot_of[node], opened[n_open] = n_open, node
                         clear_row(values, n_open * n + k, after)
                         n_open += 1
-                    to = np.int64(slot_of[node]) * n + k
+                    to = int(slot_of[node]) * n + k
                     values[to] = max(values[to], score)
                 for d in range(step[4 * z + 2], step[4 * z + 3]):
-                    p = np.int64(done_row[d])
+                    p = int(done_row[d])
                     if stamp[p] != s:
                         stamp[p], fresh_rows[n_fresh] = s, p
                         n_fresh += 1
                         clear_row(fresh, p * n + k, after)
                     fresh[p * n + k] = max(fresh[p * n + k], score + rules[done_rule[d]])
             for t in range(n_pairs):
-                p, b = np.int64(pairs[t]) // n_rows, np.int64(pairs[t]) % n_rows
+                p, b = int(pairs[t]) // n_rows, int(pairs[t]) % n_rows
                 if stamp[p] != s:
                     stamp[p], fresh_rows[n_fresh] = s, p
                     n_fresh += 1
                     clear_row(fresh, p * n + k, after)
-                low, high = np.int64(live_from[m + b]), np.int64(live_to[m + b])
+                low, high = int(live_from[m + b]), int(live_to[m + b])
                 raise_row(ends[pairs[t]], best, right + b * after + low, fresh, p * n + k + low, high - low)
                 ends[pairs[t]] = -np.inf
             for t in range(n_fresh):

@@ -34,7 +34,7 @@ def best_start(n, grammar, best):
     found, score = -1, -np.inf
     for p in range(len(phrase)):
         if start[phrase[p]] and best[p * n + n - 1] > score:
-            found, score = np.int64(phrase[p]), best[p * n + n - 1]
+            found, score = int(phrase[p]), best[p * n + n - 1]
     return found, score
 
 
@@ -72,7 +72,7 @@ def last_step(a, i, k, j, x, grammar, rules, chart, pool):
             for d in range(done_ptr[node], done_ptr[node + 1]):
                 v = score + rules[done_rule[d]]
                 if done_symbol[d] == a and (v > top or (v == top and done_rule[d] < best_rule)):
-                    found, child, best_rule, top = e, np.int64(z), np.int64(done_rule[d]), v
+                    found, child, best_rule, top = e, int(z), int(done_rule[d]), v
     return found, child, best_rule
 
 
@@ -107,25 +107,25 @@ def write_derivation(symbol, begin, end, x, grammar, rules, chart, pool, code, m
         a, i, j = stack[top, 0], stack[top, 1], stack[top, 2]
         cell, c = corner(n, i, n_rows) + j - i - 1, -1
         if row_of_symbol[a] >= 0:
-            c = np.int64(chart[1][0, cell + row_of_symbol[a] * (n - i)])
+            c = int(chart[1][0, cell + row_of_symbol[a] * (n - i)])
         if c >= 0:
-            a = np.int64(chain_base[c])
+            a = int(chain_base[c])
         code[2 * m + 1] = c
         if row_of_symbol[a] < 0:
             code[2 * m] = 0
             m += 1
             continue
-        k = np.int64(chart[1][1, cell + row_of_symbol[a] * (n - i)])
+        k = int(chart[1][1, cell + row_of_symbol[a] * (n - i)])
         e, z, rule = last_step(a, i, k, j, x, grammar, rules, chart, pool)
         code[2 * m] = 1 + rule
         m += 1
         stack[top, 0], stack[top, 1], stack[top, 2] = kid_symbol[z], k, j
         top += 1
-        q = np.int64(pool[1][e])
+        q = int(pool[1][e])
         while parent[q] > 0:
             before = step_before(q, i, k, x, grammar, chart, pool)
             stack[top, 0], stack[top, 1], stack[top, 2] = last[q], before, k
-            q, k, top = np.int64(parent[q]), before, top + 1
+            q, k, top = int(parent[q]), before, top + 1
         stack[top, 0], stack[top, 1], stack[top, 2] = last[q], i, k
         top += 1
     return m
@@ -149,7 +149,7 @@ def glue(x, grammar, rules, chart, pool, code):
                 if p == n_rows:
                     v, piece = 0.0 if j == i + 1 else -np.inf, -1
                 else:
-                    piece = np.int64(phrase[p])
+                    piece = int(phrase[p])
                     v = best[at + p * (n - i)] if label[piece] < n_labels else -np.inf
                 if v > -np.inf and (
                     pieces[i] + 1 < pieces[j] or (pieces[i] + 1 == pieces[j] and score[i] + v > score[j])
