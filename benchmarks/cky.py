@@ -19,7 +19,7 @@ from benchmarks.measure import Clock
 from benchmarks.report import table
 from maxmargin.encoding.brackets import TreeTuple
 from maxmargin.encoding.treebank import tags_of, without_words
-from maxmargin.structures.grammar.rules import TAG, symbol_name
+from maxmargin.structures.grammar.derivations import TAG, symbol_name
 
 #: Lengths of sentences, and how many of each are decoded.
 LENGTHS, EACH = (10, 14, 20, 28, 40, 56), 12

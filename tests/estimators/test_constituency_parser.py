@@ -284,3 +284,49 @@ def test_model_selection_with_trees_alone():
 def test_bad_parameters(parameters, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         mm.ConstituencyParser(**parameters).fit(None)
+
+
+def test_tags_of_words_stay_as_they_are():
+    trees = ["(S (NP-SBJ (NR-SHORT x)) (VP (VV y)))", "(S (NP (NN|NNS z)) (VP (VV y)))"]
+    X = [[("x", "NR-SHORT"), ("y", "VV")], [("z", "NN|NNS"), ("y", "VV")]]
+    model = mm.ConstituencyParser().fit_pcfg(X, trees)
+    assert model.predict(X) == model.predict(trees) == [tree.replace("NP-SBJ", "NP") for tree in trees]
+    of_tags = mm.ConstituencyParser(leaves="tags").fit_pcfg(["(S (NP-SBJ NR-SHORT) (VP VV))"])
+    assert of_tags.rules_ == ["S → NP VP", "NP → NR-SHORT", "VP → VV"]
+
+
+def test_glued_roots_without_a_label_can_be_read_again():
+    """The root of the Penn Treebank has no label; above a tag, brackets would make the tag the label."""
+    model = mm.ConstituencyParser(leaves="tags").fit_pcfg(["( (S A B))", "( (S B A))"])
+    assert model.predict([["A", "C"]]) == ["(TOP A C)"]
+    assert model.score([["A", "C"]], ["( (S A C))"]) == 0.0
+
+
+def test_trees_deeper_than_the_stack():
+    tree = "p"
+    for _ in range(600):
+        tree = ("A", "q", tree)
+    model = mm.ConstituencyParser(leaves="tags").fit_pcfg([tree])
+    found = model.predict([["q", "p"], ["q"] * 20 + ["p"]])
+    assert found[0] == ("A", "q", "p") and str(found[1]).count("A") == 20
+
+
+def test_empty_tags():
+    model = mm.ConstituencyParser().fit_pcfg(TAGS)
+    for x in (["DT", ""], [("a", "DT"), ("", "NN")], [("a", "DT"), ("b", "")]):
+        with pytest.raises(ValueError, match=r"X\[0\], token 2: expected text, found an empty one"):
+            model.predict([x])
+
+
+@pytest.mark.parametrize(
+    ("tree", "message"),
+    [
+        (("N P", "a", "b"), "a label in brackets cannot contain spaces or brackets, found 'N P'"),
+        (("S", ("N(", "a"), "b"), "a label in brackets cannot contain spaces or brackets, found 'N('"),
+        (("", "a", "b"), "a node without a label cannot begin with a leaf in brackets"),
+        (("S", ("", "a", ("NP", "b")), "c"), "a node without a label cannot begin with a leaf in brackets"),
+    ],
+)
+def test_trees_that_brackets_cannot_hold(tmp_path, tree, message):
+    with pytest.raises(ValueError, match=re.escape(f"trees[0]: {message}")):
+        mm.formats.write_trees(tmp_path / "bad.mrg", [tree])

@@ -52,3 +52,10 @@ def test_sums_over_sentences_and_weights():
 
 def test_the_public_name():
     assert mm.metrics.bracket_scores is bracket_scores
+
+
+def test_traces_are_removed():
+    true, other = "(TOP (S (NP (-NONE- *)) (VP (VB go)) (. .)))", "(TOP (S (VP (VB go)) (. .)))"
+    scores = bracket_scores([true], [other])
+    assert (scores.n_true, scores.n_predicted, scores.f1) == (2, 2, 1.0), "NP is over nothing else"
+    assert bracket_scores([true], [other], punctuation=()).f1 == 1.0

@@ -8,6 +8,7 @@ from conformance import StructureConformance
 from grammar_instances import Treebank
 
 import maxmargin as mm
+from maxmargin.encoding.treebank import tags_of
 from maxmargin.structures.grammar.examples import GrammarExamples
 
 TREES = ["(S (NP DT NN) (VP VBZ))", "(S (NP PRP) (VP VBZ (NP DT NN)))"]
@@ -72,3 +73,25 @@ def test_repeated_labels_in_a_chain_count_as_often_as_they_occur():
         answers = examples.empty_answers()
         examples.decode(w, np.zeros(1, np.int64), np.ones(1), answers)
         assert answers.losses[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("span_features", [False, True])
+def test_both_charts_find_the_best_tree_of_long_sentences(span_features):
+    """The chart by starts and the one with slots are different recursions; enumeration covers short sentences only."""
+    rng = np.random.default_rng(0)
+
+    def tree(depth, top=True):
+        if depth == 0 or (not top and rng.random() < 0.3):
+            return str(rng.choice(list("pqr")))
+        return (str(rng.choice(list("ABCD"))), *(tree(depth - 1, False) for _ in range(rng.choice([1, 2, 2, 3, 4]))))
+
+    trees = [("TOP", tree(4)) for _ in range(25)]
+    X = [tags_of(some) for some in trees]
+    grammar = mm.Grammar(cost="constituents", leaves="tags", span_features=span_features).fit(X, trees)
+    assert max(map(len, X)) >= 15
+    for x in sorted(X, key=len)[-2:]:
+        w = rng.normal(size=grammar.encode([x]).dim)
+        (best, score), (other, second) = grammar.topk(w, x, 2)
+        assert score >= second and best != other
+        for found in (best, grammar.argmax(w, x)):  # trees that use the same rules may be equally good
+            assert w @ grammar.joint_feature(x, found) == pytest.approx(score)

@@ -67,6 +67,24 @@ def parse_brackets(text: str) -> Iterator[TreeTuple]:
         )
 
 
+def unwritable(tree: TreeTuple) -> str | None:
+    """Return why a tree in brackets would be read as another one; None if it would not."""
+    waiting: list[Any] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, str):
+            if len(node.split()) != 1:
+                return f"a leaf in brackets cannot contain spaces, found {node!r:.60}"
+            continue
+        label = node[0]
+        if label and not re.fullmatch(r"[^\s()]+", label):
+            return f"a label in brackets cannot contain spaces or brackets, found {label!r:.60}"
+        if not label and isinstance(node[1], str):
+            return f"a node without a label cannot begin with a leaf in brackets, found {node!r:.60}"
+        waiting.extend(node[1:])
+    return None
+
+
 def written(tree: Any) -> str:
     """Return a tree in brackets, on one line; brackets in leaves are written as ``-LRB-`` and ``-RRB-``."""
     if isinstance(tree, str):
@@ -74,12 +92,12 @@ def written(tree: Any) -> str:
     return f"({' '.join([tree[0], *map(written, tree[1:])])})"
 
 
-def cleaned(tree: TreeTuple) -> TreeTuple | None:
+def cleaned(tree: TreeTuple, words: bool) -> TreeTuple | None:
     """Return a tree without function tags, co-indices and traces; None if nothing is left.
 
     ``NP-SBJ-1``, ``NP=2`` and ``ADVP|PRT`` become the text before the first of ``-``, ``=`` and ``|``; labels that
     begin with one of them, such as ``-LRB-``, stay. Elements with the tag ``-NONE-`` are removed, and then nodes
-    without children. Tags, which are the labels of single words, stay as they are.
+    without children. Tags stay as they are; `words` says whether leaves are words, each below its tag.
     """
     children: list[Any] = []
     for child in tree[1:]:
@@ -87,17 +105,19 @@ def cleaned(tree: TreeTuple) -> TreeTuple | None:
             if child != TRACE and tree[0] != TRACE:
                 children.append(child)
         elif len(child) == 2 and isinstance(child[1], str):
-            kept = _cleaned_low(child)
+            kept = _cleaned_low(child, words)
             children += [] if kept is None else [kept]
         else:
-            below = cleaned(child)
+            below = cleaned(child, words)
             children += [] if below is None else [below]
     return (plain_label(tree[0]), *children) if children else None
 
 
-def _cleaned_low(node: TreeTuple) -> TreeTuple | None:
-    """Return a node over a single leaf, which is a phrase over a tag or a tag over a word."""
-    return None if TRACE in node else (plain_label(node[0]), node[1])
+def _cleaned_low(node: TreeTuple, words: bool) -> TreeTuple | None:
+    """Return a node over a single leaf, which is a phrase over a tag or, with words, a tag over a word."""
+    if node[0] == TRACE or (node[1] == TRACE and not words):
+        return None
+    return node if words else (plain_label(node[0]), node[1])
 
 
 def plain_label(label: str) -> str:

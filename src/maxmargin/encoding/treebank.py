@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from maxmargin._checked import is_list
@@ -55,29 +55,50 @@ def read_tree(y: Any, where: Where) -> TreeTuple:
             raise error_at(where, what)
         return trees[0]
     if is_nltk(y):
-        return _from_nltk(y, where)
+        return _tuples(y, is_nltk, _nltk_node, where)
     if not is_list(y):
         raise error_at(where, f"expected {_EXPECTED_TREE}, found {type(y).__name__} {y!r:.60}")
-    return _from_lists(y, where)
+    return _tuples(y, is_list, _list_node, where)
 
 
-def _from_nltk(tree: Any, where: Where) -> TreeTuple:
+def _nltk_node(tree: Any, where: Where) -> tuple[str, list[Any]]:
+    """Return the label and the children of a node of an nltk tree."""
     label = tree.label()
     if not isinstance(label, str):
         raise error_at(where, f"expected labels that are strings, found {type(label).__name__} {label!r:.60}")
     if len(tree) == 0:
         raise error_at(where, f"an empty tree: {label or 'the root'} has no children")
-    return (label, *(_from_nltk(child, where) if is_nltk(child) else _leaf(child, where) for child in tree))
+    return str(label), list(tree)
 
 
-def _from_lists(node: Any, where: Where) -> TreeTuple:
+def _list_node(node: Any, where: Where) -> tuple[str, list[Any]]:
+    """Return the label and the children of a node of nested lists."""
     if len(node) == 0 or not isinstance(node[0], str):
         found = f"{type(node).__name__} {node!r:.60}" if len(node) else "an empty tree: ()"
         raise error_at(where, f"expected (label, child, …), found {found}")
     if len(node) == 1:
         raise error_at(where, f"an empty tree: ({node[0]}) has no children")
-    children = (_from_lists(child, where) if is_list(child) else _leaf(child, where) for child in node[1:])
-    return (str(node[0]), *children)
+    return str(node[0]), list(node[1:])
+
+
+def _tuples(
+    tree: Any, is_node: Callable[[Any], bool], opened: Callable[..., tuple[str, list[Any]]], where: Where
+) -> Any:
+    """Return a tree as nested tuples, without recursion: trees may be deeper than Python's stack."""
+    label, children = opened(tree, where)
+    nodes: list[tuple[list[Any], list[Any]]] = [([label], children[::-1])]
+    while True:
+        made, left = nodes[-1]
+        if not left:
+            nodes.pop()
+            if not nodes:
+                return tuple(made)
+            nodes[-1][0].append(tuple(made))
+        elif is_node(child := left.pop()):
+            label, children = opened(child, where)
+            nodes.append(([label], children[::-1]))
+        else:
+            made.append(_leaf(child, where))
 
 
 def _leaf(leaf: Any, where: Where) -> str:
@@ -191,6 +212,9 @@ def read_sentence_tags(x: Any, where: Where) -> list[Token]:
         if not is_list(token) or len(token) != 2 or not all(isinstance(part, str) for part in token):
             raise error_at(inside(where, f"token {m}"), f"expected a tag or a pair (word, tag), found {token!r:.60}")
         found.append((str(token[0]), str(token[1])))
+    empty = next((m for m, (word, tag) in enumerate(found, 1) if not tag or word == ""), None)
+    if empty is not None:
+        raise error_at(inside(where, f"token {empty}"), f"expected text, found an empty one: {x[empty - 1]!r:.60}")
     return found
 
 

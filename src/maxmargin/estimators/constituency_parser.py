@@ -16,7 +16,7 @@ from maxmargin._types import FloatArray, IntArray
 from maxmargin.core.errors import Place, Where, error_at
 from maxmargin.core.structure import Structure
 from maxmargin.encoding.brackets import TreeTuple, cleaned
-from maxmargin.encoding.treebank import TreeForm, is_tree, kind_of, read_tree, shown_tree
+from maxmargin.encoding.treebank import TreeForm, has_words, is_tree, kind_of, read_tree, shown_tree
 from maxmargin.estimators._refit import refitting
 from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
 from maxmargin.io.formats.trees import read_trees
@@ -221,18 +221,20 @@ class ConstituencyParser(MaxMarginEstimator):
         X = _listed(X)
         trees = X if Y is None else _listed(Y, "Y")
         kinds = [kind_of(tree) for tree in trees]
-        read = [self._cleaned(tree, Place("Y", i)) for i, tree in enumerate(trees)]
+        raw = [read_tree(tree, Place("Y", i)) for i, tree in enumerate(trees)]
+        words = has_words(raw) if self.leaves == "auto" else self.leaves == "words"
+        read = [self._cleaned(tree, words, Place("Y", i)) for i, tree in enumerate(raw)]
         if Y is None:
             form = TreeForm()
             form.fit(trees, read, self.leaves)
             X = [_sentence(form, tree, Place("Y", i)) for i, tree in enumerate(read)]
         return X, [shown_tree(tree, kind) for tree, kind in zip(read, kinds, strict=True)]
 
-    def _cleaned(self, tree: Any, where: Where) -> TreeTuple:
-        read = read_tree(tree, where)
+    def _cleaned(self, read: TreeTuple, words: bool, where: Where) -> TreeTuple:
+        """Return a tree without function tags and traces, if they are to be removed."""
         if not self.clean:
             return read
-        kept = cleaned(read)
+        kept = cleaned(read, words and has_words([read]))
         if kept is None:
             raise error_at(where, "an empty tree: it has only traces (-NONE-); leave it out")
         return kept
@@ -250,10 +252,11 @@ class ConstituencyParser(MaxMarginEstimator):
     def _features(self, X: Any) -> Any:
         """Return sentences; trees are replaced by their tokens."""
         form = self.structure_.form_  # type: ignore[attr-defined]
-        return [
-            _sentence(form, self._cleaned(x, Place("X", i)), Place("X", i)) if is_tree(x) else x
-            for i, x in enumerate(X)
-        ]
+
+        def tokens(x: Any, where: Where) -> list[Any]:
+            return _sentence(form, self._cleaned(read_tree(x, where), form.words, where), where)
+
+        return [tokens(x, Place("X", i)) if is_tree(x) else x for i, x in enumerate(X)]
 
     def predict(self, X: Any) -> list[Any]:
         """Return the tree of each sentence.

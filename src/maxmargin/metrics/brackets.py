@@ -10,6 +10,7 @@ import numpy as np
 
 from maxmargin._input import example_weights
 from maxmargin.core.errors import Place, error_at
+from maxmargin.encoding.brackets import TRACE
 from maxmargin.encoding.treebank import TreeForm, constituents, read_tree
 
 #: Tags of tokens that evalb removes (COLLINS.prm).
@@ -52,9 +53,10 @@ def bracket_scores(
     """Return precision, recall and F1 of labelled brackets.
 
     A bracket is a label and the tokens below it. As evalb does with COLLINS.prm: roots (TOP, ROOT, S1 or no label) and
-    tags are not brackets; punctuation is removed, so that brackets are compared without it, and brackets over nothing
-    else are not counted; PRT counts as ADVP; brackets are counted as often as they occur; and counts are summed over
-    all sentences before the ratios are formed.
+    tags are not brackets; traces (-NONE-) and punctuation are removed, so that brackets are compared without them, and
+    brackets over nothing else are not counted; PRT counts as ADVP; brackets are counted as often as they occur; and
+    counts are summed over all sentences before the ratios are formed. Labels are compared as they are: remove function
+    tags before (`maxmargin.formats.read_trees` with ``clean=True``).
 
     Parameters
     ----------
@@ -112,6 +114,6 @@ def bracket_scores(
 def _brackets(
     tree: Any, tokens: Any, punctuation: Collection[str], same_labels: Mapping[str, str]
 ) -> tuple[Counter[Any], int]:
-    """Return the brackets of a tree of tags, and its number of tokens."""
-    found = ((same_labels.get(label, label), i, j) for label, i, j in constituents(tree, punctuation))
-    return Counter(found), len(tokens)
+    """Return the brackets of a tree of tags, and its number of tokens without traces."""
+    found = ((same_labels.get(label, label), i, j) for label, i, j in constituents(tree, {*punctuation, TRACE}))
+    return Counter(found), sum(tag != TRACE for _, tag in tokens)

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from maxmargin.core.errors import Place, error_at
-from maxmargin.encoding.brackets import BracketError, TreeTuple, cleaned, parse_brackets, written
-from maxmargin.encoding.treebank import read_tree, tags_of
+from maxmargin.encoding.brackets import BracketError, TreeTuple, cleaned, parse_brackets, unwritable, written
+from maxmargin.encoding.treebank import has_words, read_tree
 from maxmargin.io.formats.streams import FormatError, Source, decode, read_bytes, write_text
 
 
@@ -20,7 +20,8 @@ def read_trees(source: Source, clean: bool = False) -> list[TreeTuple]:
         A file in UTF-8, gzip or not; ``"-"`` for standard input.
     clean : bool, default=False
         Whether to remove function tags, co-indices and traces: ``NP-SBJ-1`` becomes ``NP``, elements with the tag
-        ``-NONE-`` disappear, and so do nodes without children; trees of which nothing is left are left out.
+        ``-NONE-`` disappear, and so do nodes without children; trees of which nothing is left are left out. Tags of
+        words stay as they are.
 
     Returns
     -------
@@ -39,7 +40,10 @@ def read_trees(source: Source, clean: bool = False) -> list[TreeTuple]:
         raise FormatError(source, error.line, error.message) from None
     if not trees:
         raise FormatError(source, None, "expected trees in brackets, found none")
-    return [kept for tree in trees if (kept := cleaned(tree)) is not None] if clean else trees
+    if not clean:
+        return trees
+    words = has_words(trees)
+    return [kept for tree in trees if (kept := cleaned(tree, words)) is not None]
 
 
 def write_trees(target: Source, trees: Iterable[Any]) -> None:
@@ -57,7 +61,6 @@ def write_trees(target: Source, trees: Iterable[Any]) -> None:
         for i, tree in enumerate(trees):
             place = Place("trees", i)
             read = read_tree(tree, place)
-            spaced = next((leaf for leaf in tags_of(read) if len(leaf.split()) != 1), None)
-            if spaced is not None:
-                raise error_at(place, f"a leaf in brackets cannot contain spaces, found {spaced!r:.60}")
+            if (why := unwritable(read)) is not None:
+                raise error_at(place, why)
             file.write(written(read) + "\n")

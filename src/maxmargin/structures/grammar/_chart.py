@@ -1,4 +1,4 @@
-"""The chart of the best derivation of each phrase on each span, and the derivations in it.
+"""The chart of the best derivation of each phrase on each span.
 
 Starts i are taken from the last to the first, and ends k of a start in ascending order. What begins at i and ends at k
 is final when all earlier ends are; each of its partial right-hand sides, a node of the trie, is then continued by all
@@ -6,9 +6,10 @@ phrases that begin at k at once, in a loop over their ends j without branches:
 
     value[node, j] = max(value[node, j], held + best[symbol, k, j])
 
-Rules end in `fresh`, a row for each left-hand side, which is merged into `total` after all nodes of (i, k); so scores of
-the split k are added once for each label and end. Tags are phrases of one token alone and need no rows. No origins of
-nodes are kept: the trace, which visits few of them, finds them again.
+Of the nodes whose rules end with the same symbol and have the same left-hand side, only the best one counts (`ends`).
+Rules end in `fresh`, a row for each left-hand side, which is merged into `total` after all nodes of (i, k); so scores
+of the split k are added once for each label and end. Tags are symbols of one token alone and need no rows. No origins
+of nodes are kept: the trace, which visits few of them, finds them again.
 
 The score of phrase p on (i, j) is at ``corner(n, i, P) + p (n − i) + j − i − 1`` for P phrases.
 """
@@ -19,26 +20,18 @@ import numpy as np
 
 from maxmargin._compile import inlined, kernel
 from maxmargin.structures.grammar._kernels import (
-    CHAIN_BASE,
     CHAIN_PTR,
     CHAIN_SYMBOL,
-    DONE_PTR,
     DONE_ROW,
     DONE_RULE,
-    DONE_SYMBOL,
     FIRST,
-    GLUED,
-    KID_NODE,
     KID_PTR,
     KID_SYMBOL,
     KID_TAGS,
     LABEL,
-    LAST,
-    PARENT,
     PHRASE,
     REPEATS,
     ROW,
-    START,
     STEP,
     UP_CHAIN,
     UP_PTR,
@@ -151,12 +144,12 @@ def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta,
                 if p < 0:
                     if tag < 0:
                         continue
-                    a, score = np.int64(tag), 0.0
+                    a, score = int(tag), 0.0
                 else:
                     score = total[p * n + k - 1]
                     if score == -np.inf:
                         continue
-                    a = np.int64(phrase[p])
+                    a = int(phrase[p])
                     score += gains[label[a]]
                     if score > best[cell + p * length]:
                         best[cell + p * length], chain_at[cell + p * length] = score, -1
@@ -201,8 +194,8 @@ def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta,
             for e in range(starts[s], used):
                 q, score = entries[e], held[e]
                 for z in range(kid_ptr[q], kid_tags[q]):
-                    p, node = np.int64(step[4 * z]), np.int64(step[4 * z + 1])
-                    low, high = np.int64(live_from[m + p]), np.int64(live_to[m + p])
+                    p, node = int(step[4 * z]), int(step[4 * z + 1])
+                    low, high = int(live_from[m + p]), int(live_to[m + p])
                     if low >= high:
                         continue
                     if node >= 0:
@@ -212,7 +205,7 @@ def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta,
                             n_open += 1
                         raise_row(score, best, right + p * after + low, values, slot_of[node] * n + k + low, high - low)
                     for d in range(step[4 * z + 2], step[4 * z + 3]):
-                        pair, v = np.int64(done_row[d]) * n_rows + p, score + rules[done_rule[d]]
+                        pair, v = int(done_row[d]) * n_rows + p, score + rules[done_rule[d]]
                         if v > ends[pair]:
                             if ends[pair] == -np.inf:
                                 pairs[n_pairs] = pair
@@ -221,28 +214,28 @@ def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta,
                 z = tag_kid(q, tag, kid_ptr, kid_tags, kid_symbol) if tag >= 0 else -1
                 if z < 0:
                     continue
-                node = np.int64(step[4 * z + 1])
+                node = int(step[4 * z + 1])
                 if node >= 0:
                     if slot_of[node] < 0:
                         slot_of[node], opened[n_open] = n_open, node
                         clear_row(values, n_open * n + k, after)
                         n_open += 1
-                    to = np.int64(slot_of[node]) * n + k
+                    to = int(slot_of[node]) * n + k
                     values[to] = max(values[to], score)
                 for d in range(step[4 * z + 2], step[4 * z + 3]):
-                    p = np.int64(done_row[d])
+                    p = int(done_row[d])
                     if stamp[p] != s:
                         stamp[p], fresh_rows[n_fresh] = s, p
                         n_fresh += 1
                         clear_row(fresh, p * n + k, after)
                     fresh[p * n + k] = max(fresh[p * n + k], score + rules[done_rule[d]])
             for t in range(n_pairs):
-                p, b = np.int64(pairs[t]) // n_rows, np.int64(pairs[t]) % n_rows
+                p, b = int(pairs[t]) // n_rows, int(pairs[t]) % n_rows
                 if stamp[p] != s:
                     stamp[p], fresh_rows[n_fresh] = s, p
                     n_fresh += 1
                     clear_row(fresh, p * n + k, after)
-                low, high = np.int64(live_from[m + b]), np.int64(live_to[m + b])
+                low, high = int(live_from[m + b]), int(live_to[m + b])
                 raise_row(ends[pairs[t]], best, right + b * after + low, fresh, p * n + k + low, high - low)
                 ends[pairs[t]] = -np.inf
             for t in range(n_fresh):
@@ -257,146 +250,3 @@ def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta,
         for t in range(n_open):
             slot_of[opened[t]] = -1
     return held, entries
-
-
-@kernel
-def best_start(n, grammar, best):
-    """Return the best symbol of a root, −1 if there is no derivation, and its score."""
-    start, phrase = array_of(grammar, START), array_of(grammar, PHRASE)
-    found, score = -1, -np.inf
-    for p in range(len(phrase)):
-        if start[phrase[p]] and best[p * n + n - 1] > score:
-            found, score = np.int64(phrase[p]), best[p * n + n - 1]
-    return found, score
-
-
-@inlined
-def score_of(symbol, i, j, n, x, row_of_symbol, n_rows, best):
-    """Return the score of a symbol on a span."""
-    p = row_of_symbol[symbol]
-    if p < 0:
-        return 0.0 if j == i + 1 and x[i] == symbol else -np.inf
-    return best[corner(n, i, n_rows) + p * (n - i) + j - i - 1]
-
-
-@kernel
-def last_step(a, i, k, j, x, grammar, rules, chart, pool):
-    """Return the entry of (i, k) and the child that end the best rule of symbol a on (i, j), and the rule."""
-    kid_ptr, kid_symbol, kid_tags = (
-        array_of(grammar, KID_PTR),
-        array_of(grammar, KID_SYMBOL),
-        array_of(grammar, KID_TAGS),
-    )
-    kid_node, done_ptr = array_of(grammar, KID_NODE), array_of(grammar, DONE_PTR)
-    done_symbol, done_rule = array_of(grammar, DONE_SYMBOL), array_of(grammar, DONE_RULE)
-    row_of_symbol, n = array_of(grammar, ROW), len(x)
-    n_rows, s = len(array_of(grammar, PHRASE)), row_of(n, i) + k
-    found, child, best_rule, top = -1, -1, -1, -np.inf
-    for e in range(chart[2][0][s], chart[2][1][s]):
-        q = pool[1][e]
-        for z in range(kid_ptr[q], kid_ptr[q + 1] if j == k + 1 else kid_tags[q]):
-            node = kid_node[z]
-            if done_ptr[node] == done_ptr[node + 1]:
-                continue
-            score = pool[0][e] + score_of(kid_symbol[z], k, j, n, x, row_of_symbol, n_rows, chart[0])
-            if score == -np.inf:
-                continue
-            for d in range(done_ptr[node], done_ptr[node + 1]):
-                v = score + rules[done_rule[d]]
-                if done_symbol[d] == a and (v > top or (v == top and done_rule[d] < best_rule)):
-                    found, child, best_rule, top = e, np.int64(z), np.int64(done_rule[d]), v
-    return found, child, best_rule
-
-
-@kernel
-def step_before(q, i, k, x, grammar, chart, pool):
-    """Return where the last symbol of node q on (i, k) begins."""
-    parent, last, row_of_symbol = array_of(grammar, PARENT), array_of(grammar, LAST), array_of(grammar, ROW)
-    n, n_rows, top, found = len(x), len(array_of(grammar, PHRASE)), -np.inf, -1
-    for begin in range(i + 1, k):
-        score = score_of(last[q], begin, k, n, x, row_of_symbol, n_rows, chart[0])
-        if score == -np.inf:
-            continue
-        s = row_of(n, i) + begin
-        for e in range(chart[2][0][s], chart[2][1][s]):
-            if pool[1][e] == parent[q]:
-                if pool[0][e] + score > top:
-                    top, found = pool[0][e] + score, begin
-                break
-    return found
-
-
-@kernel
-def write_derivation(symbol, begin, end, x, grammar, rules, chart, pool, code, m):
-    """Write the best derivation of a symbol on a span to a code, from pair m on; return the pair after its last."""
-    last, parent, chain_base = array_of(grammar, LAST), array_of(grammar, PARENT), array_of(grammar, CHAIN_BASE)
-    kid_symbol, row_of_symbol = array_of(grammar, KID_SYMBOL), array_of(grammar, ROW)
-    n, n_rows = len(x), len(array_of(grammar, PHRASE))
-    stack, top = np.empty((2 * n + 2, 3), np.int64), 1
-    stack[0, 0], stack[0, 1], stack[0, 2] = symbol, begin, end
-    while top > 0:
-        top -= 1
-        a, i, j = stack[top, 0], stack[top, 1], stack[top, 2]
-        cell, c = corner(n, i, n_rows) + j - i - 1, -1
-        if row_of_symbol[a] >= 0:
-            c = np.int64(chart[1][0, cell + row_of_symbol[a] * (n - i)])
-        if c >= 0:
-            a = np.int64(chain_base[c])
-        code[2 * m + 1] = c
-        if row_of_symbol[a] < 0:
-            code[2 * m] = 0
-            m += 1
-            continue
-        k = np.int64(chart[1][1, cell + row_of_symbol[a] * (n - i)])
-        e, z, rule = last_step(a, i, k, j, x, grammar, rules, chart, pool)
-        code[2 * m] = 1 + rule
-        m += 1
-        stack[top, 0], stack[top, 1], stack[top, 2] = kid_symbol[z], k, j
-        top += 1
-        q = np.int64(pool[1][e])
-        while parent[q] > 0:
-            before = step_before(q, i, k, x, grammar, chart, pool)
-            stack[top, 0], stack[top, 1], stack[top, 2] = last[q], before, k
-            q, k, top = np.int64(parent[q]), before, top + 1
-        stack[top, 0], stack[top, 1], stack[top, 2] = last[q], i, k
-        top += 1
-    return m
-
-
-@kernel
-def glue(x, grammar, rules, chart, pool, code):
-    """Write the code of a root over as few pieces as possible, and of these those of the greatest score.
-
-    A piece is a constituent, or a tag.
-    """
-    label, phrase, best = array_of(grammar, LABEL), array_of(grammar, PHRASE), chart[0]
-    n, n_rows, n_labels = len(x), len(phrase), len(chart[7]) - 1
-    pieces, score = np.full(n + 1, n + 1), np.full(n + 1, -np.inf)
-    begin, symbol = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    pieces[0], score[0] = 0, 0.0
-    for j in range(1, n + 1):
-        for i in range(j):
-            at = corner(n, i, n_rows) + j - i - 1
-            for p in range(n_rows + 1):
-                if p == n_rows:
-                    v, piece = 0.0 if j == i + 1 else -np.inf, -1
-                else:
-                    piece = np.int64(phrase[p])
-                    v = best[at + p * (n - i)] if label[piece] < n_labels else -np.inf
-                if v > -np.inf and (
-                    pieces[i] + 1 < pieces[j] or (pieces[i] + 1 == pieces[j] and score[i] + v > score[j])
-                ):
-                    pieces[j], score[j], begin[j], symbol[j] = pieces[i] + 1, score[i] + v, i, piece
-    ends, j = np.empty(pieces[n], np.int64), n
-    for t in range(pieces[n] - 1, -1, -1):
-        ends[t] = j
-        j = begin[j]
-    code[0], code[1], m = GLUED + 1 - pieces[n], -1, 1
-    for t in range(len(ends)):
-        j = ends[t]
-        if symbol[j] < 0:
-            code[2 * m], code[2 * m + 1] = 0, -1
-            m += 1
-        else:
-            m = write_derivation(symbol[j], begin[j], j, x, grammar, rules, chart, pool, code, m)
-    return m

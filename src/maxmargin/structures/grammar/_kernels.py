@@ -1,11 +1,8 @@
-"""Kernels of a grammar: the chart of the best derivation of each symbol on each span, and codes of derivations.
+"""Kernels of a grammar that all charts share: arrays, scores of constituents, true constituents, codes.
 
-Spans (i, j) of a sentence of n tokens are numbered row by row, i (2 n − i + 1) / 2 + j − i − 1. A span has partial
-right-hand sides, the entries of a pool: a node of the trie of right-hand sides with the best score of its symbols on
-the span. The chart has two scores for each symbol: `below`, of derivations that begin with a rule of several symbols or
-with a tag, and `best`, with a unary chain above or without.
+Spans (i, j) of a sentence of n tokens are numbered row by row, i (2 n − i + 1) / 2 + j − i − 1.
 
-`grammar` is `rules.Arrays`, packed. `gains` are scores of constituents, of a label on a span; label L belongs to
+`grammar` is `arrays.Arrays`, packed. `gains` are scores of constituents, of a label on a span; label L belongs to
 symbols that are not constituents, whose gain is 0. `spans` holds the scores from which gains are computed
 (`set_gains`). The true constituents are `true_label`, with lists of those of each span (`first_true`, `next_true`). A
 constituent adds `mu`, and takes away `eta` if it is a true one, so that all losses that are linear in the numbers of
@@ -18,7 +15,7 @@ import numpy as np
 
 from maxmargin._compile import inlined, kernel
 
-#: Positions of arrays in `rules.Arrays`, of which `packed` is a concatenation.
+#: Positions of arrays in `arrays.Arrays`, of which `packed` is a concatenation.
 (
     KID_PTR, KID_SYMBOL, KID_NODE, FIRST, LAST, DONE_PTR, DONE_SYMBOL, DONE_RULE, UP_PTR, UP_TOP, UP_CHAIN, CHAIN_PTR,
     CHAIN_RULE, CHAIN_SYMBOL, CHAIN_BASE, REPEATS, LABEL, START, LEFT, SIZE, NODE, KID_TAGS, PARENT, ROW, PHRASE, STEP,
@@ -26,6 +23,7 @@ from maxmargin._compile import inlined, kernel
 ) = range(27)  # fmt: skip
 #: Lengths 1, 2, 3, 4, 5 – 7, 8 – 12, 13 – 20 and 21 or more.
 N_LENGTHS = 8
+#: The base of a glued root of k pieces is GLUED + 1 − k.
 GLUED = -2
 
 

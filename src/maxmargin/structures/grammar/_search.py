@@ -16,7 +16,7 @@ import numpy as np
 
 from maxmargin._compile import kernel
 from maxmargin.core.codes import NO_OUTPUT
-from maxmargin.structures.grammar._chart import best_start, fill_chart, glue, new_chart, write_derivation
+from maxmargin.structures.grammar._chart import fill_chart, new_chart
 from maxmargin.structures.grammar._kernels import (
     CHAIN_PTR,
     CHAIN_RULE,
@@ -32,6 +32,7 @@ from maxmargin.structures.grammar._kernels import (
     row_of,
     unfold,
 )
+from maxmargin.structures.grammar._trace import best_start, glue, write_derivation
 
 #: Relative accuracy of the search over numbers of constituents.
 CLOSE = 1e-12

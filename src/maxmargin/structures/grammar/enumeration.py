@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from maxmargin.encoding.brackets import TreeTuple
-from maxmargin.structures.grammar.rules import INNER, GrammarRules
+from maxmargin.structures.grammar.derivations import INNER
+from maxmargin.structures.grammar.rules import GrammarRules
 
 
 def all_trees(grammar: GrammarRules, tags: list[str]) -> Iterator[TreeTuple]:

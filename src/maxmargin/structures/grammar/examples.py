@@ -338,9 +338,9 @@ class GrammarExamples(PartExamples):
     def planned_decoding(self, bound: Bound, threads: int) -> tuple[float, str]:
         """Return the memory of a chart, with entries for partial right-hand sides, in each thread."""
         longest = int(np.diff(self.offsets).max(initial=0))
-        symbols, nodes = len(self.rules.symbols), len(self.rules.arrays.last)
+        phrases, nodes = len(self.rules.arrays.phrase), len(self.rules.arrays.last)
         cells = longest * (longest + 1) / 2
-        charts = cells * (32.0 * symbols + 20.0 * min(nodes, 8 * symbols))
+        charts = cells * (16.0 * phrases + 12.0 * min(nodes, 8 * phrases)) + 8.0 * longest * nodes + 12.0 * phrases**2
         return threads * charts, f"the chart of a sentence of {longest} tokens, in {threads} threads,"
 
 

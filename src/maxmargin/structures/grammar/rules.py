@@ -1,10 +1,10 @@
-"""Rules, unary chains and the trie of right-hand sides of a grammar read off trees."""
+"""Rules and unary chains of a grammar read off trees, and codes of trees."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,102 +12,11 @@ from maxmargin._types import CodeArray
 from maxmargin.core.errors import Where, error_at
 from maxmargin.encoding.brackets import TreeTuple
 from maxmargin.encoding.treebank import ROOTS
+from maxmargin.structures.grammar._kernels import GLUED
+from maxmargin.structures.grammar.arrays import Rule, grammar_arrays
+from maxmargin.structures.grammar.derivations import INNER, PHRASE, TAG, Form, Symbol, symbol_name
 
-TAG, PHRASE, INNER = range(3)
 _KINDS = (TAG, PHRASE, INNER)
-#: A symbol: its kind, its label, and what annotates it (the parent's label; the siblings before an inner symbol).
-Symbol = tuple[int, str, str]
-#: A rule: the number of its left-hand side and those of its right-hand side.
-Rule = tuple[int, tuple[int, ...]]
-
-
-class Arrays(NamedTuple):
-    """The grammar as arrays of int32, for kernels.
-
-    Attributes
-    ----------
-    kid_ptr, kid_symbol, kid_node : ndarray
-        The children of node q of the trie are kid_ptr[q]:kid_ptr[q + 1], each reached by a symbol.
-    first : ndarray
-        The node of each symbol as the first of a right-hand side, −1 if there is none.
-    last : ndarray
-        The symbol of each node.
-    done_ptr, done_symbol, done_rule : ndarray
-        Left-hand sides and numbers of the rules that end in a node.
-    up_ptr, up_top, up_chain : ndarray
-        Tops and numbers of the chains above each symbol.
-    chain_ptr, chain_rule, chain_symbol : ndarray
-        Rules of each chain from its top down, and their left-hand sides.
-    chain_base : ndarray
-        The symbol below each chain.
-    repeats : ndarray
-        Whether a chain, with its base, has a label twice.
-    label : ndarray
-        The label of each symbol; the number of labels for symbols that are not constituents.
-    start : ndarray
-        Symbols of roots.
-    left, size : ndarray
-        Left-hand side and length of the right-hand side of each rule.
-    node : ndarray
-        The node in which each rule ends, −1 for unary rules.
-    kid_tags : ndarray
-        Where the children of each node by tags begin; those by phrases come first.
-    parent : ndarray
-        The parent of each node; −1 for the root.
-    row, phrase : ndarray
-        The row of each symbol in tables of phrases (−1 for tags), and the symbol of each row.
-    step : ndarray
-        Four numbers for each child of a node, side by side because they are read together: the row of its symbol, the
-        child if it has children (otherwise −1), and the first and the last + 1 of the rules that end in it.
-    done_row : ndarray
-        The rows of `done_symbol`.
-    """
-
-    kid_ptr: CodeArray
-    kid_symbol: CodeArray
-    kid_node: CodeArray
-    first: CodeArray
-    last: CodeArray
-    done_ptr: CodeArray
-    done_symbol: CodeArray
-    done_rule: CodeArray
-    up_ptr: CodeArray
-    up_top: CodeArray
-    up_chain: CodeArray
-    chain_ptr: CodeArray
-    chain_rule: CodeArray
-    chain_symbol: CodeArray
-    chain_base: CodeArray
-    repeats: CodeArray
-    label: CodeArray
-    start: CodeArray
-    left: CodeArray
-    size: CodeArray
-    node: CodeArray
-    kid_tags: CodeArray
-    parent: CodeArray
-    row: CodeArray
-    phrase: CodeArray
-    step: CodeArray
-    done_row: CodeArray
-
-    def packed(self) -> CodeArray:
-        """Return all arrays as one: where each begins, where the last ends, and then their numbers.
-
-        Kernels with one argument in the place of twenty-seven compile several times as fast.
-        """
-        ends = len(self) + 1 + np.cumsum([0, *map(len, self)])
-        return np.concatenate([ends.astype(np.int32), *self])
-
-
-class Derivation(NamedTuple):
-    """A derivation: bases in pre-order, each with the symbols of its chain, topmost first.
-
-    A base is the left-hand side and the right-hand side of a rule with several symbols, or a tag and ().
-    """
-
-    bases: list[tuple[Symbol, tuple[Symbol, ...]]]
-    chains: list[tuple[Symbol, ...]]
 
 
 class GrammarRules:
@@ -145,7 +54,7 @@ class GrammarRules:
             return symbols.setdefault(symbol, len(symbols))
 
         for tree in trees:
-            derivation = self.derivation(tree)
+            derivation = Form(self.annotated, self.horizontal).derivation(tree)
             top = derivation.chains[0][0] if derivation.chains[0] else derivation.bases[0][0]
             starts[number(top)] = None
             for (left, right), chain in zip(*derivation, strict=True):
@@ -160,52 +69,6 @@ class GrammarRules:
         self.chains = list(chains)
         self._index()
 
-    def derivation(self, tree: TreeTuple) -> Derivation:
-        """Return how a grammar of this form derives a tree."""
-        bases: list[tuple[Symbol, tuple[Symbol, ...]]] = []
-        chains: list[tuple[Symbol, ...]] = []
-        waiting: list[tuple[Any, str]] = [(tree, "")]
-        while waiting:
-            node, above = waiting.pop()
-            if type(node) is _Rest:
-                bases.append((node.symbol(self.horizontal), self._right(node)))
-                chains.append(())
-                waiting.extend(self._below(node))
-                continue
-            chain: list[Symbol] = []
-            while not isinstance(node, str) and len(node) == 2:
-                chain.append(self._phrase(node[0], above))
-                node, above = node[1], node[0]
-            chains.append(tuple(chain))
-            if isinstance(node, str):
-                bases.append(((TAG, node, ""), ()))
-                continue
-            symbol = self._phrase(node[0], above)
-            whole = _Rest(symbol, node, 0)
-            bases.append((symbol, self._right(whole)))
-            waiting.extend(self._below(whole))
-        return Derivation(bases, chains)
-
-    def _phrase(self, label: str, parent: str) -> Symbol:
-        return (PHRASE, label, parent if self.annotated else "")
-
-    def _child(self, child: Any, parent: str) -> Symbol:
-        return (TAG, child, "") if isinstance(child, str) else self._phrase(child[0], parent)
-
-    def _right(self, rest: _Rest) -> tuple[Symbol, ...]:
-        """Return the right-hand side of the rule for the children that are left."""
-        children = rest.node[1 + rest.taken :]
-        if self.horizontal is None or len(children) <= 2:
-            return tuple(self._child(child, rest.node[0]) for child in children)
-        return self._child(children[0], rest.node[0]), rest.next().symbol(self.horizontal)
-
-    def _below(self, rest: _Rest) -> list[tuple[Any, str]]:
-        """Return what is to be derived next, the leftmost last."""
-        children = rest.node[1 + rest.taken :]
-        if self.horizontal is None or len(children) <= 2:
-            return [(child, rest.node[0]) for child in children[::-1]]
-        return [(rest.next(), ""), (children[0], rest.node[0])]
-
     # ------------------------------------------------------------------ numbers
 
     def _index(self) -> None:
@@ -217,58 +80,8 @@ class GrammarRules:
         phrases = (label for kind, label, _ in self.symbols if kind == PHRASE and label not in ROOTS)
         self.labels = list(dict.fromkeys(phrases))
         self.longest = max((len(chain) - 1 for chain in self.chains), default=0)
-        self.arrays = self._arrays()
+        self.arrays = grammar_arrays(self.symbols, self.labels, self.rules, self.chains, self.starts)
         self.packed = self.arrays.packed()
-
-    def _arrays(self) -> Arrays:
-        kids: list[dict[int, int]] = [{}]
-        last, parent, node = [-1], [-1], [-1] * len(self.rules)
-        for k, (_, right) in enumerate(self.rules):
-            at = 0
-            for symbol in right if len(right) > 1 else ():
-                if symbol not in kids[at]:
-                    kids[at][symbol] = len(kids)
-                    kids.append({})
-                    last.append(symbol)
-                    parent.append(at)
-                at = kids[at][symbol]
-            node[k] = at if len(right) > 1 else -1
-        done: list[list[tuple[int, int]]] = [[] for _ in kids]
-        for k, (left, _) in enumerate(self.rules):
-            if node[k] >= 0:
-                done[node[k]].append((left, k))
-        up: list[list[tuple[int, int]]] = [[] for _ in self.symbols]
-        for c, chain in enumerate(self.chains):
-            up[chain[-1]].append((chain[0], c))
-        of_label = {label: k for k, label in enumerate(self.labels)}
-        label = [of_label.get(name, len(of_label)) if kind == PHRASE else len(of_label)
-                 for kind, name, _ in self.symbols]  # fmt: skip
-        counted = [[label[s] for s in chain if label[s] < len(of_label)] for chain in self.chains]
-        start = np.zeros(len(self.symbols), np.int32)
-        start[self.starts] = 1
-        tag = [kind == TAG for kind, _, _ in self.symbols]
-        phrases = [s for s in range(len(tag)) if not tag[s]]
-        row = np.full(len(tag), -1, np.int32)
-        row[phrases] = np.arange(len(phrases))
-        kid_ptr, kid_pairs = _rows(
-            [sorted(some.items(), key=lambda kid: (tag[kid[0]], kid[0])) if q else [] for q, some in enumerate(kids)]
-        )
-        kid_tags = kid_ptr[1:] - [sum(tag[s] for s in some) if q else 0 for q, some in enumerate(kids)]
-        done_ptr, done_pairs = _rows(done)
-        up_ptr, up_pairs = _rows(up)
-        symbol, child = kid_pairs
-        goes_on = np.where(np.diff(kid_ptr)[child] > 0, child, -1)
-        step = np.stack([row[symbol], goes_on, done_ptr[child], done_ptr[child + 1]], axis=1).reshape(-1)
-        chain_pairs = [[(self.rule_numbers[a, (b,)], a) for a, b in pairwise(chain)] for chain in self.chains]
-        chain_ptr, chain_pairs_flat = _rows(chain_pairs)
-        return Arrays(
-            kid_ptr, *kid_pairs, _whole([kids[0].get(s, -1) for s in range(len(self.symbols))]), _whole(last),
-            done_ptr, *done_pairs, up_ptr, *up_pairs, chain_ptr, *chain_pairs_flat,
-            _whole([chain[-1] for chain in self.chains]), _whole([len(set(some)) < len(some) for some in counted]),
-            _whole(label), start, _whole([left for left, _ in self.rules]),
-            _whole([len(right) for _, right in self.rules]), _whole(node), _whole(kid_tags), _whole(parent), row,
-            _whole(phrases), _whole(step), row[done_pairs[0]],
-        )  # fmt: skip
 
     # ------------------------------------------------------------------ codes
 
@@ -277,7 +90,7 @@ class GrammarRules:
 
         A base is 1 + the number of a rule, or 0 for a tag; a chain is its number, or −1.
         """
-        derivation = self.derivation(tree)
+        derivation = Form(self.annotated, self.horizontal).derivation(tree)
         code = np.full(length, -1, np.int32)
         for k, ((left, right), chain) in enumerate(zip(*derivation, strict=True)):
             path = tuple(self._number(symbol, where) for symbol in (*chain, left))
@@ -351,8 +164,11 @@ class GrammarRules:
 
     @property
     def root(self) -> str:
-        """Label of the root that glues pieces: that of the first training tree."""
-        return self.symbols[self.starts[0]][1]
+        """Label of the root that glues pieces: that of the first training tree, or TOP if that has none.
+
+        A root without a label above a tag cannot be written in brackets.
+        """
+        return self.symbols[self.starts[0]][1] or "TOP"
 
     # ------------------------------------------------------------------ names and saving
 
@@ -374,14 +190,14 @@ class GrammarRules:
         return {
             "annotated": bool(self.annotated),
             "horizontal": self.horizontal,
-            "kinds": _whole([kind for kind, _, _ in self.symbols]),
+            "kinds": _int32([kind for kind, _, _ in self.symbols]),
             "names": [name for _, name, _ in self.symbols],
             "notes": [note for _, _, note in self.symbols],
-            "starts": _whole(self.starts),
-            "rules": _whole([s for rule in rules for s in rule]),
-            "rule_lengths": _whole([len(rule) for rule in rules]),
-            "chains": _whole([s for chain in chains for s in chain]),
-            "chain_lengths": _whole([len(chain) for chain in chains]),
+            "starts": _int32(self.starts),
+            "rules": _int32([s for rule in rules for s in rule]),
+            "rule_lengths": _int32([len(rule) for rule in rules]),
+            "chains": _int32([s for chain in chains for s in chain]),
+            "chain_lengths": _int32([len(chain) for chain in chains]),
         }
 
     def set_state(self, state: Any) -> GrammarRules:
@@ -401,50 +217,14 @@ class GrammarRules:
         steps = {(a, (b,)) for chain in self.chains for a, b in pairwise(chain)}
         if len(set(self.symbols)) < n or len(known) < len(self.rules) or not steps <= known:
             raise ValueError("symbols and rules of a grammar must be distinct, with a rule for each step of a chain")
+        if any(kinds[left] == TAG for left, _ in self.rules) or any(kinds[start] == TAG for start in self.starts):
+            raise ValueError("tags of a grammar must not have rules")
         self._index()
         return self
 
 
-#: The base of a glued root of k pieces is GLUED + 1 − k.
-GLUED = -2
-
-
-class _Rest(NamedTuple):
-    """A node of which some children are taken; a symbol of its own if some are."""
-
-    whole: Symbol
-    node: TreeTuple
-    taken: int
-
-    def next(self) -> _Rest:
-        return self._replace(taken=self.taken + 1)
-
-    def symbol(self, horizontal: int | None) -> Symbol:
-        if self.taken == 0:
-            return self.whole
-        before = self.node[1 : 1 + self.taken]
-        before = before[len(before) - min(horizontal or 0, len(before)) :]
-        names = ["'" + child if isinstance(child, str) else child[0] for child in before]
-        return (INNER, self.whole[1], " ".join([self.whole[2], "…", *names]))
-
-
-def symbol_name(symbol: Symbol) -> str:
-    """Return a symbol as text: ``NP``, ``NP^VP`` under a parent, ``NP[… DT]`` after siblings."""
-    kind, label, note = symbol
-    if kind == INNER:
-        return f"{label}[{note.replace(chr(39), '').strip()}]"
-    return f"{label}^{note}" if note else label or "''"
-
-
-def _whole(values: Sequence[int]) -> CodeArray:
+def _int32(values: Sequence[int]) -> CodeArray:
     return np.array(values, np.int32).reshape(-1)
-
-
-def _rows(pairs: list[list[tuple[int, int]]]) -> tuple[CodeArray, tuple[CodeArray, CodeArray]]:
-    """Return rows of pairs as offsets and two columns."""
-    flat = [pair for row in pairs for pair in row]
-    ends = np.cumsum([0, *map(len, pairs)]).astype(np.int32)
-    return ends, (_whole([a for a, _ in flat]), _whole([b for _, b in flat]))
 
 
 def _split(values: Any, lengths: Any, n: int, shortest: int = 2) -> list[tuple[int, ...]]:

@@ -43,7 +43,7 @@ class Grammar(PartStructure):
     tuples (label, child, …) or an nltk.Tree, whose leaves are the tags, or words below their tags. All rules that occur
     in the training trees belong to the grammar; unary rules are used in the chains that occur. Trees are found by the
     algorithm of Cocke, Kasami and Younger over right-hand sides of any length, without pruning. Ties go to the
-    derivation found first: that of the smallest split and of the rule seen first.
+    derivation whose last child begins first, and then to the rule seen first.
 
     Parameters
     ----------
