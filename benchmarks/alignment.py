@@ -17,7 +17,7 @@ from maxmargin.encoding.aligned import N_ORDERS
 from maxmargin.structures.alignment import _recursion as recursion
 
 LETTERS = "ACDEFGHIKLMNPQRSTVWY"
-LENGTH, N_PAIRS, RESIDUES = 300, 1000, 150
+LENGTH, N_PAIRS, RESIDUES, TOGETHER = 300, 1000, 150, 32
 LENGTHS = (50, 100, 200, 400, 800)
 FEATURES = ("simple", "anova2", "tensor", "window")
 
@@ -87,23 +87,26 @@ def annotated(n: int, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def tables() -> dict[str, Any]:
-    """Return tables of 300 × 300 scores, whole argmaxes and planes per second, by features."""
+    """Return tables of 300 × 300 scores, whole argmaxes and planes per second, by features: in batches and alone."""
     rng = np.random.default_rng(0)
-    x = (annotated(LENGTH, rng), annotated(LENGTH, rng))
-    y, ids, found = (x[0]["sequence"], x[1]["sequence"]), np.zeros(1, np.int64), {}
+    X = [(annotated(LENGTH, rng), annotated(LENGTH, rng)) for _ in range(TOGETHER)]
+    Y, found = [(a["sequence"], b["sequence"]) for a, b in X], {}
     for features in FEATURES:
         structure = mm.Alignment(features=features, cost="q4")
-        examples = structure.fit_encode([x], [y])
+        examples = structure.fit_encode(X, Y)
         w, answers = rng.normal(size=examples.dim) * 0.1, examples.empty_answers()
         w[-2:] = -1.0, -0.1
-        examples.decode(w, ids, np.ones(1), answers)
-        cells = examples.blocks[0]
-        tasks: dict[str, Callable[[], Any]] = {
-            "tables": partial(cells.scores, w[: cells.dim], ids),
-            "argmaxes": partial(examples.decode, w, ids, np.ones(1), answers),
-            "planes": partial(examples.planes, ids, answers),
-        }
-        found[features] = {"weights": examples.dim, **rates(tasks, rounds=8)}
+        cells, row = examples.blocks[0], {"weights": examples.dim}
+        for n, suffix in ((TOGETHER, ""), (1, ", alone")):
+            ids, ones = np.arange(n), np.ones(n)
+            examples.decode(w, ids, ones, answers)
+            tasks: dict[str, Callable[[], Any]] = {
+                f"tables{suffix}": partial(cells.scores, w[: cells.dim], ids),
+                f"argmaxes{suffix}": partial(examples.decode, w, ids, ones, answers),
+                f"planes{suffix}": partial(examples.planes, ids, answers),
+            }
+            row |= {name: n * rate for name, rate in rates(tasks, rounds=8).items()}
+        found[features] = row
     return found
 
 
@@ -167,11 +170,8 @@ def markdown(result: dict[str, Any]) -> str:
         scalar, peer = found.get(f"parasail, {kind}, scalar"), found.get(f"Biopython, {kind}")
         rows.append([name, round(rate), *(f"{rate / other:.2f}" if other else None for other in (scalar, peer))])
     growth = [[n, round(rate), f"{rate * int(n) ** 2 / 1e6:.0f}"] for n, rate in result["growth"].items()]
-    sums = [
-        [name, row["weights"], *(round(row[kind]) for kind in ("tables", "argmaxes", "planes"))]
-        for name, row in result["tables"].items()
-    ]
-    fit = result["fit"]
+    sums = [[name, *(round(value) for value in row.values())] for name, row in result["tables"].items()]
+    fit, columns = result["fit"], next(iter(result["tables"].values()))
     return (
         "# Alignments\n\n"
         f"{LENGTH} × {LENGTH} cells, affine gaps, with trace, float64 (parasail: 16-bit or 32-bit integers and one "
@@ -181,8 +181,8 @@ def markdown(result: dict[str, Any]) -> str:
         + "\n\nGrowth with length (ours, global):\n\n"
         + table(["length", "per s", "million cells per s"], growth)
         + f"\n\nTables of scores, whole argmaxes (score, cost, align, judge) and planes, {LENGTH} × {LENGTH}, with "
-        "letters, secondary structure and accessibility:\n\n"
-        + table(["features", "weights", "tables per s", "argmaxes per s", "planes per s"], sums)
+        f"letters, secondary structure and accessibility; {TOGETHER} pairs in a call, and one:\n\n"
+        + table(["features", *(name if name == "weights" else f"{name} per s" for name in columns)], sums)
         + f"\n\nFit of the Window model to {N_PAIRS} pairs of {RESIDUES} residues (Q4-loss, C = 0.001, tol = 0.01, one "
         f"thread): {fit['weights']} weights, {fit['cpu']:.0f} CPU s, {fit['argmaxes']} argmaxes, gap {fit['gap']:.2g} "
         f"({fit['stop']}), peak memory of the process {fit['peak_mb']:.0f} MB; Q4 on 100 test pairs {fit['q4']:.3f}."

@@ -60,7 +60,7 @@ from .plots.transitions import TransitionDisplay as TransitionDisplay
 from .plots.tree import TreeDisplay as TreeDisplay
 from .solvers.feasibility import NotSeparableError as NotSeparableError
 from .solvers.joint.solver import RelaxationWarning as RelaxationWarning
-from .structures.alignment.decoys import ChosenAlignment as ChosenAlignment
+from .structures.alignment.decoy_examples import ChosenAlignment as ChosenAlignment
 from .structures.alignment.decoys import Decoys as Decoys
 from .structures.alignment.structure import Alignment as Alignment
 from .structures.bipartite_matching.structure import BipartiteMatching as BipartiteMatching

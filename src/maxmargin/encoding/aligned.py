@@ -76,13 +76,19 @@ def _from_biopython(alignment: Any, where: Where) -> tuple[str, str]:
     return before[0] + core[0] + after[0], before[1] + core[1] + after[1]
 
 
+def empty_code(n: int) -> CodeArray:
+    """Return the code of an alignment without matches."""
+    code = np.full(N_ORDERS + n, -1, np.int32)
+    code[:N_ORDERS] = 0
+    return code
+
+
 def code_of_strings(first: str, second: str, ordered: bool) -> CodeArray:
     """Return the code of an alignment; the orders of gaps at the ends are 0 unless `ordered` (semi-global)."""
     a, b = (np.frombuffer(row.encode("utf-32-le"), np.uint32) != ord(GAP) for row in (first, second))
     both = np.flatnonzero(a & b)
     rows, cols = np.cumsum(a) - 1, np.cumsum(b) - 1
-    code = np.full(N_ORDERS + int(a.sum()), -1, np.int32)
-    code[:N_ORDERS] = 0
+    code = empty_code(int(a.sum()))
     code[N_ORDERS + rows[both]] = cols[both]
     if ordered and len(both):
         start, end = int(both[0]), int(both[-1])

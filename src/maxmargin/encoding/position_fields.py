@@ -81,11 +81,14 @@ class PositionEncoder:
         Parameters of the structure, which sets them.
     annotations : list of Annotation
         What the training sequences have besides their letters.
+    layout : object or None
+        What a structure makes of the templates and keeps here.
     """
 
     def __init__(self) -> None:
         self.alphabet, self.features, self.window = "", "simple", 0
         self.annotations: list[Annotation] = []
+        self.layout: Any = None
 
     # ------------------------------------------------------------------ learning
 
@@ -97,6 +100,7 @@ class PositionEncoder:
             raise error_at(where, f"{RESIDUE!r} is the name of the letters; rename this annotation")
         self.annotations = [self._learnt(name, sequences, places) for name in names]
         self.__dict__.pop("templates", None)
+        self.layout = None
         if self.features == "profile" and not self._profiles:
             raise ValueError(
                 "features='profile' needs an annotation of several columns of numbers, such as 'profile' of shape "

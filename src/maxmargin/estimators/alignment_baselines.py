@@ -14,7 +14,7 @@ from maxmargin._checked import positive_number, whole_number
 from maxmargin._input import either, example_weights, paired_examples
 from maxmargin._types import FloatArray
 from maxmargin.core.errors import Place, error_at
-from maxmargin.encoding.aligned import N_ORDERS, strings_of_code
+from maxmargin.encoding.aligned import N_ORDERS, empty_code, strings_of_code
 from maxmargin.encoding.annotated import read_pair
 from maxmargin.estimators._aligned_input import aligned_examples, pairs_of, spelt_alignments
 from maxmargin.io.formats.biopython import biopython, named_matrix
@@ -202,8 +202,7 @@ class MatrixAligner(_TunedAligner):
 
 def _aligned(aligner: Any, texts: tuple[str, str], known: tuple[str, str]) -> tuple[str, str]:
     """Return the first of the best alignments; of a local alignment that does not exist, no matches."""
-    code = np.full(N_ORDERS + len(texts[0]), -1, np.int32)
-    code[:N_ORDERS] = 0
+    code = empty_code(len(texts[0]))
     if all(known):
         for alignment in aligner.align(*known):
             for (i, stop), (j, _) in zip(*alignment.aligned, strict=True):
@@ -283,13 +282,10 @@ class LogOddsAligner(_TunedAligner):
 
 def log_odds(structure: Alignment, X: Any, Y: Any, smoothing: float = 1.0) -> FloatArray:
     """Return weights of matches: log odds of equal fields, from counts in true alignments; 0 for gaps."""
-    examples = structure.encode(X, Y)
+    examples: Any = structure.encode(X, Y)
     everyone, counts = np.arange(examples.n_examples), np.zeros(examples.dim)
     nothing = examples.empty_answers()
-    for i in range(examples.n_examples):
-        first = examples.code_offsets[i]
-        nothing.codes[first : examples.code_offsets[i + 1]] = -1
-        nothing.codes[first : first + N_ORDERS] = 0
+    nothing.codes[:] = np.concatenate([empty_code(n) for n in examples.pairs.n_rows.tolist()])
     examples.aggregate(everyone, nothing, np.ones(len(everyone)), counts)
     weights = np.zeros(examples.dim)
     for (a, b), span in structure.positions_.template_spans().items():

@@ -23,7 +23,8 @@ from maxmargin.estimators._substitution import check_substitution_prior, substit
 from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
 from maxmargin.io.formats.biopython import matrix_of_weights
 from maxmargin.solvers.base import State
-from maxmargin.structures.alignment.decoys import ChosenAlignment, DecoyExamples, Decoys
+from maxmargin.structures.alignment.decoy_examples import ChosenAlignment, DecoyExamples
+from maxmargin.structures.alignment.decoys import Decoys
 from maxmargin.structures.alignment.structure import AMINO_ACIDS
 from maxmargin.training.run import Run
 

@@ -82,6 +82,13 @@ class Layout:
             row[:] = firsts[a], n_a, firsts[b], n_b, at
             at += n_a * n_b
 
+    @classmethod
+    def of(cls, encoder: PositionEncoder) -> Layout:
+        """Return the layout of a fitted encoder, which is made once."""
+        if not isinstance(encoder.layout, cls):
+            encoder.layout = cls(encoder)
+        return encoder.layout
+
     @property
     def n_features(self) -> int:
         """Greatest number of features of a cell."""

@@ -191,17 +191,22 @@ class Alignment(PartStructure):
     def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> AlignmentExamples:
         pairs = [read_pair(x, Place("X", i)) for i, x in enumerate(X)]
         sequences, places, numbers = distinct(pairs)
-        encoder = self.positions_
-        encoder.alphabet, encoder.features, encoder.window = self.alphabet, self.features, int(self.window)
         if learn:
-            encoder.fit(sequences, places)
+            self.learn_positions(sequences, places)
         truths: list[CodeArray] | None = None
         if Y is not None:
             texts = [(a.text, b.text) for a, b in pairs]
-            truths = [self._truth(y, x, Place("Y", i)) for i, (y, x) in enumerate(zip(Y, texts, strict=True))]
-        return self._examples(sequences, places, numbers, truths)
+            truths = [self.true_code(y, x, Place("Y", i)) for i, (y, x) in enumerate(zip(Y, texts, strict=True))]
+        return self.examples_of(sequences, places, numbers, truths)
 
-    def _examples(
+    def learn_positions(self, sequences: list[AnnotatedSequence], places: list[Where]) -> None:
+        """Learn the annotations of positions, and their values."""
+        self.positions_ = PositionEncoder()
+        self.positions_.alphabet, self.positions_.features = self.alphabet, self.features
+        self.positions_.window = int(self.window)
+        self.positions_.fit(sequences, places)
+
+    def examples_of(
         self,
         sequences: list[AnnotatedSequence],
         places: list[Where],
@@ -209,7 +214,7 @@ class Alignment(PartStructure):
         truths: list[CodeArray] | None,
     ) -> AlignmentExamples:
         """Return the examples of pairs of distinct sequences, given by their numbers."""
-        layout, gap_fields = Layout(self.positions_), self._gap_fields()
+        layout, gap_fields = Layout.of(self.positions_), self._gap_fields()
         fields = [*layout.fields, *(field for field in gap_fields if field not in layout.fields)]
         offsets, keys, columns = self.positions_.encode(sequences, places, fields)
         starts, lengths = offsets[:-1][numbers], np.diff(offsets)[numbers]
@@ -226,7 +231,7 @@ class Alignment(PartStructure):
         settings = (self._mode, COSTS[self.cost], int(self.tolerance))
         return AlignmentExamples(self, blocks, truths, settings, texts)
 
-    def _truth(self, y: Any, x: tuple[str, str], where: Where) -> CodeArray:
+    def true_code(self, y: Any, x: tuple[str, str], where: Where) -> CodeArray:
         """Return the code of a true alignment; raise an error if it does not fit its sequences."""
         first, second = aligned_pair(y, where)
         if self._mode == LOCAL:

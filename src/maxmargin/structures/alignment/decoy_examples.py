@@ -1,0 +1,244 @@
+"""Encoded natives with their candidates: all pairs are encoded alignments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.bounds import Bound
+from maxmargin.core.codes import TRUTH, Answers, key_of, spans
+from maxmargin.core.examples import Examples
+from maxmargin.core.planes import Planes
+from maxmargin.core.scores import Scores
+from maxmargin.encoding.aligned import N_ORDERS, empty_code, strings_of_code
+from maxmargin.parts import _kernels as part_kernels
+from maxmargin.parts.examples import count_changes
+from maxmargin.structures.alignment.examples import AlignmentExamples
+
+if TYPE_CHECKING:
+    from maxmargin.structures.alignment.decoys import Decoys
+
+
+class ChosenAlignment(NamedTuple):
+    """A candidate with its alignment.
+
+    Attributes
+    ----------
+    candidate : int
+        Index of the candidate: 0 for the homologue, 1, 2, … for decoys.
+    alignment : tuple of (str, str)
+        The native sequence aligned with the candidate.
+    """
+
+    candidate: int
+    alignment: tuple[str, str]
+
+
+class DecoyExamples(Examples):
+    """Pairs of each native sequence with its candidates; the code is the candidate, then its alignment.
+
+    Parameters
+    ----------
+    structure : Decoys
+        The structure.
+    inner : AlignmentExamples
+        All pairs; those of example i are ``first_pairs[i]:first_pairs[i + 1]``, the homologue first.
+    first_pairs : array of int64
+        Offsets of the examples among the pairs.
+    truths : list of codes or None
+        Alignments of the homologues; entries are None if they are latent, all is None if there are no truths.
+    """
+
+    smallest_chunk = 1
+
+    def __init__(
+        self,
+        structure: Decoys,
+        inner: AlignmentExamples,
+        first_pairs: IntArray,
+        truths: list[CodeArray | None] | None,
+    ) -> None:
+        self.structure, self.inner, self.first_pairs = structure, inner, first_pairs
+        self.n_examples, self.dim, self.operations = len(first_pairs) - 1, inner.dim, inner.operations
+        homologues = first_pairs[:-1]
+        self.code_offsets = np.concatenate([[0], np.cumsum(np.diff(inner.code_offsets)[homologues] + 1)])
+        self.known, self.latent = truths is not None, truths is not None and any(t is None for t in truths)
+        self.truths = np.zeros(int(self.code_offsets[-1]), np.int32)
+        for i, truth in enumerate(truths or ()):
+            a, b = self.code_offsets[i : i + 2]
+            self.truths[a + 1 : b] = truth if truth is not None else empty_code(int(b - a - 1) - N_ORDERS)
+        self.plane_entries = np.zeros(self.n_examples, np.int64)
+        for block, most in zip(inner.blocks, inner.most_parts, strict=True):
+            entries = np.minimum(most * block.fullest(inner.n_examples), block.dim)
+            first = entries[homologues]
+            self.plane_entries += np.minimum(first + np.maximum.reduceat(entries, homologues), block.dim)
+        self.float32_exact = bool(np.isfinite([block.largest_whole() for block in inner.blocks]).all())
+
+    # ------------------------------------------------------------------ argmaxes
+
+    def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        inner = self._aligned(w, spans(ids, self.first_pairs))
+        self._choose(
+            inner, ids, self._true_scores(w, ids), lambda rises, losses, r: rises + scales[r] * losses, answers
+        )
+
+    def _choose(
+        self, inner: Answers, ids: IntArray, true_scores: FloatArray, value: Callable[..., FloatArray], answers: Answers
+    ) -> None:
+        """Write the candidate of the greatest value of each example, given the best alignments of its pairs.
+
+        Parameters
+        ----------
+        value : callable
+            Function of the rises and losses of the candidates of ``ids[r]``, and of r.
+        """
+        fixed = self.known and not self.latent
+        for r, i in enumerate(ids.tolist()):
+            first, stop = self.first_pairs[i : i + 2].tolist()
+            rises, losses = inner.rises[first:stop] - true_scores[r], np.full(stop - first, float(self.known))
+            losses[0], rises[0] = 0.0, 0.0 if fixed else rises[0]
+            t = int(np.argmax(value(rises, losses, r)))
+            a, b = self.code_offsets[i : i + 2].tolist()
+            code = answers.codes[a:b]
+            code[0], code[1:] = t, self.truths[a + 1 : b] if fixed and t == 0 else self._code(inner, first + t)
+            same = self.known and np.array_equal(code, self.truths[a:b])
+            answers.keys[i] = TRUTH if same else key_of(code)
+            answers.losses[i], answers.rises[i] = losses[t], 0.0 if same else rises[t]
+
+    def _aligned(self, w: FloatArray, pairs: IntArray) -> Answers:
+        """Return the best alignments of pairs; rises are their scores."""
+        found = self.inner.empty_answers()
+        self.inner.decode(w, pairs, np.zeros(len(pairs)), found)
+        return found
+
+    def _code(self, inner: Answers, pair: int) -> CodeArray:
+        """Return the code of the best alignment of a pair."""
+        return inner.codes[slice(*self.inner.code_offsets[pair : pair + 2])]
+
+    def exact_for(self, bound: Bound) -> bool:
+        """Return True: all decoys have the same loss, so that the best of them has the greatest violation."""
+        return True
+
+    def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
+        inner = self._aligned(w, spans(ids, self.first_pairs))
+        self._choose(
+            inner, ids, self._true_scores(w, ids), lambda rises, losses, _: bound.violation(rises, losses), answers
+        )
+
+    def complete(self, w: FloatArray, ids: IntArray, answers: Answers) -> None:
+        """Write the best alignment of each homologue, or the given one."""
+        inner = self._aligned(w, self.first_pairs[ids])
+        self._choose(inner, ids, self._true_scores(w, ids), lambda _, losses, __: -losses, answers)
+
+    def fix_alignments(self, w: FloatArray) -> bool:
+        """Replace the alignments of the homologues by the best ones at w, as if they had been given.
+
+        Return whether any of them became better.
+        """
+        everyone, homologues = np.arange(self.n_examples), self.first_pairs[:-1]
+        inner, true_scores = self._aligned(w, homologues), self._true_scores(w, everyone)
+        gains = inner.rises[homologues] - true_scores
+        better = everyone if self.latent else np.flatnonzero(gains > 1e-9 * (1.0 + np.abs(true_scores)))
+        for i in better.tolist():
+            self.truths[self.code_offsets[i] + 1 : self.code_offsets[i + 1]] = self._code(inner, int(homologues[i]))
+        self.latent, self._digest = False, None
+        return bool(len(better))
+
+    def initial_completion(self, rng: np.random.Generator, answers: Answers) -> None:
+        """Write the given alignments of the homologues, or alignments without matches."""
+        super().initial_completion(rng, answers)
+        answers.codes[:] = self.truths
+
+    # ------------------------------------------------------------------ scores of parts
+
+    def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
+        ends = np.concatenate([[0], np.cumsum(np.diff(self.first_pairs)[ids])])
+        return [Scores(s.values, s.starts[ends]) for s in self.inner.scores(w, spans(ids, self.first_pairs))]
+
+    def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        pairs = spans(ids, self.first_pairs)
+        by_pair = [
+            Scores(s.values, np.concatenate([[0], np.cumsum(n_parts[pairs])]))
+            for s, n_parts in zip(scores, self.inner.n_parts, strict=True)
+        ]
+        inner, true_scores = self.inner.empty_answers(), np.zeros(len(ids))
+        self.inner.decode_scores(by_pair, pairs, np.zeros(len(pairs)), inner)
+        for s, true in zip(scores, self._parts(self.first_pairs[ids], self.truths, ids), strict=True):
+            part_kernels.count_dots(true.indptr, true.indices, true.values, s.starts, s.values, 1.0, true_scores)
+        self._choose(inner, ids, true_scores, lambda rises, losses, r: rises + scales[r] * losses, answers)
+
+    def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
+        firsts = self.first_pairs[ids]
+        chosen = firsts + answers.codes[self.code_offsets[ids]]
+        found, out = self._parts(chosen, answers.codes, ids), []
+        for b, true in enumerate(self._parts(firsts, self.truths, ids)):
+            offsets, counts = self.inner.part_offsets[b], found[b]
+            shifts = np.repeat(offsets[chosen] - offsets[firsts], np.diff(counts.indptr))
+            moved = Planes(counts.indptr, (counts.indices + shifts).astype(np.uint32), counts.values)
+            most = int((offsets[self.first_pairs[1:]] - offsets[self.first_pairs[:-1]]).max(initial=0))
+            out.append(count_changes(np.arange(len(ids)), true, moved, most))
+        return out
+
+    def _true_scores(self, w: FloatArray, ids: IntArray) -> FloatArray:
+        """Return w·Ψ of the true alignments; 0 if they are not known."""
+        if not self.known:
+            return np.zeros(len(ids))
+        return self.features(self.first_pairs[ids], self.truths, ids).dot(w)
+
+    def features(self, pairs: IntArray, codes: CodeArray, ids: IntArray) -> Planes:
+        """Return Ψ of these pairs with the alignments in the codes of ids, as rows."""
+        return self.inner._sums(pairs, self._parts(pairs, codes, ids), np.float64)
+
+    def _parts(self, pairs: IntArray, codes: CodeArray, ids: IntArray) -> list[Planes]:
+        """Return the parts of these pairs with the alignments in the codes of ids."""
+        inner = np.zeros(int(self.inner.code_offsets[-1]), np.int32)
+        inner[spans(pairs, self.inner.code_offsets)] = codes[self._alignments(ids)]
+        return self.inner.parts(pairs, inner)
+
+    def _alignments(self, ids: IntArray) -> IntArray:
+        """Return the positions of the alignments in the codes of ids."""
+        every, lengths = spans(ids, self.code_offsets), np.diff(self.code_offsets)[ids]
+        return every[every != np.repeat(self.code_offsets[ids], lengths)]
+
+    # ------------------------------------------------------------------ planes and outputs
+
+    def planes(self, ids: IntArray, answers: Answers) -> Planes:
+        chosen = self.first_pairs[ids] + answers.codes[self.code_offsets[ids]]
+        true, found = self.features(self.first_pairs[ids], self.truths, ids), self.features(chosen, answers.codes, ids)
+        rows = np.arange(len(ids))
+        out = true.minus(found, rows, rows, np.zeros(self.dim)).trimmed()
+        return Planes(out.indptr, out.indices, out.values.astype(self.value_type, copy=False))
+
+    def rounding_units(self) -> FloatArray:
+        units = self.inner.rounding_units()
+        return np.maximum.reduceat(units, self.first_pairs[:-1]) if self.n_examples else units
+
+    def planned_decoding(self, bound: Bound, threads: int) -> tuple[float, str]:
+        return self.inner.planned_decoding(bound, threads)
+
+    def output(self, example: int, key: int, code: CodeArray) -> ChosenAlignment:
+        t = int(code[0])
+        texts = self.inner.texts[int(self.first_pairs[example]) + t]
+        return ChosenAlignment(t, strings_of_code(code[1:], *texts))
+
+    def candidate_scores(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:
+        """Return the score of the best alignment of each candidate, for each example of ids."""
+        pairs = spans(ids, self.first_pairs)
+        scores = self._aligned(w, pairs).rises[pairs]
+        ends = np.cumsum(np.diff(self.first_pairs)[ids]).tolist()
+        return [scores[a:b] for a, b in pairwise([0, *ends])]
+
+    def take(self, ids: IntArray) -> DecoyExamples:
+        first_pairs = np.concatenate([[0], np.cumsum(np.diff(self.first_pairs)[ids])])
+        truths: list[CodeArray | None] | None = None
+        if self.known:
+            ends = [self.code_offsets[i : i + 2] for i in ids.tolist()]
+            truths = [None if self.latent else self.truths[a + 1 : b] for a, b in ends]
+        return DecoyExamples(self.structure, self.inner.take(spans(ids, self.first_pairs)), first_pairs, truths)
+
+    def digest_arrays(self) -> tuple[AnyArray, ...]:
+        return *self.inner.digest_arrays(), self.first_pairs, self.truths, np.array([self.known, self.latent])
