@@ -13,7 +13,9 @@ from maxmargin.io.formats.fasta import numbered_lines
 from maxmargin.io.formats.streams import FormatError, Source, write_text
 
 #: Energies that programs write before the name: ``dG = -3.4``, ``ENERGY=-3.4``, ``ENERGY = -3.4 [initially -3.8]``.
-_ENERGY = re.compile(r"(?:dG|energy)\s*=\s*(?:[-+]?(?:\d+\.?\d*|\.\d+|inf)(?!\S))?\s*(?:\[initially[^]]*\])?", re.IGNORECASE)
+_ENERGY = re.compile(
+    r"(?:dG|energy)\s*=\s*(?:[-+]?(?:\d+\.?\d*|\.\d+|inf)(?!\S))?\s*(?:\[initially[^]]*\])?", re.IGNORECASE
+)
 #: Lines before the first structure: comments, and fields such as ``Organism: Escherichia coli``.
 _HEADER = re.compile(r"[#;>]|[^\W\d][\w ]*:|Citation ")
 
