@@ -6,13 +6,13 @@ families (two folds in the paper). Pairs are pooled over all test sequences. Vie
 parameters) is the reference that has learnt nothing from these data.
 
 Training. The convex bound on Rfam takes sequences of at most MOST_BASES bases and at most MOST_OF_FAMILY of a family,
-the first ones in the file, because with all lengths its minimum is at w = 0 (below); C = CONVEX_C. The ramp takes all
-sequences, in two stages: the same short ones first, then all, from the weights of the first stage (``warm_start``);
-C = RAMP_C. On S-151Rfam the convex bound takes all sequences, and the ramp has the same two stages. The values of C and the
-stages of the ramp were chosen on fold DEVELOPMENT of Rfam with training on three other folds, so that this fold is not
-a test fold in the strict sense: a row has the ramp without it. The paper chose its parameter by holdout. Pairs that no
-prediction can have (hairpins of fewer than 3 bases, interior loops of more than 30) are dropped from training structures
-and kept in test structures. Seconds are CPU seconds on a loaded machine.
+the first ones in the file, because with all lengths its minimum is at w = 0 (below); C = CONVEX_C. The ramp has two
+stages: the same short sequences first, then all lengths and at most MORE_OF_FAMILY of a family, from the weights of the
+first stage (``warm_start``); C = RAMP_C. On S-151Rfam the convex bound takes all sequences, and the ramp has the same
+two stages. C and the stages of the ramp were chosen on fold DEVELOPMENT of Rfam with training on three other folds, so
+that this fold is not a test fold in the strict sense: a row has the ramp without it. The paper chose its parameter by
+holdout. Pairs that no prediction can have (hairpins of fewer than 3 bases, interior loops of more than 30) are dropped
+from training structures and kept in test structures. Seconds are CPU seconds on a loaded machine.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from multiprocessing import get_context
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,10 @@ from benchmarks.report import FOLDER, table
 
 #: Longest sequences of the first stage, and most of a family.
 MOST_BASES, MOST_OF_FAMILY = 120, 2
+#: Most of a family in the second stage of the ramp: some families have 60 sequences, others one.
+MORE_OF_FAMILY = 10
+#: Processes that train at the same time.
+PROCESSES = 3
 #: Values of C, and the fold on which they were chosen.
 CONVEX_C, RAMP_C, DEVELOPMENT = 10.0, 1.0, "1"
 #: Relative gaps. The objective of the convex bound is close to that of w = 0, so that a loose gap would end there.
@@ -68,12 +74,14 @@ READING = """## What the figures show
 
 def folder(bound: str, C: float | None = None) -> mm.RNAFolder:
     C = C or {"margin": CONVEX_C, "ramp": RAMP_C}[bound]
-    return mm.RNAFolder(bound=bound, C=C, tol=TOLS[bound], impossible="drop", warm_start=True, n_jobs=2)
+    return mm.RNAFolder(bound=bound, C=C, tol=TOLS[bound], impossible="drop", warm_start=True)
 
 
 def fitted(model: mm.RNAFolder, train: Sequence[Molecule]) -> mm.RNAFolder:
     """Fit a model, from its weights if it has been fitted before."""
-    model.fit([m.sequence for m in train], [m.structure for m in train])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of dropped pairs
+        model.fit([m.sequence for m in train], [m.structure for m in train])
     print(f"{model.bound}, {len(train)} RNAs: {model.certificate_}", file=sys.stderr, flush=True)
     return model
 
@@ -107,27 +115,37 @@ def capped(
     return kept
 
 
-def crossed(all_of_them: list[Molecule], parts: list[str], cap: bool) -> dict[str, Any]:
-    """Predict each part from the others, with both bounds; and all with ViennaRNA."""
-    predicted: dict[str, list[str]] = {"margin": [], "ramp": []}
+def crossed(all_of_them: list[Molecule], parts: list[str], cap: bool, pool: Executor) -> Callable[[], dict[str, Any]]:
+    """Predict each part from the others, with both bounds; and all with ViennaRNA. Return a function that waits."""
+    waiting: dict[str, list[Any]] = {"margin": [], "ramp": [], "vienna": []}
     tested: list[Molecule] = []
-    fits: dict[str, list[Any]] = {"margin": [], "ramp": []}
     for part in sorted(set(parts)):
         train = [m for m, p in zip(all_of_them, parts, strict=True) if p != part]
         test = [m for m, p in zip(all_of_them, parts, strict=True) if p == part]
-        for bound, stages in (("margin", [capped(train) if cap else train]), ("ramp", [capped(train), train])):
-            found = trained(bound, stages, test)
-            predicted[bound] += found["predicted"]
-            fits[bound].append(found["about"])
+        waiting["margin"].append(pool.submit(trained, "margin", [capped(train) if cap else train], test))
+        stages = [capped(train), capped(train, 10**9, MORE_OF_FAMILY)]
+        waiting["ramp"].append(pool.submit(trained, "ramp", stages, test))
+        waiting["vienna"].append(pool.submit(folded_by_vienna, test))
         tested += test
+
+    def wait() -> dict[str, Any]:
+        done = {who: [job.result() for job in jobs] for who, jobs in waiting.items()}
+        predicted = {who: [y for found in parts for y in found["predicted"]] for who, parts in done.items()}
+        scores = {who: by_length(tested, given) for who, given in predicted.items()}
+        strict = [i for i, m in enumerate(tested) if m.about.get("fold") != DEVELOPMENT]
+        scores["strict"] = by_length([tested[i] for i in strict], [predicted["ramp"][i] for i in strict])
+        return {"scores": scores, "fits": {who: [found["about"] for found in parts] for who, parts in done.items()}}
+
+    return wait
+
+
+def folded_by_vienna(test: Sequence[Molecule]) -> dict[str, Any]:
+    """Predict with ViennaRNA."""
     began = time.process_time()
-    predicted["vienna"] = [vienna(m.sequence) for m in tested]
-    fits["vienna"] = [{"cpu_seconds": time.process_time() - began}]
-    scores = {who: by_length(tested, given) for who, given in predicted.items()}
-    strict = [i for i, m in enumerate(tested) if m.about.get("fold") != DEVELOPMENT]
-    scores["strict"] = by_length([tested[i] for i in strict], [predicted["ramp"][i] for i in strict])
-    fits["strict"] = []
-    return {"scores": scores, "fits": fits}
+    return {
+        "predicted": [vienna(m.sequence) for m in test],
+        "about": {"cpu_seconds": time.process_time() - began},
+    }
 
 
 def reasons(some: list[Molecule]) -> dict[str, Any]:
@@ -201,16 +219,18 @@ def run() -> dict[str, Any]:
     small, large = s151(), rfam()
     first = [m for m in small if m.about["split"] == "A" and len(m.sequence) <= MOST_BASES]
     result: dict[str, Any] = {"protocol": __doc__, "C": [CONVEX_C, RAMP_C], "tols": TOLS}
-    result["S-151Rfam"] = crossed(small, [m.about["split"] for m in small], False)
-    result["figure 2"] = figure(first)
-    result["reasons"] = reasons(large)
-    result["Rfam"] = crossed(large, [m.about["fold"] for m in large], True)
+    with ProcessPoolExecutor(PROCESSES, get_context("spawn")) as pool:
+        of_large = crossed(large, [m.about["fold"] for m in large], True, pool)
+        of_small = crossed(small, [m.about["split"] for m in small], False, pool)
+        result["figure 2"] = figure(first)
+        result["reasons"] = reasons(large)
+        result["S-151Rfam"], result["Rfam"] = of_small(), of_large()
     return result
 
 
 def markdown(result: dict[str, Any]) -> str:
     text = __doc__.split("\n\n", 1)[1].strip()
-    for name in ("MOST_BASES", "MOST_OF_FAMILY", "CONVEX_C", "RAMP_C", "DEVELOPMENT"):
+    for name in ("MOST_BASES", "MOST_OF_FAMILY", "MORE_OF_FAMILY", "CONVEX_C", "RAMP_C", "DEVELOPMENT"):
         text = text.replace(name, f"{float(globals()[name]):g}")
     lines = [f"# Do et al. 2008, table 3 and figure 2: RNA secondary structures\n\n{text}"]
     for name in ("S-151Rfam", "Rfam"):

@@ -28,6 +28,9 @@ def test_learns_to_fold(folder):
     assert folder.score(TEST[0], y=TEST[1]) == scores.f1
     assert folder.predict(np.array(TEST[0])) == folder.predict(TEST[0])
     assert folder.predict([TEST[0][0].lower().replace("u", "t")]) == folder.predict(TEST[0][:1])
+    bio = pytest.importorskip("Bio.SeqRecord"), pytest.importorskip("Bio.Seq")
+    assert folder.predict([bio[1].Seq(TEST[0][0])]) == folder.predict(TEST[0][:1])
+    assert folder.predict([bio[0].SeqRecord(bio[1].Seq(TEST[0][0]))]) == folder.predict(TEST[0][:1])
     assert folder.predict(["AAAAAAAA", "NNNNNNNNNN", "GC"]) == ["........", "..........", ".."]
 
 

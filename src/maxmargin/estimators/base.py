@@ -195,7 +195,10 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
     def _train(
         self, problem: Problem, run: Run, start: FloatArray | None = None, resume: Any = None, state: Any = None
     ) -> State:
-        """Solve the problem; if the bound is not convex, start from given weights or the convex form (Do et al. 2008)."""
+        """Solve the problem.
+
+        If the bound is not convex, start from given weights, or from its convex form (Do et al. 2008).
+        """
         if self._convex:
             return run.go(problem, start=start, resume=resume, state=state)
         first = References.truths(problem.n_examples)

@@ -17,10 +17,10 @@ from maxmargin.structures.folding.structure import Folding, check_cost
 class RNAFolder(MaxMarginEstimator):
     """Secondary structure of RNA, learnt from sequences with known structures (Do et al. 2008).
 
-    Sequences are strings of A, C, G and U; T is read as U, lower case as upper case, and N and the other letters that
-    stand for several bases as unknown bases. Structures are strings in dot-bracket notation without pseudoknots. The
-    weights are those of the terms of energy models; `Folding` lists them. `maxmargin.formats` reads and writes FASTA,
-    dot-bracket and CT files.
+    Sequences are strings of A, C, G and U, or Biopython's `Seq` and `SeqRecord`; T is read as U, lower case as upper
+    case, and N and the other letters that stand for several bases as unknown bases. Structures are strings in
+    dot-bracket notation without pseudoknots. The weights are those of the terms of energy models; `Folding` lists them.
+    `maxmargin.formats` reads and writes FASTA, dot-bracket and CT files.
 
     Parameters
     ----------

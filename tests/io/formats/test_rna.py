@@ -64,7 +64,9 @@ def test_output_of_folding_programs(write):
     assert mm.formats.read_dot_bracket(write(text)) == FOLDED[:1]
     untitled = FoldedSequence("", *FOLDED[0][1:3])
     assert mm.formats.read_dot_bracket(write(text.split("\n", 1)[1] * 2)) == [untitled, untitled]
-    several = mm.formats.read_dot_bracket(write(">a [0.6]\nGGGAAACCC  -120 100\n(((...))) -1.20\n......... 0.00\n>b\nA\n.\n"))
+    several = mm.formats.read_dot_bracket(
+        write(">a [0.6]\nGGGAAACCC  -120 100\n(((...))) -1.20\n......... 0.00\n>b\nA\n.\n")
+    )
     assert [tuple(r[:3]) for r in several] == [
         ("a", "GGGAAACCC", "(((...)))"), ("a", "GGGAAACCC", "........."), ("b", "A", "."),
     ]  # fmt: skip

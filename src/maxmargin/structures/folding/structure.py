@@ -33,10 +33,10 @@ _NAMED = 5
 class Folding(PartStructure):
     """Secondary structure of RNA without pseudoknots: pairs of bases, nested in one another.
 
-    Each x is a sequence, a string of A, C, G and U. T is read as U and lower case as upper case; N and the other
-    letters that stand for several bases are unknown bases: no weight belongs to them, and they pair only if
-    ``canonical=False``. Each y is a structure in dot-bracket notation, such as ``"((...))."``; brackets are ``()``,
-    ``[]``, ``{}``, ``<>`` and letters ``Aa``, and predictions have round brackets.
+    Each x is a sequence, a string of A, C, G and U (or a sequence or record of Biopython). T is read as U and lower
+    case as upper case; N and the other letters that stand for several bases are unknown bases: no weight belongs to
+    them, and they pair only if ``canonical=False``. Each y is a structure in dot-bracket notation, such as
+    ``"((...))."``; brackets are ``()``, ``[]``, ``{}``, ``<>`` and letters ``Aa``, and predictions have round brackets.
 
     The score of a structure is the sum of the weights of its terms, which are those of nearest-neighbour energy models
     (Mathews et al. 1999; Do et al. 2006): base pairs, stacked pairs, pairs that close a loop, lengths of hairpins,

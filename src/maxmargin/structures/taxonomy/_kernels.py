@@ -20,25 +20,14 @@ def class_scores(nodes, pointers, ancestors, out):
 
 
 @inlined
-def weight_of(feature, node, width, first, nodes):
-    """Return the index of the weight of a feature and a node; −1 if the pair has no weight.
-
-    If `nodes` is empty, all pairs have a weight; otherwise those of the feature are at first[feature] … in ascending
-    order.
-    """
-    if len(nodes) == 0:
-        return np.int64(feature) * width + node
-    low, high = first[feature], first[feature + 1]
-    if high - low == width:
-        return low + node
-    stop = high
-    while low < high:
-        middle = (low + high) // 2
-        if nodes[middle] < node:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < stop and nodes[low] == node else np.int64(-1)
+def first_not_below(values, low, high, value):
+    """Return the first index of low … high with a value that is not below the given one; branches are rare."""
+    left = high - low
+    while left > 1:
+        half = left >> 1
+        low += half if values[low + half - 1] < value else 0
+        left -= half
+    return low + 1 if left == 1 and values[low] < value else low
 
 
 @kernel
@@ -70,15 +59,28 @@ def node_changes(true, found, pointers, ancestors, out_ptr, out_node, out_sign):
 def node_planes(
     ids, indptr, indices, data, change_ptr, nodes, signs, width, first, paired, out_ptr, out_index, out_value
 ):
-    """Write sign · x for every node that changes, without the pairs that have no weight; return the number written."""
+    """Write sign · x for every node that changes, without the pairs that have no weight; return the number written.
+
+    If `paired` is empty, all pairs have a weight; otherwise the nodes of a feature are at first[feature] … in ascending
+    order, as the nodes that change are.
+    """
     p = 0
     for r in range(len(ids)):
         i = ids[r]
         for q in range(indptr[i], indptr[i + 1]):
+            feature = np.int64(indices[q])
+            low, high = feature * width, (feature + 1) * width
+            if len(paired) > 0:
+                low, high = first[feature], first[feature + 1]
+            if high - low == width:
+                for c in range(change_ptr[r], change_ptr[r + 1]):
+                    out_index[p], out_value[p] = low + nodes[c], signs[c] * data[q]
+                    p += 1
+                continue
             for c in range(change_ptr[r], change_ptr[r + 1]):
-                at = weight_of(indices[q], nodes[c], width, first, paired)
-                if at >= 0:
-                    out_index[p], out_value[p] = at, signs[c] * data[q]
+                low = first_not_below(paired, low, high, nodes[c])
+                if low < high and paired[low] == nodes[c]:
+                    out_index[p], out_value[p] = low, signs[c] * data[q]
                     p += 1
         out_ptr[r + 1] = p
     return p

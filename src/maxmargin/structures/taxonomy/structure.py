@@ -51,7 +51,8 @@ class Taxonomy(Multiclass):
         in either case with one root.
 
         - a dict of parents: ``{"dog": "mammal", "mammal": "animal", "owl": ["bird", "hunter"], …}``;
-        - a list of (parent, child) pairs, or a directed networkx graph with edges from parents to children;
+        - a list of (parent, child) pairs, a data frame with these two columns, or a directed networkx graph with edges
+          from parents to children;
         - a list of paths: ``["animal/mammal/dog", …]``. Labels are whole paths, or their last names;
         - a separator, such as ``"/"``, if the labels are paths themselves;
         - None for classes without a hierarchy, which makes it a `Multiclass`.
