@@ -52,8 +52,8 @@ class Coverage(Compiled):
     features : callable, array-like of shape (n_elements, d) or None, default=None
         For a richer φ: more features of elements, each with a weight of its own. A function is called with an element
         (a word, a member of a list, the number of a column) and returns one number or d of them; a table has a row for
-        each column of matrices. They count for elements that are covered at the first level and reach the lowest threshold.
-        Elements may contain where they occur, as ("title", "river"): ``features=lambda v: v[0] == "title"``.
+        each column of matrices. They count for elements that are covered at the first level and reach the lowest
+        threshold. Elements may contain where they occur, as ("title", "river"): ``features=lambda v: v[0] == "title"``.
     cost : {"popularity", "uniform"}, default="popularity"
         Weights of subtopics in the loss: the number of candidates that have them, or 1.
     bound_steps : int, default=30
@@ -139,8 +139,8 @@ class Coverage(Compiled):
             candidate = int(np.searchsorted(found.ptr, parts[0], "right")) - 1
             raise error_at(
                 inside(where, f"candidate {candidate}"),
-                f"contains an element {found.counts[parts[0]]:g} times, which is below levels[0]={self.levels[0]:g}, so "
-                f"that it would not count: pass counts (x > 0 for whether an element occurs), or lower levels",
+                f"contains an element {found.counts[parts[0]]:g} times, but it counts only if it is contained at least "
+                f"levels[0]={self.levels[0]:g} times: pass counts (x > 0 for whether elements occur), or lower levels",
             )
         return found
 
