@@ -128,6 +128,27 @@ def test_ramp_levels_and_weights_of_examples():
     assert twice.certificate_.primal == pytest.approx(weighted.certificate_.primal, rel=0.1)
 
 
+def is_title(element):
+    """Whether an element is a word of a title."""
+    return element[0] == "title"
+
+
+def test_features_of_elements(tmp_path):
+    """Titles name the subtopic, bodies are noise that occurs as often: only a feature of elements tells them apart."""
+    rng = np.random.default_rng(0)
+    topics = [rng.integers(0, 4, 10).tolist() for _ in range(30)]
+    X = [[[("title", t), *(("body", v) for v in rng.permutation(12)[:4].tolist())] for t in own] for own in topics]
+    Y = [[{t} for t in own] for own in topics]
+    plain = mm.DiverseSelector(k=3).fit(X[:20], Y[:20])
+    richer = mm.DiverseSelector(k=3, features=is_title).fit(X[:20], Y[:20])
+    assert richer.feature_names_out[-1] == "feature 0" and richer.coef_[-1] > 0.1
+    assert richer.score(X[20:], Y[20:]) > plain.score(X[20:], Y[20:]) + 0.03
+    again = pickle.loads(pickle.dumps(richer))
+    assert again.predict(X) == richer.predict(X)
+    richer.save(tmp_path / "model.mm")
+    assert mm.load(tmp_path / "model.mm").predict(X) == richer.predict(X)
+
+
 def test_results_do_not_depend_on_threads(model):
     np.testing.assert_array_equal(clone(model).set_params(n_jobs=2).fit(X, Y).coef_, model.coef_)
 
@@ -145,6 +166,13 @@ def test_results_do_not_depend_on_threads(model):
         (X, [*Y[:-1], ["river"] * 14], {}, r"Y\[19\], candidate 0: expected a set of subtopics"),
         ([*X[:-1], "a text"], Y, {}, r"X\[19\]: expected a list of texts"),
         ([], [], {}, "X is empty"),
+        ([np.eye(14) * 0.3] * 20, Y, {}, r"X\[0\], candidate 0: contains an element 0.3 times, .* pass counts"),
+        (X, Y, {"features": "idf"}, "features must be None, a function of an element .* found str 'idf'"),
+        (X, Y, {"features": np.eye(2)}, r"X\[0\]: an array of features belongs to the columns of a matrix"),
+        ([np.eye(14)] * 20, Y, {"features": np.eye(9)}, r"X\[0\]: features of 9 elements, but .* element 13"),
+        (X, Y, {"features": lambda word: "x"}, r"X\[0\]: features of '\w+': expected finite numbers, found 'x'"),
+        (X, Y, {"features": lambda word: [1.0] * len(word)}, r"X\[0\]: features of '\w+': expected \d+ numbers, found"),
+        (X, Y, {"features": lambda word: word / 2}, r"X\[0\]: features of '\w+' raised TypeError"),
     ],
 )
 def test_bad_input(X, Y, parameters, message):

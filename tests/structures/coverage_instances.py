@@ -33,8 +33,17 @@ class Candidates(Instance):
         self.tables = [rng.poisson(0.6, (n, 5)).astype(float) for n in sizes]
         self.Y = [self.subtopics(n) for n in sizes]
         self.X = [self.shaped(table, form) for table in self.tables]
-        self.structure = Coverage(k=self.k, thresholds=self.thresholds, levels=self.levels, cost=self.cost)
+        self.features = np.array([[v, 1.0 - v * v / 3.0] for v in range(5)])[:, : self.choose(0, 0, 1, 2)]
+        features = self.choose(self.of_element, self.features) if form in ("csr", "dense") else self.of_element
+        self.structure = Coverage(
+            k=self.k, thresholds=self.thresholds, levels=self.levels, cost=self.cost,
+            features=features if self.features.size else None,
+        )  # fmt: skip
         self.encode()
+
+    def of_element(self, element):
+        """Features of a word or of the number of a column."""
+        return self.features[int(str(element).removeprefix("w"))]
 
     def subtopics(self, n):
         sets = [{str(t) for t in range(4) if self.rng.random() < 0.4} for _ in range(n)]
@@ -69,7 +78,10 @@ class Candidates(Instance):
             covered = (table[list(chosen)] >= level).any(axis=0)
             share = (table >= level).mean(axis=0)
             out += [unit * float((covered & (share > 0) & (share >= t)).sum()) for t in self.thresholds]
-        return np.array(out)
+        first = self.levels[0]
+        share = (table >= first).mean(axis=0)
+        covered = (table[list(chosen)] >= first).any(axis=0) & (share >= self.thresholds[0])
+        return np.concatenate([out, unit * self.features[covered].sum(axis=0)])
 
     def share(self, i, chosen):
         weights = {}

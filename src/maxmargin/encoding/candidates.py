@@ -27,12 +27,15 @@ class Incidence(NamedTuple):
         The elements of candidate j are ``elements[ptr[j]:ptr[j + 1]]``, each once and in ascending order.
     size : int
         Number of elements; they are numbered within the input.
+    names : sequence
+        The elements: those of lists, words of texts, or the columns of a matrix as an array.
     """
 
     ptr: IntArray
     elements: IntArray
     counts: FloatArray
     size: int
+    names: Sequence[Any] | IntArray
 
     @property
     def n_candidates(self) -> int:
@@ -82,7 +85,7 @@ def _from_matrix(x: Any, where: Where) -> Incidence:
             f"{rows.data[wrong[0]]:g}",
         )
     used, elements = np.unique(rows.indices, return_inverse=True)
-    return Incidence(rows.indptr.astype(np.int64), elements.astype(np.int64), rows.data, len(used))
+    return Incidence(rows.indptr.astype(np.int64), elements.astype(np.int64), rows.data, len(used), used)
 
 
 def _elements_of(part: Any, where: Where) -> Sequence[Hashable]:
@@ -119,7 +122,7 @@ def _from_elements(candidates: Sequence[Iterable[Hashable]]) -> Incidence:
         rows.append(sorted(counts.items()))
     ptr = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)]).astype(np.int64)
     flat = np.array([pair for row in rows for pair in row], np.int64).reshape(-1, 2)
-    return Incidence(ptr, flat[:, 0], flat[:, 1].astype(float), len(numbers))
+    return Incidence(ptr, flat[:, 0], flat[:, 1].astype(float), len(numbers), list(numbers))
 
 
 def subtopic_rows(y: Any, where: Where) -> Incidence:

@@ -36,6 +36,9 @@ class DiverseSelector(MaxMarginEstimator):
     levels : sequence of float, default=(1.0,)
         Richer features: how often a candidate must contain an element to cover it at a level. Each level has weights of
         its own for all thresholds.
+    features : callable, array-like of shape (n_elements, d) or None, default=None
+        More features of elements, such as where or how rare they are, as in `Coverage`: a function of an element that
+        returns numbers, or a table with a row for each column of matrices.
     loss : {"popularity", "uniform"}, default="popularity"
         Weights of subtopics, also in `score`: the number of candidates that have them, or 1.
     bound : {"margin", "slack", "ramp", "ramp-slack"}, default="margin"
@@ -50,7 +53,7 @@ class DiverseSelector(MaxMarginEstimator):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_levels · n_thresholds,)
+    coef_ : ndarray of shape (n_levels · n_thresholds + d,)
         The weights.
     certificate_ : Certificate
         Objective and bounds. The argmax is greedy, so that the objective is an estimate; `primal_bound` is proven.
@@ -74,6 +77,7 @@ class DiverseSelector(MaxMarginEstimator):
         C: float = 1.0,
         thresholds: Sequence[float] = (0.0, 0.05, 0.1, 0.15, 0.25, 0.35, 0.5),
         levels: Sequence[float] = (1.0,),
+        features: Any = None,
         loss: str = "popularity",
         bound: str = "margin",
         bound_steps: int = 30,
@@ -91,7 +95,8 @@ class DiverseSelector(MaxMarginEstimator):
         checkpoint: Any = None,
         checkpoint_every: float = 60.0,
     ) -> None:
-        self.k, self.C, self.thresholds, self.levels, self.loss = k, C, thresholds, levels, loss
+        self.k, self.C, self.thresholds, self.levels, self.features = k, C, thresholds, levels, features
+        self.loss = loss
         self.bound, self.bound_steps, self.slack, self.nonnegative = bound, bound_steps, slack, nonnegative
         self.solver, self.tol, self.max_iter, self.max_seconds = solver, tol, max_iter, max_seconds
         self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
@@ -106,8 +111,9 @@ class DiverseSelector(MaxMarginEstimator):
 
     def _make_structure(self) -> Coverage:
         return Coverage(
-            k=self.k, thresholds=self.thresholds, levels=self.levels, cost=self.loss, bound_steps=self.bound_steps
-        )
+            k=self.k, thresholds=self.thresholds, levels=self.levels, features=self.features, cost=self.loss,
+            bound_steps=self.bound_steps,
+        )  # fmt: skip
 
     def _encode(self, X: Any, Y: Any) -> tuple[Structure, Examples]:
         structure, examples = super()._encode(X, Y)

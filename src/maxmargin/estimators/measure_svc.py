@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.base import ClassifierMixin
 from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -19,8 +18,9 @@ from maxmargin.core.problem import Problem
 from maxmargin.encoding.labels import Labels
 from maxmargin.encoding.sparse import checked_rows
 from maxmargin.engines import Local
-from maxmargin.estimators._kernel import part_kernel, precomputed
+from maxmargin.estimators._kernel import part_kernel
 from maxmargin.estimators._one_versus_rest import OneVersusRest, targets_of
+from maxmargin.estimators._rows import RowClassifier
 from maxmargin.estimators._tables import table_value, true_table
 from maxmargin.estimators._thresholds import counted_threshold, tuned_threshold
 from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
@@ -39,7 +39,7 @@ SAME = 1e-6
 _ORDERS = ("roc_auc", "average_precision")
 
 
-class MeasureSVC(ClassifierMixin, MaxMarginEstimator):
+class MeasureSVC(RowClassifier, MaxMarginEstimator):  # type: ignore[misc]
     """Linear classifier that maximises F1, ROC area or another measure of all rows at once (Joachims 2005).
 
     The whole training set is one example of a structural SVM:
@@ -198,42 +198,6 @@ class MeasureSVC(ClassifierMixin, MaxMarginEstimator):
 
     # ------------------------------------------------------------------ fit
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
-        """Learn from rows and their labels.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix} of shape (n, d)
-            Rows of features. CSR matrices of float64 are not copied.
-        y : array-like of shape (n,), or array-like or sparse matrix of shape (n, K)
-            Labels, or a table of 0 and 1.
-        sample_weight : array-like of shape (n,), default=None
-            Weight ≥ 0 of each row: whole numbers, or for ``"error"`` and ``"balanced"`` any numbers.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._fit(X, y, sample_weight)
-
-    def resume(self, path: Any, X: Any, y: Any, sample_weight: Any = None) -> Self:  # type: ignore[override]
-        """Resume a fit from a checkpoint, bit for bit.
-
-        Parameters
-        ----------
-        path : str or path-like
-            File of the checkpoint.
-        X, y, sample_weight : array-like
-            As in `fit`; the same data as in the fit that wrote the checkpoint.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._fit(X, y, sample_weight, resume=path)
-
     def _training_data(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None) -> TrainingData:
         if groups is not None:
             raise TypeError("MeasureSVC takes no groups")
@@ -351,11 +315,6 @@ class MeasureSVC(ClassifierMixin, MaxMarginEstimator):
         table = np.column_stack([self.coef_, self.bias_]) if structure.constant else self.coef_
         return np.ascontiguousarray(table.T).ravel()
 
-    def _weight_names(self, structure: Any, size: int) -> AnyArray:
-        """Return the name of each weight, by the names of the columns if X had some."""
-        names: AnyArray = structure.feature_names(getattr(self, "feature_names_in_", None))
-        return names
-
     # ------------------------------------------------------------------ use
 
     def decision_function(self, X: Any) -> FloatArray:
@@ -376,9 +335,7 @@ class MeasureSVC(ClassifierMixin, MaxMarginEstimator):
 
     def _table_scores(self, X: Any) -> FloatArray:
         check_is_fitted(self, "coef_")
-        with naming_rows(X, OverflowError):
-            X = validate_data(self, checked_rows(X), accept_sparse="csr", dtype=np.float64, reset=False)
-        return self._row_scores(X, self.coef_.T) + self.intercept_
+        return self._row_scores(self._checked(X), self.coef_.T) + self.intercept_
 
     def _features(self, X: Any) -> Any:
         """Return each row as a set of one row."""
@@ -461,7 +418,5 @@ class MeasureSVC(ClassifierMixin, MaxMarginEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = precomputed(self)
         tags.classifier_tags.multi_label = True
         return tags

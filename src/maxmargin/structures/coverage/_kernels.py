@@ -85,16 +85,17 @@ def covered_worth(first, documents, at, m, ptr, items, worths, covered):
 
 
 @kernel
-def charges(first, n, m, ptr, items, worths, counts, grouped, owner, fixed):
-    """Write charges that together are at most N(y), for any choice y of m candidates; return how many are shared.
+def charges(first, n, m, ptr, items, worths, counts, grouped, owner, charge):
+    """Write charges that together are at least −N(y), for any choice y of m candidates; return how many are shared.
 
-    The charge of candidate j is `fixed[j]`, plus that of item `owner[j]`, which all its candidates share: the item of
-    least worth that j covers, −1 if there is none or `grouped` is false. A negative worth that no candidate shares is
-    divided among the candidates that cover the item, of which at most m are chosen.
+    Candidate j is charged the worth of the item `owner[j]`, which all its candidates share: the item of least worth
+    that j covers, −1 if there is none or `grouped` is false. Any other negative worth is divided among the candidates
+    that cover the item, of which at most m are chosen: `charge` has a number ≤ 0 for each entry of `items` from the
+    first candidate on.
     """
     shared, n_shared = np.zeros(len(worths), np.bool_), 0
     for j in range(n):
-        owner[j], fixed[j] = -1, 0.0
+        owner[j] = -1
         if grouped:
             for p in range(ptr[first + j], ptr[first + j + 1]):
                 v = items[p]
@@ -103,12 +104,37 @@ def charges(first, n, m, ptr, items, worths, counts, grouped, owner, fixed):
             if owner[j] >= 0 and not shared[owner[j]]:
                 shared[owner[j]] = True
                 n_shared += 1
-    for j in range(n):
-        for p in range(ptr[first + j], ptr[first + j + 1]):
-            v = items[p]
-            if worths[v] < 0.0 and not shared[v]:
-                fixed[j] += worths[v] / min(m, counts[v])
+    begin = ptr[first]
+    for p in range(begin, ptr[first + n]):
+        v = items[p]
+        charge[p - begin] = worths[v] / min(m, counts[v]) if worths[v] < 0.0 and not shared[v] else 0.0
     return n_shared
+
+
+@kernel
+def limit_charges(own, worth, m):
+    """Raise the charges `own` ≤ 0 of one item until those of any m candidates are together at least its worth."""
+    c = len(own)
+    if c <= m:  # the nearest such charges: the same number is added to all that are below 0
+        for _ in range(c):
+            total, used = 0.0, 0
+            for q in range(c):
+                if own[q] < 0.0:
+                    total += own[q]
+                    used += 1
+            if total >= worth:
+                return
+            for q in range(c):
+                own[q] = min(own[q] + (worth - total) / used, 0.0)
+        total = own.sum()
+    else:
+        total, left = 0.0, own.copy()
+        for _ in range(m):
+            least = np.argmin(left)
+            total += left[least]
+            left[least] = 0.0
+    if total < worth:
+        own *= worth / total
 
 
 @kernel
@@ -159,6 +185,20 @@ def best_priced(values, m, owner, n_shared, worths, taken):
 
 
 @kernel
+def entries_of_items(size, items):
+    """Return where the entries of each item end, and the positions of the entries, item by item."""
+    ends, entries = np.zeros(size + 2, np.int64), np.empty(len(items), np.int64)
+    for p in range(len(items)):
+        ends[items[p] + 2] += 1
+    for v in range(size):
+        ends[v + 2] += ends[v + 1]
+    for p in range(len(items)):
+        entries[ends[items[p] + 1]] = p
+        ends[items[p] + 1] += 1
+    return ends[: size + 1], entries
+
+
+@kernel
 def improve(first, n, m, ptr, items, worths, counts, n_steps, found, value):
     """Improve a choice and bound all others; return the worth of the best choice found and a bound of F.
 
@@ -166,20 +206,23 @@ def improve(first, n, m, ptr, items, worths, counts, n_steps, found, value):
 
         P(y) ≤ Σ_v (worth_v − u_v) + Σ_{j ∈ y} Σ_{v ∈ j} u_v
 
-    and N(y) is at least the charges of its candidates, so that the best m candidates by prices and charges bound F. The
+    and −N(y) is at most the charges of its candidates, so that the best m candidates by prices and charges bound F. The
     first prices are all worths, and the worths of what `found` does not cover (the usual bound of a greedy choice);
-    `n_steps` subgradient steps lower the better of the two. The best candidates of each step are a choice themselves.
+    `n_steps` subgradient steps of prices and charges lower the better of the two. The best candidates of each step are
+    a choice themselves.
     """
-    size, owner, fixed = len(worths), np.empty(n, np.int64), np.empty(n)
+    size, owner, begin = len(worths), np.empty(n, np.int64), ptr[first]
+    charge, own = np.empty(ptr[first + n] - begin), np.empty(n)
+    ends, entries = entries_of_items(size, items[begin : ptr[first + n]])
     prices, start, slopes, sums = np.empty(size), np.empty(size), np.empty(size), np.empty(n)
     taken, covered, trial = np.zeros(n, np.bool_), np.zeros(size, np.bool_), np.empty(m, np.int32)
-    n_shared, best, first_best = charges(first, n, m, ptr, items, worths, counts, False, owner, fixed), np.inf, np.inf
+    n_shared, best, first_best = charges(first, n, m, ptr, items, worths, counts, False, owner, charge), np.inf, np.inf
     greedy = found.copy()
     for kind in range(4 + n_steps):
         if best - value <= 1e-12 * (1.0 + abs(value)):
             break
         if kind == 2:
-            n_shared = charges(first, n, m, ptr, items, worths, counts, True, owner, fixed)
+            n_shared = charges(first, n, m, ptr, items, worths, counts, True, owner, charge)
         if kind < 4:
             for v in range(size):
                 prices[v] = max(worths[v], 0.0)
@@ -193,9 +236,9 @@ def improve(first, n, m, ptr, items, worths, counts, n_steps, found, value):
         for v in range(size):
             bound += max(worths[v], 0.0) - prices[v]
         for j in range(n):
-            sums[j] = fixed[j]
+            sums[j] = 0.0
             for p in range(ptr[first + j], ptr[first + j + 1]):
-                sums[j] += prices[items[p]]
+                sums[j] += prices[items[p]] + charge[p - begin]
         bound += best_priced(sums, m, owner, n_shared, worths, taken)
         best = min(best, bound)
         if kind in (2, 3) and bound < first_best:
@@ -214,10 +257,12 @@ def improve(first, n, m, ptr, items, worths, counts, n_steps, found, value):
             continue
         for v in range(size):
             slopes[v] = -1.0
+        square = 0.0
         for q in range(m):
             for p in range(ptr[first + trial[q]], ptr[first + trial[q] + 1]):
                 slopes[items[p]] += 1.0
-        square = 0.0
+                if charge[p - begin] < 0.0:
+                    square += 1.0
         for v in range(size):
             inside = prices[v] > 0.0 or slopes[v] < 0.0
             if worths[v] > 0.0 and inside and (prices[v] < worths[v] or slopes[v] > 0.0):
@@ -228,15 +273,29 @@ def improve(first, n, m, ptr, items, worths, counts, n_steps, found, value):
         for v in range(size):
             if worths[v] > 0.0:
                 prices[v] = min(max(prices[v] - rate * slopes[v], 0.0), worths[v])
+        for q in range(m):
+            for p in range(ptr[first + trial[q]], ptr[first + trial[q] + 1]):
+                if charge[p - begin] < 0.0:
+                    charge[p - begin] -= rate
+        for v in range(size):
+            if worths[v] < 0.0 and slopes[v] >= 0.0:
+                held = ends[v + 1] - ends[v]
+                for q in range(held):
+                    own[q] = charge[entries[ends[v] + q]]
+                limit_charges(own[:held], worths[v], m)
+                for q in range(held):
+                    charge[entries[ends[v] + q]] = own[q]
     return value, max(best, value)
 
 
 @kernel
 def decode(
-    ids, offsets, item_offsets, ptr, items, counts, bins, shares, scores, units, missing, truths, known, scales,
-    n_steps, code_offsets, codes, losses, rises, keys, upper,
+    ids, offsets, item_offsets, ptr, items, counts, bins, shares, scores, extra, starts, units, missing, truths,
+    known, scales, n_steps, code_offsets, codes, losses, rises, keys, upper,
 ):  # fmt: skip
     """Choose candidates for each example; items of bin ≥ 0 are elements, those below are subtopics with `shares`.
+
+    `scores` are those of bins; `extra` are those of single items from starts[r] on, of length 0 if there are none.
 
     `missing` is how much more than the truth a choice might cover at most. Without truths the choice is greedy, and
     codes are in its order; with truths it is improved, and codes are ascending.
@@ -249,6 +308,8 @@ def decode(
         for v in range(size):
             if bins[begin + v] >= 0:
                 worths[v] = units[i] * scores[bins[begin + v]]
+                if len(extra) > 0:
+                    worths[v] += units[i] * extra[starts[r] + v]
             else:
                 topics[v] = shares[begin + v]
         covered, found = np.zeros(size, np.bool_), codes[at : at + m]

@@ -10,11 +10,12 @@ import numpy as np
 
 from maxmargin._checked import is_list, whole_number
 from maxmargin._types import AnyArray, CodeArray, FloatArray
-from maxmargin.core.errors import ExampleError, Place, Where, error_at
+from maxmargin.core.errors import ExampleError, Place, Where, error_at, inside
 from maxmargin.core.structure import Compiled
 from maxmargin.encoding.candidates import Incidence, incidence, subtopic_rows
 from maxmargin.metrics.coverage import WEIGHTS
 from maxmargin.structures.coverage.examples import CoverageExamples
+from maxmargin.structures.coverage.features import check_features, element_features
 from maxmargin.structures.ranking.documents import distinct_documents
 from maxmargin.structures.ranking.outputs import SelectedDocuments, pack, unpack
 
@@ -29,9 +30,9 @@ class Coverage(Compiled):
         Ψ(x, ŷ) = (1/n) Σ_{v ∈ V(ŷ)} φ(v, x)      Δ(y, ŷ) = c(y*) − c(ŷ), at least 0
 
     V(ŷ) are the elements that ŷ covers and n is the mean number of elements of a candidate. φ are indicators of
-    thresholds: whether at least this share of the candidates contains v. c is the weighted share of subtopics that are
-    covered, and y* the choice that covers most of them, found greedily (Joachims et al. 2009); Δ is the weighted share
-    of subtopics that ŷ leaves uncovered, minus the share that y* leaves uncovered too.
+    thresholds, whether at least this share of the candidates contains v, and features that you give. c is the weighted
+    share of subtopics that are covered, and y* the choice that covers most of them, found greedily (Joachims et al.
+    2009); Δ is the weighted share of subtopics that ŷ leaves uncovered, minus the share that y* leaves uncovered too.
 
     The argmax is greedy, and the loss-augmented argmax a greedy choice that is then improved; both are approximate.
     Each loss-augmented argmax has a proven upper bound that depends on the data (Lagrangian; at least as good as the
@@ -48,6 +49,11 @@ class Coverage(Compiled):
     levels : sequence of float, default=(1.0,)
         For a richer φ: a candidate covers an element at level l if it contains it at least l times, and each level has
         its own features. With the default, an element is covered if it occurs.
+    features : callable, array-like of shape (n_elements, d) or None, default=None
+        For a richer φ: more features of elements, each with a weight of its own. A function is called with an element
+        (a word, a member of a list, the number of a column) and returns one number or d of them; a table has a row for
+        each column of matrices. They count for elements that are covered at the first level and reach the lowest
+        threshold. Elements may contain where they occur, as ("title", "river"): ``features=lambda v: v[0] == "title"``.
     cost : {"popularity", "uniform"}, default="popularity"
         Weights of subtopics in the loss: the number of candidates that have them, or 1.
     bound_steps : int, default=30
@@ -63,10 +69,12 @@ class Coverage(Compiled):
         k: int = 5,
         thresholds: Sequence[float] = (0.0, 0.05, 0.1, 0.15, 0.25, 0.35, 0.5),
         levels: Sequence[float] = (1.0,),
+        features: Any = None,
         cost: str = "popularity",
         bound_steps: int = 30,
     ) -> None:
-        self.k, self.thresholds, self.levels, self.cost, self.bound_steps = k, thresholds, levels, cost, bound_steps
+        self.k, self.thresholds, self.levels, self.features = k, thresholds, levels, features
+        self.cost, self.bound_steps = cost, bound_steps
 
     def check_parameters(self) -> None:
         whole_number(self.k, "k")
@@ -75,6 +83,7 @@ class Coverage(Compiled):
             _check_ascending(getattr(self, name), name, lowest, highest)
         if self.levels[0] <= 0:
             raise ValueError(f"levels must be above 0, found {self.levels[0]!r}")
+        check_features(self.features)
         if self.cost not in WEIGHTS:
             raise ValueError(f"cost must be {' or '.join(map(repr, WEIGHTS))}, found {self.cost!r:.60}")
 
@@ -86,28 +95,53 @@ class Coverage(Compiled):
 
     def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> CoverageExamples:
         self.check_parameters()
-        self.size = len(self.thresholds) * len(self.levels)
-        return self.encode(X, Y)
+        self.n_extra_: int | None = None
+        examples = self.encode(X, Y)
+        self._set_sizes(examples.n_extra)
+        return examples
+
+    def _set_sizes(self, n_extra: int) -> None:
+        self.n_extra_ = n_extra
+        self.size = len(self.thresholds) * len(self.levels) + n_extra
 
     def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> CoverageExamples:
         if Y is not None and len(X) != len(Y):
             raise ValueError(f"X has {len(X)} examples but Y has {len(Y)}")
         inputs = [self._candidates(x, Place("X", i)) for i, x in enumerate(X)]
+        rows = self._extra(inputs)
         if Y is None:
-            return CoverageExamples(self, inputs, None)
+            return CoverageExamples(self, inputs, None, rows)
         subtopics = [subtopic_rows(y, Place("Y", i)) for i, y in enumerate(Y)]
         for i, (candidates, topics) in enumerate(zip(inputs, subtopics, strict=True)):
             if candidates.n_candidates != topics.n_candidates:
                 message = f"{candidates.n_candidates} candidates but {topics.n_candidates} sets of subtopics"
                 raise ExampleError.at(Place("X", i), message)
             _check_subtopics(topics, Place("Y", i))
-        return CoverageExamples(self, inputs, subtopics)
+        return CoverageExamples(self, inputs, subtopics, rows)
 
-    @staticmethod
-    def _candidates(x: Any, where: Where) -> Incidence:
+    def _extra(self, inputs: list[Incidence]) -> list[FloatArray] | None:
+        """Return the features of the elements of each input that the user gives, if any."""
+        if self.features is None:
+            return None
+        rows = element_features(self.features, inputs)
+        expected = self.n_extra_
+        for i, own in enumerate(rows):
+            if expected is not None and len(own) and own.shape[1] != expected:
+                raise error_at(Place("X", i), f"expected {expected} features of elements, found {own.shape[1]}")
+        return [own if expected is None or len(own) else np.zeros((0, expected)) for own in rows]
+
+    def _candidates(self, x: Any, where: Where) -> Incidence:
         found = incidence(x, where)
         if found.n_candidates == 0:
             raise error_at(where, "expected at least one candidate, found none")
+        parts = np.flatnonzero(found.counts < min(1.0, self.levels[0]))
+        if len(parts):
+            candidate = int(np.searchsorted(found.ptr, parts[0], "right")) - 1
+            raise error_at(
+                inside(where, f"candidate {candidate}"),
+                f"contains an element {found.counts[parts[0]]:g} times, but it counts only if it is contained at least "
+                f"levels[0]={self.levels[0]:g} times: pass counts (x > 0 for whether elements occur), or lower levels",
+            )
         return found
 
     def shares(self, topics: Incidence) -> FloatArray:
@@ -141,7 +175,7 @@ class Coverage(Compiled):
             return 0.0
         topics = subtopic_rows(y, "y")
         _check_subtopics(topics, "y")
-        truth = CoverageExamples(self, [topics], [topics]).truths.tolist()
+        truth = CoverageExamples(self, [topics], [topics], None).truths.tolist()
         return max(0.0, self._covered(topics, truth) - self._covered(topics, self._chosen(y_hat, topics.n_candidates)))
 
     def _covered(self, topics: Incidence, chosen: Sequence[int]) -> float:
@@ -159,14 +193,14 @@ class Coverage(Compiled):
     def feature_names(self) -> AnyArray:
         levels = [""] if len(self.levels) == 1 else [f", {level:g} times" for level in self.levels]
         names = [f"in {100 * share:g} % of candidates{level}" for level in levels for share in self.thresholds]
-        return np.array(names, object)
+        return np.array([*names, *(f"feature {f}" for f in range(self.n_extra_ or 0))], object)
 
     def _learnt(self) -> dict[str, Any]:
-        return {"size": self.size}
+        return {"size": self.size, "n_extra": self.n_extra_}
 
     def _set_learnt(self, learnt: Any) -> None:
         self.check_parameters()
-        self.size = len(self.thresholds) * len(self.levels)
+        self._set_sizes(whole_number(learnt["n_extra"], "the number of features of elements", 0))
         if learnt["size"] != self.size:
             raise ValueError(f"expected {self.size} weights, found {learnt['size']!r}")
 
