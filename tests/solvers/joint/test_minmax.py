@@ -150,6 +150,19 @@ def test_history_and_limits():
         mm.StructuralSVM(mm.BipartiteMatching(), solver="minmax", max_seconds=1e-9).fit(X, Y)
 
 
+@pytest.mark.parametrize("method", ["interior", "general"])
+@pytest.mark.parametrize("slack", ["linear", "quadratic"])
+@pytest.mark.filterwarnings("ignore::maxmargin.solvers.joint.solver.RelaxationWarning")
+def test_features_that_are_all_zero(method, slack):
+    """All outputs have the score 0, so that the largest loss of each example is its hinge."""
+    X, Y = [np.zeros((3, 3, 2))] * 2, [[0, 1, 2], [2, 1, 0]]
+    for kernel in ("linear", "poly"):  # the homogeneous kernel has no features at all
+        given = {"kernel": kernel, "slack": slack, "solver": MinMax(method=method), "tol": 0.9}
+        model = mm.StructuralSVM(mm.BipartiteMatching(), C=2.0, **given).fit(X, Y)
+        assert model.certificate_.primal == pytest.approx(12.0 if slack == "linear" else 6.0)
+        assert (model.coef_ == 0).all()
+
+
 def test_examples_without_parts_and_of_weight_zero():
     X, Y = [np.zeros((0, 0, 2)), np.ones((1, 2, 2))], [[], [1]]
     model = mm.StructuralSVM(mm.BipartiteMatching(), solver="minmax").fit(X, Y)
