@@ -110,7 +110,8 @@ def test_programs_with_integers():
     joint = mm.StructuralSVM(mm.Program(), C=1.0, solver="minmax", tol=1e-7).fit(X, Z)
     assert joint.certificate_.gap <= 1e-7
     scaled = mm.StructuralSVM(mm.BipartiteMatching(), C=1.0, tol=1e-7).fit(
-        list(tables), [mm.PartCosts(y, 1.0, 1.0) for y in Y]  # a program counts both entries of a wrong pair
+        list(tables),
+        [mm.PartCosts(y, 1.0, 1.0) for y in Y],  # a program counts both entries of a wrong pair
     )
     assert joint.certificate_.primal == pytest.approx(scaled.certificate_.primal, rel=1e-5)
     X = [mm.ProgramInput(np.eye(3) + 0.1 * k, [[2.0, 3.0, 4.0]], high=5.0) for k in range(5)]
