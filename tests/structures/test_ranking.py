@@ -168,4 +168,6 @@ def test_a_kernel_equals_its_explicit_features(structure, tmp_path):
         model = mm.StructuralSVM(structure, kernel="poly", degree=2, gamma=1.0, coef0=0.0, **settings).fit(X, Y)
     assert model.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=1e-5)
     model.save(tmp_path / "model.mm")
-    assert mm.load(tmp_path / "model.mm").predict(X) == model.predict(X) == plain.predict(explicit)
+    assert mm.load(tmp_path / "model.mm").predict(X) == model.predict(X)
+    for x, rows in zip(X, explicit, strict=True):  # documents may be tied at the optimum: outputs could differ
+        assert np.allclose(model.structure_.features_.transform(x) @ model.coef_, rows @ plain.coef_, atol=1e-3)
