@@ -39,7 +39,10 @@ def test_a_joint_program_reaches_the_same_optimum():
     np.testing.assert_allclose(objectives, objectives[0], rtol=1e-5)
 
 
-def test_kernels_are_refused():
-    model = mm.StructuralSVM(mm.Taxonomy(hierarchy="/"), kernel="rbf")
-    with pytest.raises(ValueError, match="Taxonomy takes no kernel: its weights belong to pairs of nodes and features"):
-        model.fit(np.eye(3), ["a/x", "a/y", "b/z"])
+def test_a_kernel_of_inner_products_is_the_linear_score():
+    X, Y = np.random.default_rng(0).normal(size=(20, 3)), ["a/x", "a/y", "b/z", "b/w"] * 5
+    plain = mm.StructuralSVM(mm.Taxonomy(hierarchy="/"), tol=1e-6).fit(X, Y)
+    model = mm.StructuralSVM(mm.Taxonomy(hierarchy="/"), tol=1e-6, kernel=lambda a, b: a @ b.T).fit(X, Y)
+    assert model.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=1e-5)
+    assert model.predict(X) == plain.predict(X)
+    assert "(X[" in str(model.feature_names_out[0]) and len(model.coef_) == len(model.feature_names_out)

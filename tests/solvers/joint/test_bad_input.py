@@ -30,6 +30,8 @@ def test_structures_without_polytopes(never_decoded):
     x, y = (np.ones((3, 1)), [1, 2, 3], 3), [1, 1, 0]
     with pytest.raises(ValueError, match=r"solver='minmax' cannot solve Knapsack: .*no polytope.*use solver='auto'"):
         mm.StructuralSVM(mm.Knapsack(), solver="minmax").fit([x], [y])
+    with pytest.raises(ValueError, match=r"solver='minmax' cannot solve Ranking: Ranking has no polytope"):
+        mm.StructuredRanker(measure="pairwise", solver="minmax").fit(np.eye(3), [0, 1, 1], [0, 0, 0])
 
 
 def test_latent_structures():

@@ -159,7 +159,7 @@ class Interior:
             free = self.bounded
             diagonal[free] += point.lift[free] / (point.v[free] - self.lower[free])
         S[np.diag_indices(size)] += diagonal
-        self.cholesky = sl.cholesky(S, lower=True, overwrite_a=True, check_finite=False)
+        self.cholesky = sl.cholesky(S, lower=True, overwrite_a=True, check_finite=False) if size else S
 
     def _factor(self, problem: Problem, group: Group, S: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return Q and R⁻¹ of a group, and add its Fᵀ√Θ P √Θ F to S."""
@@ -177,7 +177,8 @@ class Interior:
             with_features = self.with_features[variables].any(axis=0)
             rest = np.swapaxes(basis[:, with_features, k:], 1, 2)  # P = N Nᵀ, N being the other columns of the basis
             rows = rest @ (root[:, with_features] * self.F[variables[:, with_features]])
-            sl.blas.dsyrk(1.0, rows.reshape(-1, rows.shape[-1]).T, beta=1.0, c=S, lower=1, overwrite_c=1)
+            if rows.size:
+                sl.blas.dsyrk(1.0, rows.reshape(-1, rows.shape[-1]).T, beta=1.0, c=S, lower=1, overwrite_c=1)
         place = np.arange(k)
         diagonal = R[:, place, place]
         least = SMALLEST * np.abs(diagonal).max(axis=1, initial=0.0, keepdims=True) + 1e-300
@@ -208,7 +209,9 @@ class Interior:
             third = tie + lifted / distance
         scaled = self.root * r
         known = self.root * self._projected(scaled, rest)
-        dv = sl.cho_solve((self.cholesky, True), third - self.F.T @ known, check_finite=False)
+        dv = third - self.F.T @ known
+        if len(dv):
+            dv = sl.cho_solve((self.cholesky, True), dv, check_finite=False)
         scaled = scaled + self.root * (self.F @ dv)
         dz = self.root * self._projected(scaled, rest)
         dz += self.root * self._least(rest - program.constraints(dz))

@@ -18,6 +18,7 @@ from maxmargin.core.certificate import Certificate
 from maxmargin.core.examples import Examples
 from maxmargin.core.polytopes import Polytope
 from maxmargin.core.problem import OutOfTime, Problem
+from maxmargin.core.structure import Compiled
 from maxmargin.solvers.base import Solver
 from maxmargin.solvers.feasibility import NotSeparableError, feasible_scale
 from maxmargin.solvers.joint.general import load_clarabel, repaired, solve_general
@@ -130,7 +131,9 @@ class JointSolver(Solver):
     def check(self, problem: Problem) -> None:
         super().check(problem)
         examples = problem.examples
-        what = type(examples).__name__.removesuffix("Examples")
+        structure = getattr(examples, "structure", None)
+        named = isinstance(structure, Compiled)
+        what = type(structure).__name__ if named else type(examples).__name__.removesuffix("Examples")
         if not self._offers(examples):
             raise ValueError(f"solver={self.name!r} cannot solve {what}: {self.reason(what)}; use solver='auto'")
         if problem.bound.rescaling != "margin":
