@@ -15,7 +15,7 @@ from maxmargin.core.errors import Where, error_at
 from maxmargin.core.structure import Bounded
 from maxmargin.optimizers import _kernels as kernels
 from maxmargin.optimizers.optimizer import Optimizer, shown
-from maxmargin.structures.program._highs import LARGEST_COST, scaled_rows
+from maxmargin.structures.program._highs import LARGEST_COST, LIMIT, scaled_rows
 
 #: Violation of a constraint, relative to its terms, that counts as rounding error.
 FEASIBLE_WITHIN = 1e-6
@@ -186,6 +186,9 @@ class MixedInteger(Ready):
             self.sign / size * costs, constraints=LinearConstraint(*rows), integrality=self.integrality,
             bounds=Bounds(self.low, self.high), options=options,
         )  # fmt: skip
+        if found.x is None and found.status == LIMIT and not self.exact:
+            least = found.mip_dual_bound
+            return Bounded(None, self.sign * size * (-np.inf if least is None else least))
         if found.x is None:
             what = {2: "has no feasible decision", 3: "is unbounded: pass bounds"}.get(found.status, found.message)
             raise ValueError(f"the program {what}")

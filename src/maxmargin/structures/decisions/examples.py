@@ -122,7 +122,8 @@ class DecisionExamples(Examples):
         if bad >= 0:
             raise StructureError.at(Place("X", ids[bad]), "the predicted costs are not finite")
         instances = None if self.instances is None else [self.instances[i] for i in ids.tolist()]
-        found, lower = self.optimizer.decide(augmented, instances, ids)
+        known = None if self.true is None or self.exact else self._of(self.true, ids)
+        found, lower = self.optimizer.decide(augmented, instances, ids, known)
         if self.true is None:
             answers.rises[ids], answers.losses[ids] = -np.einsum("ij,ij->i", scores, found), 0.0
             self._encode(found, ids, answers)
