@@ -173,7 +173,10 @@ class MixedInteger(Ready):
         return {"A": A, **{name: getattr(self, name) for name in names}}
 
     def _rows(self, instance: Any) -> tuple[Any, FloatArray]:
-        return (self.A, self.b) if instance is None else _read_rows(*instance, "an instance (A, b)")
+        if instance is None:
+            return self.A, self.b
+        A, b = instance
+        return _read_rows(A, b, "an instance (A, b)")
 
     def _solved(self, costs: FloatArray, instance: Any = None) -> Any:
         A, b = self._rows(instance)

@@ -203,8 +203,8 @@ class DecisionExamples(Examples):
 
     def _coded(self, decisions: FloatArray) -> CodeArray:
         flat = np.ascontiguousarray(decisions, float).ravel() + 0.0
-        large = np.flatnonzero(np.abs(flat) > kernels.MOST) if self.whole else ()
-        if len(large):
+        large = np.flatnonzero(np.abs(flat) > kernels.MOST)
+        if self.whole and len(large):
             i = int(np.searchsorted(self.offsets, large[0], "right")) - 1
             raise StructureError.at(Place("Y", i), f"found {_not_whole(flat[slice(*self.offsets[i : i + 2])])}")
         return flat.astype(np.int32) if self.whole else flat.view(np.int32)
