@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from deciders import PATHS, M, data, paths
+from scipy.optimize import OptimizeResult
 
 import maxmargin as mm
+from maxmargin.optimizers import ready
 
 
 def test_a_heuristic_warns_with_both_values():
@@ -186,3 +188,30 @@ def test_the_bound_of_a_linear_program_with_a_time_limit_is_its_optimum():
     optimizer = mm.Optimizer.milp(-np.ones((1, M)), [-3.0], integrality=0, time_limit=60.0)
     certificate = mm.CostLearner(optimizer, tol=0.5).fit(X, costs=costs).certificate_
     assert certificate.primal_bound == pytest.approx(certificate.primal, rel=1e-6)
+
+
+def test_without_a_decision_in_time_the_known_one_is_used():
+    X, costs = data(6)
+    exact, late = paths(), []
+
+    def hurried(c):
+        z = exact.solve(c)
+        late.append(len(late) % 3 == 2)
+        return mm.Bounded(None if late[-1] else z, float(c @ z) - 0.01)
+
+    optimizer = mm.Optimizer(hurried, M, exact=False)
+    decisions = [exact.solve(c) for c in costs]
+    model = mm.CostLearner(optimizer, tol=0.5).fit(X, decisions=decisions)
+    assert any(late) and model.certificate_.primal < model.certificate_.primal_bound < np.inf
+    with pytest.raises(mm.StructureError, match=r"X\[\d\]: solve found no decision in time; raise its time limit"):
+        model.predict(X)
+
+
+def test_a_program_without_a_decision_in_time(monkeypatch):
+    nothing = OptimizeResult(x=None, status=1, mip_dual_bound=-2.0, message="Time limit reached.")
+    monkeypatch.setattr(ready, "milp", lambda *args, **kwargs: nothing)
+    optimizer = mm.Optimizer.milp(np.ones((1, 3)), [1.0], sense="max", time_limit=1e-3)
+    with pytest.raises(mm.StructureError, match=r"X\[0\]: solve found no decision in time"):
+        optimizer.solve([1.0, 2.0, 5e4])
+    found = optimizer.decide(np.array([[1.0, 2.0, 1e4]]), None, np.zeros(1, np.int64), np.eye(3)[:1])
+    assert found.decisions.tolist() == [[1.0, 0.0, 0.0]] and found.lower.tolist() == [-2.0]

@@ -43,7 +43,8 @@ class Optimizer:
         ``solve(costs)``, or ``solve(costs, instance)`` where instances are given, returns the best decision for a
         vector of m costs: a vector of m numbers, or the indices of the variables that are 1 (a set, or a list whose
         length is not m). Costs may be negative during training, even if true costs are not. With ``exact=False`` it
-        may return `Bounded` with a proven bound of the best total instead (a lower bound if `sense` is "min").
+        may return `Bounded` with a proven bound of the best total instead (a lower bound if `sense` is "min"), with
+        None as its decision if none was found in time: training then uses the known one, prediction raises an error.
     n_variables : int or None, default=None
         m; None if it follows from the data.
     sense : {"min", "max"}, default="min"
@@ -217,7 +218,7 @@ class Optimizer:
             Whether the total is minimised or maximised.
         time_limit : float or None, default=None
             Seconds for each program. A program that stops there returns its best decision with HiGHS's bound, so that
-            certificates stay valid.
+            certificates stay valid. If it found none, training uses the known decision with that bound.
 
         Returns
         -------
@@ -230,7 +231,9 @@ class Optimizer:
 
     # ------------------------------------------------------------------ batches
 
-    def decide(self, costs: FloatArray, instances: Sequence[Any] | None, ids: IntArray) -> Decided:
+    def decide(
+        self, costs: FloatArray, instances: Sequence[Any] | None, ids: IntArray, known: FloatArray | None = None
+    ) -> Decided:
         """Return decisions that minimise the costs, one per row, whatever `sense` is.
 
         Parameters
@@ -241,10 +244,15 @@ class Optimizer:
             The instance of each row.
         ids : ndarray of shape (n,)
             Indices of the examples, for error messages.
+        known : ndarray of shape (n, m), optional
+            Feasible decisions, which are used where a search found none in time.
         """
         self._check_width(costs.shape[1])
         lower = np.full(len(costs), -np.inf)
-        decisions = self._batched(costs, instances, ids) if self.batch else self._single(costs, instances, ids, lower)
+        if self.batch:
+            decisions = self._batched(costs, instances, ids)
+        else:
+            decisions = self._single(costs, instances, ids, known, lower)
         if self.checked:
             _check_numbers(decisions, ids)
             decisions = rounded(decisions)
@@ -256,7 +264,12 @@ class Optimizer:
             raise ValueError(f"the optimizer has {self.n_variables} variables, found {m} costs")
 
     def _single(
-        self, costs: FloatArray, instances: Sequence[Any] | None, ids: IntArray, lower: FloatArray
+        self,
+        costs: FloatArray,
+        instances: Sequence[Any] | None,
+        ids: IntArray,
+        known: FloatArray | None,
+        lower: FloatArray,
     ) -> FloatArray:
         decisions = np.empty_like(costs)
         for r, i in enumerate(ids.tolist()):
@@ -264,6 +277,10 @@ class Optimizer:
             found = _called(Place("X", i), self.function, self.sign * costs[r], *more)
             if type(found) is Bounded:
                 lower[r], found = self.sign * float(found.upper), found.output
+                if found is None and known is not None:
+                    found = known[r]
+                elif found is None:
+                    raise StructureError.at(Place("X", i), "solve found no decision in time; raise its time limit")
             decisions[r] = as_decision(found, costs.shape[1], Place("X", i), "solve returned")
         return decisions
 

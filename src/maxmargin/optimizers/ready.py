@@ -15,7 +15,7 @@ from maxmargin.core.errors import Where, error_at
 from maxmargin.core.structure import Bounded
 from maxmargin.optimizers import _kernels as kernels
 from maxmargin.optimizers.optimizer import Optimizer, shown
-from maxmargin.structures.program._highs import LARGEST_COST, scaled_rows
+from maxmargin.structures.program._highs import LARGEST_COST, LIMIT, scaled_rows
 
 #: Violation of a constraint, relative to its terms, that counts as rounding error.
 FEASIBLE_WITHIN = 1e-6
@@ -173,7 +173,10 @@ class MixedInteger(Ready):
         return {"A": A, **{name: getattr(self, name) for name in names}}
 
     def _rows(self, instance: Any) -> tuple[Any, FloatArray]:
-        return (self.A, self.b) if instance is None else _read_rows(*instance, "an instance (A, b)")
+        if instance is None:
+            return self.A, self.b
+        A, b = instance
+        return _read_rows(A, b, "an instance (A, b)")
 
     def _solved(self, costs: FloatArray, instance: Any = None) -> Any:
         A, b = self._rows(instance)
@@ -186,6 +189,9 @@ class MixedInteger(Ready):
             self.sign / size * costs, constraints=LinearConstraint(*rows), integrality=self.integrality,
             bounds=Bounds(self.low, self.high), options=options,
         )  # fmt: skip
+        if found.x is None and found.status == LIMIT and not self.exact:
+            least = found.mip_dual_bound
+            return Bounded(None, self.sign * size * (-np.inf if least is None else least))
         if found.x is None:
             what = {2: "has no feasible decision", 3: "is unbounded: pass bounds"}.get(found.status, found.message)
             raise ValueError(f"the program {what}")

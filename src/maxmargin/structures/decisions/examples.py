@@ -122,7 +122,8 @@ class DecisionExamples(Examples):
         if bad >= 0:
             raise StructureError.at(Place("X", ids[bad]), "the predicted costs are not finite")
         instances = None if self.instances is None else [self.instances[i] for i in ids.tolist()]
-        found, lower = self.optimizer.decide(augmented, instances, ids)
+        known = None if self.true is None or self.exact else self._of(self.true, ids)
+        found, lower = self.optimizer.decide(augmented, instances, ids, known)
         if self.true is None:
             answers.rises[ids], answers.losses[ids] = -np.einsum("ij,ij->i", scores, found), 0.0
             self._encode(found, ids, answers)
@@ -202,8 +203,8 @@ class DecisionExamples(Examples):
 
     def _coded(self, decisions: FloatArray) -> CodeArray:
         flat = np.ascontiguousarray(decisions, float).ravel() + 0.0
-        large = np.flatnonzero(np.abs(flat) > kernels.MOST) if self.whole else ()
-        if len(large):
+        large = np.flatnonzero(np.abs(flat) > kernels.MOST)
+        if self.whole and len(large):
             i = int(np.searchsorted(self.offsets, large[0], "right")) - 1
             raise StructureError.at(Place("Y", i), f"found {_not_whole(flat[slice(*self.offsets[i : i + 2])])}")
         return flat.astype(np.int32) if self.whole else flat.view(np.int32)

@@ -209,8 +209,8 @@ class KnapsackExamples(PartExamples):
         for r in np.flatnonzero(~self.tabled[ids]).tolist():
             i = int(ids[r])
             span = slice(*self.code_offsets[i : i + 2])
-            own, room = values[starts[r] : starts[r + 1]], float(self.capacities[i]) * (1.0 + ROUNDING)
-            if not states.best_choice(own, self.weights[span], room, MOST_STATES, codes[span]):
+            own, capacity = values[starts[r] : starts[r + 1]], float(self.capacities[i]) * (1.0 + ROUNDING)
+            if not states.best_choice(own, self.weights[span], capacity, MOST_STATES, codes[span]):
                 codes[span] = self._by_highs(own, i)
 
     @property
