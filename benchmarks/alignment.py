@@ -96,7 +96,8 @@ def tables() -> dict[str, Any]:
         examples = structure.fit_encode(X, Y)
         w, answers = rng.normal(size=examples.dim) * 0.1, examples.empty_answers()
         w[-2:] = -1.0, -0.1
-        cells, row = examples.blocks[0], {"weights": examples.dim}
+        cells = examples.blocks[0]
+        row: dict[str, float] = {"weights": examples.dim}
         for n, suffix in ((TOGETHER, ""), (1, ", alone")):
             ids, ones = np.arange(n), np.ones(n)
             examples.decode(w, ids, ones, answers)
