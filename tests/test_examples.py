@@ -359,7 +359,7 @@ def test_rare_class(run, tmp_path):
     assert area["MeasureSVC(measure='roc_auc')"] >= area["LinearSVC"]
     assert precision["MeasureSVC(measure='average_precision')"] > precision["LinearSVC"]
     assert "(proven)" in out
-    assert "a measure that is a loss: X[0]: measure <lambda> rises with errors" in out
+    assert "a measure that is a loss: measure <lambda> rises with errors" in out
     assert (tmp_path / "rare_class.png").read_bytes().startswith(b"\x89PNG")
 
 
