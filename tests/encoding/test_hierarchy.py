@@ -60,6 +60,21 @@ def test_paths_and_last_names():
     assert sorted(read_hierarchy(["/A/x", "/B/y"], ["x"]).leaves()) == ["x", "y"]
 
 
+def test_last_names_of_inner_nodes():
+    paths = ["animal/mammal/dog", "animal/mammal/cat", "animal/bird/owl"]
+    assert shape(read_hierarchy(paths, ["dog", "mammal"])) == ("animal", set(EDGES))
+    assert shape(read_hierarchy(["/A/B/x", "/C/y"], ["x", "B"])) == (
+        None, {(None, "A"), (None, "C"), ("A", "B"), ("B", "x"), ("C", "y")},
+    )  # fmt: skip
+    assert "r/a/x" in read_hierarchy(["r/a/x/d", "r/b/x/e"], ["d", "x"]).nodes  # two inner nodes are called x
+
+
+def test_columns_of_a_data_frame_are_read_by_name():
+    table = pd.DataFrame(EDGES, columns=["parent", "child"])
+    for given in (table[["child", "parent"]], table.assign(note="")):
+        assert shape(read_hierarchy(given, [])) == ("animal", set(EDGES))
+
+
 def test_integers_and_several_parents():
     lattice = read_hierarchy({3: [1, 2], 1: 0, 2: np.array([0]), np.int64(4): 2}, [])
     pointers, ancestors = lattice.ancestors([3, 4])
@@ -99,6 +114,8 @@ def test_the_lowest_common_ancestor_of_a_lattice_counts():
         ([("a", "a")], "expected no cycles, found 'a' → 'a'"),
         ({"a": "b", "b": "a", "c": "r"}, "expected no cycles, found"),
         ([("a", "b"), ("c", "d")], "expected one root, found 2: 'a', 'c'; add a node above them"),
+        ({"a": ["b", "c"]}, "swap parents and children if these are leaves (pairs are"),
+        ({"a": {"b": {}}}, "expected a dict with the parents of each child, found the value {'b': {}}"),
         ({"b": "a", "d": None}, "expected one root, found 2: 'd', 'a'"),
         (nx.DiGraph([("a", "b"), ("c", "c2")]), "expected one root, found 2: 'a', 'c'"),
         (nx.Graph(EDGES), "expected a directed graph with edges from parents to children"),

@@ -99,6 +99,9 @@ def test_inner_nodes_as_classes():
     assert not model.decision_scores(X)[:, 0].any(), "the root has no weights"
     assert model.score(X, vague) > 0.8
     assert model.losses(["cat", "cat", "mammal"], ["mammal", "animal", "mammal"]).tolist() == [1.0, 2.0, 0.0]
+    paths = [f"animal/{PARENTS[y]}/{y}" for y in LEAVES]
+    same = mm.TaxonomyClassifier(hierarchy=paths, inner_nodes=True, C=10.0).fit(X, vague)
+    assert same.classes_.tolist() == model.classes_.tolist()
 
 
 def test_a_lattice():
@@ -184,6 +187,8 @@ def test_large_hierarchies_take_little_memory(monkeypatch):
          "classes[1]: class 'fish' is not in the hierarchy"),
         ({"classes": ["cat", "dog"]}, LEAVES, "Y[2]: unknown class 'hen'; classes= has 'cat', 'dog'"),
         ({"hierarchy": "/"}, [1, 2, 3, 4], "the labels: expected a path of names with '/' between them, found 1"),
+        ({"hierarchy": ":"}, LEAVES, "hierarchy=':': expected labels that are paths with ':' between the names, but no "
+         "label contains it, for example 'cat'"),
         ({"hierarchy": 7}, LEAVES, "hierarchy must be a dict of parents by child"),
         ({"loss": "hamming"}, LEAVES, "loss must be 'tree', 'zero-one', a matrix or a dict, found 'hamming'"),
         ({"hierarchy": PARENTS, "loss": np.eye(3)}, LEAVES, "expected a 4 × 4 cost matrix"),

@@ -76,7 +76,8 @@ class Hierarchy:
         if len(roots) > 1:
             raise ValueError(
                 f"hierarchy: expected one root, found {len(roots)}: {', '.join(map(repr, roots[:5]))}"
-                f"{', …' if len(roots) > 5 else ''}; add a node above them"
+                f"{', …' if len(roots) > 5 else ''}; add a node above them, or swap parents and children if these "
+                f"are leaves (pairs are (parent, child), a dict has the parents of each child)"
             )
         order = list(roots)
         for node in order:
@@ -184,14 +185,30 @@ def check_hierarchy(given: Any) -> None:
         read_hierarchy(given, [])
 
 
+def check_separator(separator: str, labels: list[Any]) -> None:
+    """Raise ValueError if no label has a separator, so that the hierarchy would be flat."""
+    if labels and not any(isinstance(label, str) and separator in label for label in labels):
+        raise ValueError(
+            f"hierarchy={separator!r}: expected labels that are paths with {separator!r} between the names, but no "
+            f"label contains it, for example {labels[0]!r:.60}; pass the separator of the labels, or None"
+        )
+
+
 def plain_hierarchy(given: Any) -> Any:
     """Return a hierarchy as plain values, which can be saved: a graph as a list of edges, others unchanged."""
     return _edges(given) if is_graph(given) else _table_rows(given)
 
 
 def _table_rows(given: Any) -> Any:
-    """Return the rows of a data frame, (parent, child) pairs, as a list; anything else unchanged."""
-    return list(given.itertuples(index=False, name=None)) if hasattr(given, "itertuples") else given
+    """Return the rows of a data frame, (parent, child) pairs, as a list; anything else unchanged.
+
+    Columns with the names parent and child are read by name, so that their order does not matter.
+    """
+    if not hasattr(given, "itertuples"):
+        return given
+    named = ["parent", "child"]
+    table = given[named] if set(named) <= set(given.columns) else given
+    return list(table.itertuples(index=False, name=None))
 
 
 def is_graph(given: Any) -> bool:
@@ -231,6 +248,8 @@ def _parents(parents: Any, given: Mapping[Any, Any]) -> list[Any]:
     """Return the parents of a node: none, one, or several; a tuple is one label if nodes of the dict are tuples."""
     if parents is None:
         return []
+    if isinstance(parents, Mapping):
+        raise ValueError(f"hierarchy: expected a dict with the parents of each child, found the value {parents!r:.60}")
     if isinstance(parents, tuple):
         return [parents] if any(isinstance(child, tuple) for child in given) else list(parents)
     return list(parents) if isinstance(parents, list | set | frozenset | np.ndarray) else [parents]
@@ -270,10 +289,17 @@ def _path_edges(paths: list[Any], separator: str, what: str) -> Edges:
 
 
 def _shortened(edges: Edges, labels: list[Any]) -> Edges:
-    """Return the edges with leaves renamed to their last names if the labels of the data are such names."""
+    """Return the edges with nodes renamed to their last names if the labels of the data are such names.
+
+    All nodes are renamed if a label is the last name of an inner node, otherwise only leaves.
+    """
     parents, nodes = {parent for parent, _ in edges}, {node for edge in edges for node in edge}
     if all(label in nodes for label in labels):
         return edges
+    short = {node: node.rsplit(SEPARATOR, 1)[-1] for node in nodes if node is not UNNAMED}
+    inner = {short[node] for node in parents - {UNNAMED} if short[node] != node}
+    if len(set(short.values())) == len(short) and inner & set(labels):
+        return [(short.get(parent, parent), short[child]) for parent, child in edges]
     leaves = [child for child in dict.fromkeys(child for _, child in edges) if child not in parents]
     last = {leaf: leaf.rsplit(SEPARATOR, 1)[-1] for leaf in leaves}
     taken = nodes - set(leaves)

@@ -18,6 +18,7 @@ from maxmargin.encoding.costs import check_costs, cost_matrix
 from maxmargin.encoding.hierarchy import (
     Hierarchy,
     check_hierarchy,
+    check_separator,
     plain_hierarchy,
     read_hierarchy,
     tree_losses,
@@ -53,7 +54,8 @@ class Taxonomy(Multiclass):
         - a dict of parents: ``{"dog": "mammal", "mammal": "animal", "owl": ["bird", "hunter"], …}``;
         - a list of (parent, child) pairs, a data frame with these two columns, or a directed networkx graph with edges
           from parents to children;
-        - a list of paths: ``["animal/mammal/dog", …]``. Labels are whole paths, or their last names;
+        - a list of paths: ``["animal/mammal/dog", …]``. Labels are whole paths, or their last names if
+          these are unique;
         - a separator, such as ``"/"``, if the labels are paths themselves;
         - None for classes without a hierarchy, which makes it a `Multiclass`.
 
@@ -130,6 +132,8 @@ class Taxonomy(Multiclass):
         matrix, labels = feature_matrix(X), _labels(Y)
         found = distinct_labels(labels, _place)
         hierarchy = read_hierarchy(self.hierarchy, Labels(found).values)
+        if isinstance(self.hierarchy, str):
+            check_separator(self.hierarchy, found)
         classes = self._classes(hierarchy, found)
         codes = classes.find(labels)
         unknown = np.flatnonzero(codes < 0)
