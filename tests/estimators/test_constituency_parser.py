@@ -112,7 +112,7 @@ def test_sentences_outside_the_grammar():
     pieces = model.predict([["DT", "NN", "DT", "NN"], ["FOO"], ["FOO", "DT", "NN"], ["VBZ", "."]])
     assert pieces == ["(TOP (NP DT NN) (NP DT NN))", "(TOP FOO)", "(TOP FOO (NP DT NN))", "(TOP (VP VBZ) .)"]
     assert model.topk(["FOO"], 3) == [("(TOP FOO)", 0.0)]
-    with pytest.warns(mm.NoTreeWarning):
+    with pytest.warns(mm.NoTreeWarning, match=r"1 of 1 sentences are empty \(X\[0\]\).*leave them out"):
         assert model.predict([[]]) == [None]
     strict = mm.ConstituencyParser(glue=False).fit(TAGS)
     with pytest.warns(mm.NoTreeWarning):

@@ -279,7 +279,7 @@ class ConstituencyParser(MaxMarginEstimator):
             with by_position(np.arange(first, first + len(some))), warnings.catch_warnings():
                 warnings.simplefilter("ignore", NoTreeWarning)  # one warning for all sentences
                 trees += super().predict(some)
-        warn_of_missing(trees)
+        warn_of_missing(trees, bool(self.structure_.glue))  # type: ignore[attr-defined]
         return trees
 
     def score(self, X: Any, Y: Any = None, sample_weight: Any = None, *, y: Any = None) -> float:

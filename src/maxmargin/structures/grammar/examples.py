@@ -34,15 +34,18 @@ class NoTreeWarning(UserWarning):
     """Sentences that a grammar does not derive have no tree."""
 
 
-def warn_of_missing(trees: list[Any], level: int = 3) -> None:
-    """Warn if there are sentences without a tree, which a list of predictions has as None."""
+def warn_of_missing(trees: list[Any], glue: bool, level: int = 3) -> None:
+    """Warn if there are sentences without a tree, which a list of predictions has as None.
+
+    With `glue` these are the empty sentences.
+    """
     without = [i for i, tree in enumerate(trees) if tree is None]
     if without:
         shown = ", ".join(f"X[{i}]" for i in without[:5]) + (", …" if len(without) > 5 else "")
-        warnings.warn(
-            f"{len(without)} of {len(trees)} sentences have no tree in the grammar ({shown}), so that their prediction "
-            f"is None; glue=True joins the largest pieces instead", NoTreeWarning, stacklevel=level,
-        )  # fmt: skip
+        counted = f"{len(without)} of {len(trees)} sentences"
+        why = f"{counted} {'are empty' if glue else 'have no tree in the grammar'} ({shown})"
+        advice = "leave them out" if glue else "glue=True joins the largest pieces instead"
+        warnings.warn(f"{why}, so that their prediction is None; {advice}", NoTreeWarning, stacklevel=level)
 
 
 class GrammarExamples(PartExamples):
@@ -332,7 +335,7 @@ class GrammarExamples(PartExamples):
 
     def outputs(self, answers: Answers) -> list[Any]:
         found = super().outputs(answers)
-        warn_of_missing(found)
+        warn_of_missing(found, self.glue)
         return found
 
     def planned_decoding(self, bound: Bound, threads: int) -> tuple[float, str]:
