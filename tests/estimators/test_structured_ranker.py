@@ -252,6 +252,8 @@ def test_bad_groups_and_rows():
         ranker.fit(X, Y, GROUPS, qid=GROUPS)
     with pytest.raises(ValueError, match=r"groups\[3\]: expected the query of the row, found nan"):
         ranker.fit(X, Y, groups=np.where(np.arange(len(Y)) == 3, np.nan, 1.0))
+    with pytest.raises(ValueError, match=r"groups\[0\]: expected the query of the row, found None"):
+        ranker.fit(X, Y, groups=[None, *GROUPS[1:]])
     with pytest.raises(ValueError, match="NaN"):
         ranker.fit(np.where(X > 0.9, np.nan, X), Y, groups=GROUPS)
     with pytest.raises(ValueError, match="6 features, but StructuredRanker is expecting 5"):

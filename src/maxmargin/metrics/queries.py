@@ -29,7 +29,7 @@ def checked_groups(groups: Any) -> Any:
 
 
 def _check_name(query: Any, row: int) -> None:
-    """Raise ValueError if a query is not hashable, or not equal to itself, as NaN."""
+    """Raise ValueError if a query is not hashable, or missing: None, or not equal to itself, as NaN."""
     try:
         hash(query)
     except TypeError:
@@ -37,7 +37,7 @@ def _check_name(query: Any, row: int) -> None:
             f"groups[{row}]: a query must be hashable (a string, a number), found {type(query).__name__} {query!r:.60}"
         ) from None
     try:
-        same = bool(query == query)
+        same = query is not None and bool(query == query)
     except TypeError:  # pandas.NA
         same = False
     if not same:
