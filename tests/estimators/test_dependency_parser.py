@@ -8,6 +8,7 @@ import sys
 
 import conllu
 import numpy as np
+import pandas as pd
 import pytest
 
 import maxmargin as mm
@@ -140,7 +141,7 @@ def test_lifting(tmp_path):
         ([(["a", "b"], [2, 1])], None, "X[0]: not a tree, the heads form a cycle: [2, 1]"),
         ([(["a", "b"], [0, 3])], None, "X[0], node 2: expected a head from 0 to 2, found 3"),
         (WORDS, [HEADS[0], [0, 0, 2]], "Y[1]: 2 children of the root, but single_root=True allows one"),
-        (WORDS, [HEADS[0], [0, 1]], "Y[1]: 2 heads, expected 3"),
+        (WORDS, [HEADS[0], [0, 1]], "Y[1]: 2 heads, expected 3 as X has 3 words"),
         (WORDS, None, "X[0]: no heads: give a pair (words, heads)"),
         ([*WORDS, []], [*HEADS, []], "X[2]: a sentence without words"),
         ([([], [])], None, "X[0]: a sentence without words"),
@@ -150,6 +151,9 @@ def test_lifting(tmp_path):
         ([[{"form": "a"}, {"upos": "X"}]], [[0, 1]], "X[0], word 2: expected a form, a string, found None"),
         ([[{"id": 1, "form": "a"}, {"id": 3, "form": "b"}]], [[0, 1]], "X[0], word 2: expected the id 2"),
         ([[{"form": "a", "head": 0}, {"form": "b", "head": None}]], None, "X[0], word 2: no head, but other words"),
+        ([pd.DataFrame({"form": ["a", "b"]})], [[0, 1]], "X[0]: expected a list of words, "),
+        ([pd.DataFrame({"form": ["a", "b"]})], [[0, 1]], "found DataFrame; pass its to_dict('records')"),
+        (TEXT, None, "X: expected a path or sentences, found text"),
         ([], None, "X is empty"),
     ],
 )  # fmt: skip

@@ -39,6 +39,8 @@ def read_sentence(x: Any, where: Where, columns: Sequence[str] = _COLUMNS[1:]) -
     """Return the words of a sentence; rows of multiword tokens (1-2) and empty nodes (8.1) are left out."""
     if not is_list(x):
         raise error_at(where, f"expected {_EXPECTED}, found {type(x).__name__} {x!r:.60}")
+    if hasattr(x, "itertuples"):  # iteration would yield the names of its columns
+        raise error_at(where, f"expected {_EXPECTED}, found {type(x).__name__}; pass its to_dict('records')")
     rows = [row for row in x if not (isinstance(row, Mapping) and _is_aside(row.get("id")))]
     if all(isinstance(row, str) for row in rows):
         return Sentence({"form": [str(row) for row in rows]})

@@ -356,6 +356,8 @@ class DependencyParser(MaxMarginEstimator):
 
 def _read(X: Any) -> Any:
     """Return the sentences of a file; anything else as it is."""
+    if isinstance(X, str) and ("\n" in X or "\t" in X):
+        raise ValueError(f"X: expected a path or sentences, found text {X!r:.60}; pass conllu.parse(text)")
     return read_conllu(X) if isinstance(X, str | os.PathLike) else X
 
 

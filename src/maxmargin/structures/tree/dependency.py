@@ -110,6 +110,9 @@ class DependencyTree(Tree):
         block = Indicators(rows.indptr, rows.indices, len(self.arcs_.keys), rows.offsets, forbidden)
         return TreeExamples(self, [block], words.offsets, truths, [costs], self._settings())
 
+    def _size_of(self, arcs: Arcs) -> str:
+        return f"{arcs.n_nodes - 1} words"
+
     def code_of(self, y: Any, where: Where) -> CodeArray:
         if not self.lift:
             return super().code_of(y, where)

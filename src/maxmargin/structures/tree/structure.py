@@ -114,11 +114,15 @@ class Tree(PartStructure):
         code = self.code_of(y, where)
         if len(code) != arcs.n_nodes - 1:
             what = "heads" if self.directed else "edges"
-            raise error_at(where, f"{len(code)} {what}, expected {arcs.n_nodes - 1} as X has {arcs.n_nodes} nodes")
+            raise error_at(where, f"{len(code)} {what}, expected {arcs.n_nodes - 1} as X has {self._size_of(arcs)}")
         blocked = np.flatnonzero(arcs.mask()[self._parts_of(code)])
         if len(blocked):
             raise error_at(where, f"the arc {self._arc_name(code, int(blocked[0]))} is forbidden by X")
         return code
+
+    def _size_of(self, arcs: Arcs) -> str:
+        """Return the size of a graph, as error messages give it."""
+        return f"{arcs.n_nodes} nodes"
 
     def _parts_of(self, code: CodeArray) -> IntArray:
         """Return the arcs of a tree, by their numbers."""
