@@ -143,6 +143,7 @@ def test_a_single_output_has_no_runner_up():
     decision = explain(Only(), np.arange(6.0), np.array([1.0, 0.0]), NAMES, 10)
     assert (decision.prediction, decision.score, decision.runner_up) == (1, 2.0, None)
     assert (decision.margin, decision.contributions, decision.rest) == (float("inf"), [], 0.0)
+    assert str(decision) == "1 (score 2) is the only output"
 
 
 class Reusing(ReusedFeatures, Labels):

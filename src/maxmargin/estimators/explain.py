@@ -142,7 +142,9 @@ class Decision:
     rest: float = 0.0
 
     def __str__(self) -> str:
-        lines = [f"{self.prediction!r} (score {self.score:.4g}) beats {self.runner_up!r} by {self.margin:.4g}"]
+        only = self.runner_up is None and self.margin == float("inf")
+        why = "is the only output" if only else f"beats {self.runner_up!r} by {self.margin:.4g}"
+        lines = [f"{self.prediction!r} (score {self.score:.4g}) {why}"]
         lines += [f"  {amount:+.4g}  {name}" for name, amount in self.contributions]
         lines += [f"  {self.rest:+.4g}  all others"] if self.rest else []
         return "\n".join(lines)
