@@ -7,8 +7,9 @@ import os
 import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+from sklearn.svm import LinearSVC
 
-from maxmargin.formats import FormatError, read_svmhmm, read_svmlight
+from maxmargin.formats import FormatError, read_letor, read_svmhmm, read_svmlight
 
 
 @pytest.fixture
@@ -46,6 +47,14 @@ def test_width_labels_comments_and_empty_lines(file):
     assert labels.tolist() == [1.5, -1.0]
     assert read_svmlight(path, n_features=5)[0].shape == (2, 5)
     np.testing.assert_array_equal(read_svmlight(path, n_features=2)[0].toarray(), [[2, 0], [0, 0]])
+
+
+@pytest.mark.parametrize("n_features", [None, 1, 5])
+def test_linear_models_of_scikit_learn_take_the_rows(file, n_features):
+    path = file("1 qid:1 1:2 3:1\n0 qid:1 1:-2\n")
+    rows, labels, _ = read_letor(path, n_features=n_features)
+    assert rows.indices.dtype == rows.indptr.dtype == np.int32
+    assert LinearSVC().fit(rows, labels).predict(rows).tolist() == [1, 0]
 
 
 ROWS = [

@@ -107,7 +107,14 @@ def parse_rows(data: bytes, source: Source, zero_based: bool, n_features: int | 
         raise FormatError(source, None, str(error)) from None
     if not np.isfinite(rows.data).all() or not np.isfinite(labels).all():
         check_lines(data, source, zero_based)
-    return with_width(sp.csr_array(rows), n_features), labels
+    return _short_indices(with_width(sp.csr_array(rows), n_features)), labels
+
+
+def _short_indices(rows: sp.csr_array) -> sp.csr_array:
+    """Return rows with indices of 32 bits if these suffice: scikit-learn's linear models take no others."""
+    if max(rows.nnz, *rows.shape) <= np.iinfo(np.int32).max:
+        rows.indices, rows.indptr = rows.indices.astype(np.int32, copy=False), rows.indptr.astype(np.int32, copy=False)
+    return rows
 
 
 def with_width(rows: Any, width: int | None) -> sp.csr_array:
