@@ -184,6 +184,7 @@ def test_one_label_one_row_and_empty_sets():
         ({}, [[0, 1], [0.5, 1]], "Y[1]: expected 0 or 1 for each label, found"),
         ({}, [[0, 1], ["a", "b"]], "Y[1]: expected 0 or 1 for each label, found"),
         ({}, [[0, 1], [np.nan, 1]], "Y[1]: expected 0 or 1 for each label, found"),
+        ({}, [{"a"}, {"a", "b"}], "found {'a'}; scikit-learn's MultiLabelBinarizer makes such a matrix of sets"),
         ({}, [[0, 1], [1]], "Y[1]: 1 labels, but Y[0] has 2"),
         ({}, [0, 1], "Y[0]: expected 0 or 1 for each label, found 0"),
         ({}, np.array([0, 1]), "Y: expected a matrix of 0 and 1 with a row for each example"),

@@ -65,5 +65,9 @@ def label_row(y: Any, where: Where) -> CodeArray:
     """Return 0 or 1 for each label of one example; raise an error at `where` if there is anything else."""
     row = np.asarray(y) if is_list(y) else np.zeros((0, 0))
     if row.ndim != 1 or (len(row) and (row.dtype.kind not in "iufb" or not np.isin(row, (0, 1)).all())):
-        raise error_at(where, f"expected 0 or 1 for each label, found {y!r:.60}")
+        raise error_at(
+            where,
+            f"expected 0 or 1 for each label, found {y!r:.60}; scikit-learn's MultiLabelBinarizer makes such a matrix "
+            f"of sets of labels",
+        )
     return row.astype(np.int32)
