@@ -87,7 +87,12 @@ class ModelWriter(Writer):
             return {"$structure": kind, **self._structure_content(value, where)}
         if isinstance(value, Optimizer):
             return optimizer_content(self, value, where)
-        if isinstance(value, FunctionType) and "<" not in value.__qualname__:
+        if isinstance(value, FunctionType):
+            if "<" in value.__qualname__:
+                raise ValueError(
+                    f"{where} cannot be saved: it is a function, {value.__qualname__}, that other processes cannot "
+                    f"find; define it at the top level of a module"
+                )
             return {"$function": self.function_name(value, where)}
         return super().encode_object(value, where)
 
