@@ -114,6 +114,8 @@ def test_sentences_outside_the_grammar():
     assert model.topk(["FOO"], 3) == [("(TOP FOO)", 0.0)]
     with pytest.warns(mm.NoTreeWarning, match=r"1 of 1 sentences are empty \(X\[0\]\).*leave them out"):
         assert model.predict([[]]) == [None]
+    with pytest.warns(UserWarning, match=r"no training tree has one of these, for example 'she'; give pairs"):
+        assert mm.ConstituencyParser().fit(WORDS).predict([["she", "sleeps"]]) == ["(TOP she sleeps)"]
     strict = mm.ConstituencyParser(glue=False).fit(TAGS)
     with pytest.warns(mm.NoTreeWarning):
         assert strict.score([["FOO"]], ["(TOP (NP FOO))"]) == 0.0

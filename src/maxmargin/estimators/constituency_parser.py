@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._checked import check_flag
+from maxmargin._checked import check_flag, is_list
 from maxmargin._input import by_position, either, indexable, kept_examples, outputs_in_x
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.core.errors import Place, Where, error_at
@@ -274,6 +274,7 @@ class ConstituencyParser(MaxMarginEstimator):
         """
         check_is_fitted(self, "coef_")
         X, trees = indexable(_listed(X), "X"), list[Any]()
+        self._warn_of_words(X)
         for first in range(0, len(X), _SENTENCES_TOGETHER):
             some = X[first : first + _SENTENCES_TOGETHER]
             with by_position(np.arange(first, first + len(some))), warnings.catch_warnings():
@@ -281,6 +282,18 @@ class ConstituencyParser(MaxMarginEstimator):
                 trees += super().predict(some)
         warn_of_missing(trees, bool(self.structure_.glue))  # type: ignore[attr-defined]
         return trees
+
+    def _warn_of_words(self, X: Any) -> None:
+        """Warn if sentences of single strings have no tag of the training trees: they are likely words."""
+        grammar: Any = self.structure_
+        if not grammar.form_.words or not all(is_list(x) and all(isinstance(t, str) for t in x) for x in X):
+            return
+        token = next((str(token) for x in X for token in x), None)
+        if token is not None and not any(token in grammar.rules_.tags for x in X for token in x):
+            warnings.warn(
+                f"X: sentences of single strings are tags, but no training tree has one of these, for example "
+                f"{token!r}; give pairs (word, tag)", UserWarning, stacklevel=3,
+            )  # fmt: skip
 
     def score(self, X: Any, Y: Any = None, sample_weight: Any = None, *, y: Any = None) -> float:
         """Return the labelled F1 of the predictions by evalb's conventions (`maxmargin.metrics.bracket_scores`).
