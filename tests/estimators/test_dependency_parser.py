@@ -163,6 +163,8 @@ def test_bad_sentences(X, Y, message):
 
 
 def test_a_parser_of_tags_needs_them():
+    with pytest.raises(ValueError, match="tags: no training sentence has the column 'pos'"):
+        mm.DependencyParser(tags=["upos", "pos"]).fit(TAGGED, HEADS)
     model = mm.DependencyParser(C=1.0).fit(TAGGED, HEADS)
     with pytest.raises(ValueError, match=re.escape("X[1]: the words have no upos, which the training data had")):
         model.predict([TAGGED[0], WORDS[1]])
