@@ -101,7 +101,9 @@ class DependencyTree(Tree):
             empty = np.flatnonzero(lengths == 0)
             if len(empty):
                 raise error_at(Place("X", int(empty[0])), "a sentence without words")
-            for name in set(names) - {"upos", "xpos"}:  # named by default, whether data have them or not
+            for name in names:
+                if name in ("upos", "xpos"):  # named by default, whether data have them or not
+                    continue
                 if all(value is None for sentence in sentences for value in sentence.columns.get(name, ())):
                     raise ValueError(f"tags: no training sentence has the column {name!r}; leave it out, or correct it")
             self.arcs_.tags, self.arcs_.min_count = names, int(self.min_count)
