@@ -153,6 +153,15 @@ def test_bad_arguments(make, message):
         make()
 
 
+def test_instances_that_do_not_fit_the_function():
+    with pytest.raises(ValueError, match=r"missing 1 .* 'm'; it was called without an instance: instances= passes one"):
+        mm.Optimizer(lambda costs, m: [m], 3).solve(np.ones(3))
+    with pytest.raises(ValueError, match="it was called with an instance: add a parameter for it"):
+        mm.Optimizer(cheapest_two, 4).solve(np.ones(4), instance=1)
+    with pytest.raises(ValueError, match=r"raised TypeError: object of type 'int' has no len\(\)$"):
+        mm.Optimizer(lambda costs: len(3), 3).solve(np.ones(3))
+
+
 @pytest.mark.parametrize("optimizer", [mm.Optimizer(cheapest_two, 4), mm.Optimizer.knapsack([1.0, 2.0], 2.0)])
 def test_copies(optimizer):
     assert copy.deepcopy(optimizer) is optimizer
