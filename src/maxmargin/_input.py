@@ -22,7 +22,8 @@ def indexable(values: Any, name: str) -> Any:
     if sp.issparse(values):
         return checked_rows(values, name)  # in CSR: other formats may not support row indexing
     passing = isinstance(values, Iterable) and not hasattr(values, "__len__")
-    if not is_list(values) and not passing:
+    one = type(values).__module__ in ("Bio.Seq", "Bio.SeqRecord")  # its members are letters
+    if one or (not is_list(values) and not passing):
         raise ValueError(f"{name}: expected a sequence of examples, found {type(values).__name__}")
     if hasattr(values, "shape") or isinstance(values, list | tuple):
         return values.to_numpy() if hasattr(values, "to_numpy") else values

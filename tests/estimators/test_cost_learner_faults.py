@@ -107,6 +107,17 @@ def test_bad_input(parameters, given, message):
         mm.CostLearner(**{"optimizer": paths(), **parameters}).fit(X0, **given)
 
 
+def test_decisions_as_y_are_not_silently_costs():
+    """Tools of scikit-learn pass Y by position."""
+    chosen = [PATHS[np.argmin(PATHS @ c)] for c in COSTS0]
+    with pytest.warns(UserWarning, match="Y has only 0 and 1 and is read as costs: set loss='hamming'"):
+        mm.CostLearner(paths()).fit(X0, chosen)
+    with pytest.raises(ValueError, match=r"Y\[0\]: expected 12 costs, found .*; for decisions, set loss='hamming'"):
+        mm.CostLearner(paths()).fit(X0, [set(np.flatnonzero(z).tolist()) for z in chosen])
+    expected = mm.CostLearner(paths()).fit(X0, decisions=chosen).coef_
+    assert np.array_equal(mm.CostLearner(paths(), loss="hamming").fit(X0, chosen).coef_, expected)
+
+
 def test_hamming_needs_binary_decisions():
     optimizer = mm.Optimizer(lambda c: np.where(c < 0, 2, 0), 3)
     X, decisions = np.eye(4)[:, :2], np.array([[2, 0, 0]] * 4)

@@ -90,6 +90,13 @@ def test_other_settings(parameters):
     assert mm.DecoyRanker(alphabet="ACGT", **parameters).fit(X, Y).score(TEST) > 0.85
 
 
+@pytest.mark.parametrize("x", ["ACGT", ("ACGT", "ACG"), ("ACGT",), ("A", "C", "G", "T")])
+def test_bad_candidates(x):
+    ranker = mm.DecoyRanker(alphabet="ACGT").fit(X, Y)
+    with pytest.raises(ValueError, match=r"^X\[1\]: expected \(native, candidates\) or \(native, homologue, decoys\)"):
+        ranker.rank([("ACGT", ["ACG", "TTT"]), x])
+
+
 def test_latent_alignments_lower_the_objective():
     """Each outer step solves for better alignments, so that the objective falls."""
     primals = [

@@ -131,6 +131,14 @@ def test_other_containers_and_model_selection(found):
     assert search.best_score_ > 0.7
 
 
+def test_records_of_biopython(found):
+    record, seq = pytest.importorskip("Bio.SeqRecord").SeqRecord, pytest.importorskip("Bio.Seq").Seq
+    finder, X, y, _ = found
+    records = [record(seq(x)) if i % 2 else seq(x) for i, x in enumerate(X)]
+    assert finder.sites(records) == finder.sites(X)
+    assert clone(finder).fit(records, y).consensus_ == finder.consensus_
+
+
 def test_background_at_a_small_weight():
     """Negative sequences of weight 0 are no sequences; errors name places as the user counts."""
     X, y, _ = planted(40)

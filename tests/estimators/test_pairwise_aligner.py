@@ -193,6 +193,13 @@ def test_local_alignments_of_parts():
         mm.PairwiseAligner("local").fit([("ACAC", "AC")], [("AW", "AC")])
 
 
+def test_local_alignments_of_nothing():
+    X, Y = [("ACDEF", "ACDEF"), ("WWHH", "GGA")], [("ACDEF", "ACDEF"), ("", "")]
+    whole = mm.PairwiseAligner("local", C=10.0).fit(X, [Y[0], ("WWHH---", "----GGA")])
+    assert mm.PairwiseAligner("local", C=10.0).fit(X, Y).coef_.tolist() == whole.coef_.tolist()
+    assert whole.coef_.any()
+
+
 @pytest.mark.parametrize(
     ("x", "y", "message"),
     [

@@ -31,6 +31,8 @@ def test_learns_to_fold(folder):
     bio = pytest.importorskip("Bio.SeqRecord"), pytest.importorskip("Bio.Seq")
     assert folder.predict([bio[1].Seq(TEST[0][0])]) == folder.predict(TEST[0][:1])
     assert folder.predict([bio[0].SeqRecord(bio[1].Seq(TEST[0][0]))]) == folder.predict(TEST[0][:1])
+    with pytest.raises(ValueError, match="X: expected a sequence of examples, found SeqRecord"):
+        folder.predict(bio[0].SeqRecord(bio[1].Seq(TEST[0][0])))
     assert folder.predict(["AAAAAAAA", "NNNNNNNNNN", "GC"]) == ["........", "..........", ".."]
 
 

@@ -38,3 +38,5 @@ def test_bad_input():
         mm.metrics.base_pair_scores(["..", ".."], ["..", "..."])
     with pytest.raises(ValueError, match=r"predicted\[0\], position 1: unbalanced"):
         mm.metrics.base_pair_scores([".."], [".)"])
+    with pytest.raises(ValueError, match="true: expected a sequence of examples, found str"):
+        mm.metrics.base_pair_scores("(...)", "(...)")

@@ -137,6 +137,9 @@ def test_costs_that_no_decision_is_best_for(ready, costs, message):
         (lambda: mm.Optimizer.shortest_path([(0, 1), (1, 0)], 0, 1), "the arcs form a cycle"),
         (lambda: mm.Optimizer.shortest_path([(0, 1), (2, 3)], 0, 3), "there is no path from 0 to 3"),
         (lambda: mm.Optimizer.shortest_path([], 0, 3), "at least one"),
+        (lambda: mm.Optimizer.shortest_path({0: {1: {}}, 1: {}}, 0, 1), r"found {0: .*; for a graph of networkx"),
+        (lambda: mm.Optimizer.shortest_path(["ab"], "a", "b"), r"list of pairs \(from, to\)"),
+        (lambda: mm.Optimizer.shortest_path(7, 0, 3), "found 7"),
         (lambda: mm.Optimizer.knapsack([[1.0, 2.0]], [1.0, 2.0]), "a capacity for each row of weights"),
         (lambda: mm.Optimizer.knapsack([-1.0], 1.0), "finite numbers ≥ 0"),
         (lambda: mm.Optimizer.milp([[1.0, 2.0]], [1.0, 2.0]), "one b for each row of A"),
@@ -148,6 +151,15 @@ def test_costs_that_no_decision_is_best_for(ready, costs, message):
 def test_bad_arguments(make, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make()
+
+
+def test_instances_that_do_not_fit_the_function():
+    with pytest.raises(ValueError, match=r"missing 1 .* 'm'; it was called without an instance: instances= passes one"):
+        mm.Optimizer(lambda costs, m: [m], 3).solve(np.ones(3))
+    with pytest.raises(ValueError, match="it was called with an instance: add a parameter for it"):
+        mm.Optimizer(cheapest_two, 4).solve(np.ones(4), instance=1)
+    with pytest.raises(ValueError, match=r"raised TypeError: object of type 'int' has no len\(\)$"):
+        mm.Optimizer(lambda costs: len(3), 3).solve(np.ones(3))
 
 
 @pytest.mark.parametrize("optimizer", [mm.Optimizer(cheapest_two, 4), mm.Optimizer.knapsack([1.0, 2.0], 2.0)])

@@ -24,6 +24,7 @@ class TestKnapsack(StructureConformance):
         (mm.Knapsack(), [X, (ROWS, [1, -2], 2)], [[1, 0]] * 2, "X[1]: weights must be finite numbers ≥ 0"),
         (mm.Knapsack(), [(ROWS, [1, np.nan], 2)], [[1, 0]], "X[0]: weights must be finite numbers ≥ 0"),
         (mm.Knapsack(), [(ROWS, ["a", "b"], 2)], [[1, 0]], "X[0]: weights must be finite numbers ≥ 0"),
+        (mm.Knapsack(), [(ROWS[:, 0], [1, 2], 2)], [[1, 0]], "X[0]: expected features of items as an array (items, d)"),
         (mm.Knapsack(), [(ROWS, [], 2)], [[]], "X[0]: expected at least one item, found none"),
         (mm.Knapsack(), [(ROWS, [1, 2], -1)], [[1, 0]], "X[0]: the capacity must be a number ≥ 0, found -1"),
         (mm.Knapsack(), [(ROWS, [1, 2], None)], [[1, 0]], "X[0]: the capacity must be a number ≥ 0, found None"),

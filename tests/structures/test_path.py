@@ -24,6 +24,13 @@ class TestShortestPath(StructureConformance):
         (mm.Path(), [([], ROWS)], [[0]], "X[0]: expected at least one edge, found none"),
         (mm.Path(), [(EDGES - 1, ROWS)], [[2]], "X[0]: edge 0 is (-1, 0), expected nodes from 0"),
         (mm.Path(), [([[0, 1], [1, 1]], ROWS[:2])], [[0]], "X[0]: edge 1 joins node 1 with itself"),
+        (mm.Path(), [(EDGES, ROWS[:, 0])], [[2]], "X[0]: expected features of edges as an array (edges, d), a sparse"),
+        (
+            mm.Path(),
+            [(EDGES, ROWS[:, 0])],
+            [[2]],
+            "found an array of shape (3,); if it is one feature of each edge, use",
+        ),
         (mm.Path(), [(EDGES, ROWS[:2])], [[2]], "X[0]: 2 rows of edge features but 3 edges"),
         (mm.Path(), [(EDGES, ROWS), (EDGES, ROWS[:, :1])], [[2]] * 2, "X[1]: 1 features per edge, expected 2"),
         (mm.Path(), [(EDGES, np.where(np.eye(3, 2), np.nan, 1))], [[2]], "X[0], edge 0: features must be finite"),

@@ -143,6 +143,8 @@ def placed_region(first: str, second: str, x: tuple[str, str], where: Where) -> 
     spelt, starts = [row.replace(GAP, "") for row in (first, second)], []
     if all(len(part) == len(text) for part, text in zip(spelt, x, strict=True)):
         return first, second
+    if not any(spelt):  # nothing is aligned
+        return x[0] + GAP * len(x[1]), GAP * len(x[0]) + x[1]
     for part, text, side in zip(spelt, x, SIDES, strict=True):
         at = text.upper().find(part.upper())
         if at < 0:

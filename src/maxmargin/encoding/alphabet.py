@@ -54,6 +54,7 @@ class Alphabet:
 
     def encode(self, X: Any) -> tuple[AnyArray, IntArray]:
         """Return the concatenated symbols (uint8) of all strings, and the offset of each string."""
+        X = plain_texts(X)
         check_strings(X)
         points = np.frombuffer("".join(X).encode("utf-32-le", "surrogatepass"), np.uint32)
         symbols = self._symbols[np.minimum(points, len(self._symbols) - 1)]
@@ -94,6 +95,18 @@ def _wildcard(characters: str) -> str | None:
     if sorted(letters) in (["A", "C", "G", "T"], ["A", "C", "G", "U"]):
         return "N"
     return "X" if letters >= _AMINO_ACIDS and "X" not in letters else None
+
+
+def plain_texts(X: Any) -> Any:
+    """Return X with the letters of sequences and records of Biopython; anything else unchanged."""
+    if isinstance(X, str | bytes) or not isinstance(X, Sequence | np.ndarray):
+        return X
+    return [_letters(x) for x in X]
+
+
+def _letters(x: Any) -> Any:
+    found = getattr(x, "seq", x)
+    return str(found) if type(found).__module__.startswith("Bio.") else x
 
 
 def check_strings(X: Any) -> None:

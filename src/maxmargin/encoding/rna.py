@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from maxmargin._types import AnyArray, CodeArray, IntArray
 from maxmargin.core.errors import ExampleError, Place, Where, error_at, inside
-from maxmargin.encoding.alphabet import check_strings
+from maxmargin.encoding.alphabet import check_strings, plain_texts
 
 #: Symbol of a base that is not known.
 UNKNOWN_BASE = 4
@@ -35,7 +34,7 @@ def encode_bases(X: Any) -> tuple[AnyArray, IntArray]:
     T is read as U, lower case as upper case, and the letters that stand for several bases (N, R, Y, …) as unknown.
     Sequences are strings, or sequences and records of Biopython.
     """
-    X = [_letters(x) for x in X] if isinstance(X, Sequence | np.ndarray) and not isinstance(X, str | bytes) else X
+    X = plain_texts(X)
     check_strings(X)
     for i, x in enumerate(X):
         if len(x) < 2:
@@ -52,12 +51,6 @@ def encode_bases(X: Any) -> tuple[AnyArray, IntArray]:
             f"{chr(points[at])!r} is not a base, expected A, C, G, U (or T), or {_AMBIGUOUS} for unknown bases; {hint}",
         )
     return symbols, offsets
-
-
-def _letters(x: Any) -> Any:
-    """Return the letters of a sequence or a record of Biopython; anything else unchanged."""
-    found = getattr(x, "seq", x)
-    return str(found) if type(found).__module__.startswith("Bio.") else x
 
 
 def partners(structure: Any, where: Where) -> CodeArray:

@@ -229,7 +229,7 @@ class SequenceEncoder:
             raise error_at(self._name(i), f"features must be real numbers, found {kind}")
         if sp.issparse(x):
             if x.ndim != 2:
-                raise error_at(self._name(i), f"expected {_EXPECTED}, found a sparse array of shape {x.shape}")
+                raise error_at(self._name(i), f"expected {self._expected()}, found a sparse array of shape {x.shape}")
             return checked_csr(x, lambda row: self._name(i, f", {self.row} {row}"), self._name(i))
         if not isinstance(x, np.ndarray):
             tokens = self._tokens(i, x)
@@ -238,16 +238,25 @@ class SequenceEncoder:
         try:
             array = np.asarray(x, float)
         except _UNREADABLE:
-            raise error_at(self._name(i), f"expected {_EXPECTED}, found {_shown(x)}") from None
+            raise error_at(self._name(i), f"expected {self._expected()}, found {_shown(x)}") from None
         if array.size == 0 and array.ndim < 2:
             return np.zeros((0, self.width))
         if array.ndim != 2:
-            raise error_at(self._name(i), f"expected {_EXPECTED}, found an array of shape {array.shape}")
+            found = f"an array of shape {array.shape}"
+            if array.ndim == 1 and self.row != "token":
+                found += f"; if it is one feature of each {self.row}, use reshape(-1, 1)"
+            raise error_at(self._name(i), f"expected {self._expected()}, found {found}")
         return array
+
+    def _expected(self) -> str:
+        if self.row == "token":
+            return _EXPECTED
+        forms = f"an array ({self.row}s, d), a sparse matrix, or a list of dicts or of lists of strings"
+        return f"features of {self.row}s as {forms}"
 
     def _tokens(self, i: int, x: Any) -> Any:
         if not is_list(x):
-            raise error_at(self._name(i), f"expected {_EXPECTED}, found {_shown(x)}")
+            raise error_at(self._name(i), f"expected {self._expected()}, found {_shown(x)}")
         return x
 
     def _name(self, i: int, part: str = "") -> Place:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
+import numpy as np
+
+from maxmargin._callers import callers_level
 from maxmargin._checked import is_list
 from maxmargin._input import indexable
 from maxmargin.structures.decisions.inputs import Inputs, Truth
@@ -19,6 +23,21 @@ def check_supervision(loss: Any, prior: Any, costs: Any, decisions: Any) -> None
         raise ValueError("with known costs the loss is the regret: set loss='auto', or pass decisions= only")
     if costs is None and isinstance(prior, str):
         raise ValueError(f"prior={prior!r} needs the true costs: pass costs=, or prior=None")
+
+
+def warn_of_decisions(Y: Any) -> None:
+    """Warn if all numbers of Y are 0 or 1: Y is read as costs, but these are probably decisions."""
+    try:
+        values = np.asarray(Y, float)
+    except (TypeError, ValueError):
+        return
+    if values.ndim == 2 and values.any() and ((values == 0) | (values == 1)).all():
+        warnings.warn(
+            "Y has only 0 and 1 and is read as costs: set loss='hamming' (or pass decisions=) if these are decisions, "
+            "loss='regret' (or pass costs=) if they are costs",
+            UserWarning,
+            stacklevel=callers_level(),
+        )
 
 
 def supervised(inputs: Inputs, costs: Any, decisions: Any) -> tuple[Inputs, list[Truth]]:

@@ -19,6 +19,7 @@ from maxmargin.core.structure import Structure
 from maxmargin.engines.local import one_blas_thread
 from maxmargin.estimators._nonnegative import joined, lower_bounds
 from maxmargin.estimators._prior import check_prior
+from maxmargin.estimators._supervision import warn_of_decisions
 from maxmargin.estimators._two_stage import least_squares
 from maxmargin.estimators.base import TrainingData
 from maxmargin.estimators.cost_predictor import CostPredictor
@@ -207,7 +208,10 @@ class CostLearner(CostPredictor):
         self
             The fitted estimator.
         """
-        given = self._given(X, either(Y, y, "Y", "y"), costs, decisions, known_costs, instances)
+        Y = either(Y, y, "Y", "y")
+        given = self._given(X, Y, costs, decisions, known_costs, instances)
+        if self.loss == "auto":
+            warn_of_decisions(Y)
         return self._fit(*given, sample_weight)
 
     def resume(

@@ -15,6 +15,7 @@ from maxmargin._checked import is_list, whole_number
 from maxmargin._compile import working_seconds
 from maxmargin._input import either, example_weights, indexable
 from maxmargin._types import FloatArray, IntArray
+from maxmargin.core.errors import ExampleError, Place
 from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Structure
 from maxmargin.engines import Local
@@ -227,6 +228,12 @@ class DecoyRanker(MaxMarginEstimator):
                 if len(x[1]) == 0:
                     raise ValueError(f"X[{i}]: expected a list of at least one candidate, found none")
                 x = (x[0], x[1][0], list(x[1][1:]))
+            elif not is_list(x) or len(x) != 3:
+                raise ExampleError.at(
+                    Place("X", i),
+                    f"expected (native, candidates) or (native, homologue, decoys), candidates and decoys as lists, "
+                    f"found {type(x).__name__} {x!r:.60}",
+                )
             found.append(x)
         return found
 

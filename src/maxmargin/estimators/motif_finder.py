@@ -167,7 +167,7 @@ class MotifFinder(ClassifierMixin, LatentEstimator):
         Parameters
         ----------
         X : sequence of str
-            Sequences.
+            Sequences; also `Seq` and `SeqRecord` of Biopython.
         y : array-like of shape (n,)
             Labels.
         sample_weight : array-like of shape (n,), default=None

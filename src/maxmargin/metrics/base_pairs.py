@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from maxmargin._checked import whole_number
-from maxmargin._input import example_weights
+from maxmargin._input import example_weights, indexable
 from maxmargin.core.errors import ExampleError, Place
 from maxmargin.encoding.rna import base_pairs
 
@@ -76,6 +76,7 @@ def base_pair_scores(
     (0.5, 1.0)
     """
     slip = whole_number(slip, "slip", 0)
+    true, predicted = indexable(true, "true"), indexable(predicted, "predicted")
     if len(true) != len(predicted):
         raise ValueError(f"{len(true)} true structures but {len(predicted)} predicted ones")
     weights = example_weights(sample_weight, len(true)) if len(true) else np.zeros(0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -386,6 +387,17 @@ def _check_numbers(decisions: FloatArray, ids: IntArray) -> None:
         raise StructureError.at(Place("X", ids[bad[0]]), f"solve returned {found[j]} for variable {j}")
 
 
+def _accepts(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
+    """Return whether a function can be called with these arguments; True if that cannot be known."""
+    try:
+        inspect.signature(function).bind(*arguments)
+    except TypeError:
+        return False
+    except ValueError:  # no signature, as for some functions in C
+        pass
+    return True
+
+
 def _called(place: Where, function: Callable[..., Any], *arguments: Any) -> Any:
     """Return what a user's function returns; its errors carry the place of the example."""
     try:
@@ -394,6 +406,12 @@ def _called(place: Where, function: Callable[..., Any], *arguments: Any) -> Any:
         name = getattr(function, "__name__", type(function).__name__)
         ready = isinstance(getattr(function, "__self__", None), Optimizer)  # its messages speak for themselves
         message = str(error) if ready else f"{name} raised {type(error).__name__}: {error}"
+        if isinstance(error, TypeError) and not _accepts(function, arguments):
+            message += (
+                "; it was called without an instance: instances= passes one for each example"
+                if len(arguments) == 1
+                else "; it was called with an instance: add a parameter for it, or leave out instances="
+            )
         raise (
             StructureError.at(place, message) if isinstance(place, Place) else StructureError(f"{place}: {message}")
         ) from error

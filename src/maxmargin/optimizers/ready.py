@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
 
-from maxmargin._checked import finite_number, whole_number
+from maxmargin._checked import finite_number, is_list, whole_number
 from maxmargin._types import FloatArray, IntArray
 from maxmargin.core.errors import Where, error_at
 from maxmargin.core.structure import Bounded
@@ -41,9 +41,13 @@ class ShortestPath(Ready):
     operations: float = 4.0
 
     def __init__(self, arcs: Any, source: Any, sink: Any) -> None:
-        self.arcs, self.source, self.sink = [tuple(arc) for arc in arcs], source, sink
-        if not self.arcs or any(len(arc) != 2 for arc in self.arcs):
-            raise ValueError("arcs must be a list of pairs (from, to), at least one")
+        listed = list(arcs) if isinstance(arcs, Iterable) else []
+        if not listed or not all(is_list(arc) and len(arc) == 2 for arc in listed):
+            raise ValueError(
+                f"arcs must be a list of pairs (from, to), at least one, found {arcs!r:.60}; for a graph of networkx "
+                f"pass its edges, in the order of the costs"
+            )
+        self.arcs, self.source, self.sink = [tuple(arc) for arc in listed], source, sink
         names = list(dict.fromkeys([source, sink, *(node for arc in self.arcs for node in arc)]))
         number = {name: k for k, name in enumerate(names)}
         ends = np.array([[number[a], number[b]] for a, b in self.arcs], np.int64)

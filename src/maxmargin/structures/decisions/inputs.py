@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -222,7 +222,8 @@ def cost_rows(costs: Sequence[Any], widths: IntArray, name: str) -> list[FloatAr
         try:
             vector: FloatArray = np.asarray(row, float)
         except (TypeError, ValueError):
-            raise error_at(place, f"expected {widths[i]} costs, found {row!r:.60}") from None
+            hint = "; for decisions, set loss='hamming' or pass decisions=" if isinstance(row, Set) else ""
+            raise error_at(place, f"expected {widths[i]} costs, found {row!r:.60}{hint}") from None
         if vector.shape != (widths[i],):
             found = len(vector) if vector.ndim == 1 else f"an array of shape {vector.shape}"
             raise error_at(place, f"expected {widths[i]} costs, one for each variable, found {found}")
