@@ -6,6 +6,7 @@ vectors: the coordinates of Φ(x, y) in an orthonormal basis of the span of all 
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
@@ -73,6 +74,7 @@ class WithKernelWeights(Structure):
         self.argmax_operations = getattr(structure, "argmax_operations", Structure.argmax_operations)
 
     def __getattribute__(self, name: str) -> Any:
+        # not plain methods: `check_structure` reads the signatures of the user's
         if name in _WITH_WEIGHTS:
             return self._adapted(getattr(object.__getattribute__(self, "structure"), name))
         return object.__getattribute__(self, name)
@@ -89,19 +91,19 @@ class WithKernelWeights(Structure):
 
         return call
 
+    @abstractmethod
     def weights(self, w: FloatArray) -> KernelWeights:
         """Return weights as the structure of the user takes them."""
-        raise NotImplementedError
 
     def loss(self, y: Any, y_hat: Any) -> float:
         found: float = self.structure.loss(y, y_hat)
         return found
 
     def argmax(self, w: FloatArray, x: Any) -> Any:
-        raise NotImplementedError
+        return self.structure.argmax(self.weights(w), x)
 
     def loss_augmented_argmax(self, w: FloatArray, x: Any, y: Any, scale: float = 1.0) -> Any:
-        raise NotImplementedError
+        return self.structure.loss_augmented_argmax(self.weights(w), x, y, scale)
 
 
 class KernelExpansion(WithKernelWeights):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import product
 from typing import Any, Self
@@ -23,8 +24,8 @@ from maxmargin.structures.alignment._recursion import MODES
 from maxmargin.structures.alignment.structure import AMINO_ACIDS, Alignment
 
 
-class _TunedAligner(BaseEstimator):
-    """An aligner whose scores of gaps are chosen from a grid; a subclass defines `_learn` and `_align`."""
+class _TunedAligner(BaseEstimator, ABC):
+    """An aligner whose scores of gaps are chosen from a grid."""
 
     mode: str
     loss: str
@@ -46,15 +47,17 @@ class _TunedAligner(BaseEstimator):
             if values.ndim != 1 or values.dtype.kind not in "iuf" or not np.isfinite(values).all() or not len(values):
                 raise ValueError(f"{name} must be a sequence of finite numbers, found {getattr(self, name)!r:.60}")
 
+    @abstractmethod
     def _learn(self, X: Any, Y: list[tuple[str, str]]) -> None:
-        raise NotImplementedError
+        """Learn the scores of matches."""
 
+    @abstractmethod
     def _prepared(self, X: Any) -> Any:
         """Return what `_align` needs of the pairs, whatever the scores of gaps."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _align(self, prepared: Any, opening: float, extending: float) -> list[tuple[str, str]]:
-        raise NotImplementedError
+        """Return the best alignments with these scores of gaps."""
 
     def fit(self, X: Any, Y: Any = None, *, y: Any = None) -> Self:
         """Learn from aligned pairs, and choose the scores of gaps that align these pairs best.

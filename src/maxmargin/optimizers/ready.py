@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
@@ -21,14 +22,14 @@ from maxmargin.structures.program._highs import LARGEST_COST, LIMIT, scaled_rows
 FEASIBLE_WITHIN = 1e-6
 
 
-class Ready(Optimizer):
+class Ready(Optimizer, ABC):
     """Base of ready optimisers: what a model file needs to make them again."""
 
     checked: ClassVar[bool] = False
 
+    @abstractmethod
     def arguments(self) -> dict[str, Any]:
         """Return the arguments that make the optimiser again."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"Optimizer.{self.kind}(n_variables={self.n_variables}, sense={self.sense!r})"

@@ -269,17 +269,17 @@ class RowSetExamples(PartExamples):
 
     # ------------------------------------------------------------------ what a structure writes
 
+    @abstractmethod
     def _argmax(self, i: int, scores: FloatArray, scale: float, code: CodeArray) -> float:
         """Write the code of example i with the greatest rise + scale · loss, and return its loss."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _best(self, i: int, scores: FloatArray, code: CodeArray) -> None:
         """Write the code of the greatest score, for labels that are not known."""
-        raise NotImplementedError
 
+    @abstractmethod
     def coefficients(self, i: int, code: CodeArray) -> FloatArray:
         """Return c_p of a code of example i."""
-        raise NotImplementedError
 
     def true_coefficients(self, i: int) -> FloatArray:
         """Return c_p of the truth of example i."""
