@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from graph_instances import LabelledGraphs, PathGraphs
-from instances import Graphs, LabelledRows, Sequences
+from instances import LabelledRows, Sequences
 from matching_instances import Assignments, Partners
 from sentence_instances import Sentences
+from tree_instances import Graphs
 
 from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective

@@ -13,12 +13,13 @@ from functools import cache, partial
 
 import numpy as np
 import scipy.sparse as sp
-from conformance import Instance
 from graph_instances import Items, PathGraphs
-from instances import Documents, Graphs, Queries, Strings
+from instance import Instance
+from instances import Queries, Strings
 from matching_instances import Assignments, Partners
 from measure_instances import MEASURES, RowsOfLabels
 from scipy.optimize import minimize
+from tree_instances import Documents, Graphs
 
 from maxmargin.bounds import Bound
 from maxmargin.core.examples import Examples

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import combinations, product
 
 import numpy as np
-from conformance import Instance
+from instance import Instance
 
 import maxmargin as mm
 

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import scipy.sparse as sp
-from conformance import Instance
+from instance import Instance
 
 from maxmargin.structures.coverage.structure import Coverage
 from maxmargin.structures.ranking.outputs import SelectedDocuments

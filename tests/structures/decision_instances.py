@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from conformance import Instance
+from instance import Instance
 
 import maxmargin as mm
 from maxmargin.structures.decisions.structure import Decisions

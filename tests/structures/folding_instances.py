@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from conformance import Instance
+from instance import Instance
 
 import maxmargin as mm
 

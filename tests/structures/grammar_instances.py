@@ -6,7 +6,7 @@ from collections import Counter
 from functools import cache
 
 import numpy as np
-from conformance import Instance
+from instance import Instance
 from nltk.tree import Tree
 
 import maxmargin as mm

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import scipy.sparse as sp
-from conformance import Instance
+from instance import Instance
 
 import maxmargin as mm
 

@@ -6,8 +6,8 @@ from itertools import combinations, product
 
 import numpy as np
 import scipy.sparse as sp
-from conformance import Instance
-from instances import named_row
+from instance import Instance
+from tree_instances import named_row
 
 import maxmargin as mm
 

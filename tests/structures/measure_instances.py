@@ -7,7 +7,7 @@ from itertools import combinations, permutations, product
 
 import numpy as np
 import scipy.sparse as sp
-from conformance import Instance
+from instance import Instance
 
 from maxmargin.structures.measures.contingency import Contingency
 from maxmargin.structures.measures.orders import AveragePrecision, ROCArea

@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import scipy.sparse as sp
-from conformance import Instance
+from instance import Instance
 
 from maxmargin.structures.ranking.outputs import RankedDocuments, SwappedPairs
 from maxmargin.structures.ranking.structure import Ranking

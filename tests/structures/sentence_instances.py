@@ -6,8 +6,8 @@ from collections import Counter
 from itertools import product
 
 import numpy as np
-from conformance import Instance
-from instances import crosses, reaches_root
+from instance import Instance
+from tree_instances import crosses, reaches_root
 
 import maxmargin as mm
 

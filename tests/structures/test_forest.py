@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conformance import StructureConformance, every_case
-from instances import Documents, all_forests, trees
 from sklearn.base import clone
+from tree_instances import Documents, all_forests, trees
 
 from maxmargin.core.codes import Answers
 from maxmargin.structures.forest.structure import Forest

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from conformance import StructureConformance
-from instances import Graphs, crosses, reaches_root
 from sklearn.base import clone
+from tree_instances import Graphs, crosses, reaches_root
 
 import maxmargin as mm
 from maxmargin.structures.tree import _kernels as kernels

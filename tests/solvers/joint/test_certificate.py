@@ -7,9 +7,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from instances import Graphs
 from joint_problems import problem_of, solved
 from matching_instances import Partners
+from tree_instances import Graphs
 
 import maxmargin as mm
 from maxmargin.solvers.joint.solver import CertificateProgram, MinMax, RelaxationWarning

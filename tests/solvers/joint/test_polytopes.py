@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from graph_instances import Items, Programs
-from instances import Documents, Graphs, Queries, Strings
+from instances import Queries, Strings
 from joint_problems import INSTANCES
 from scipy.optimize import linprog
+from tree_instances import Documents, Graphs
 
 import maxmargin as mm
 from maxmargin.core.examples import Examples
