@@ -169,10 +169,10 @@ def test_loss_of_the_truth_is_not_zero():
     assert sentence == "X[0]: loss(y, y) must be 0, found 1 (3 such cases)"
 
 
-@pytest.mark.parametrize(("value", "told"), [(-1.0, "-1"), (np.nan, "nan"), (np.inf, "inf")])
-def test_loss_that_is_negative_or_not_finite(value, told):
+@pytest.mark.parametrize(("value", "wording"), [(-1.0, "-1"), (np.nan, "nan"), (np.inf, "inf")])
+def test_loss_that_is_negative_or_not_finite(value, wording):
     sentence = only_problem(replaced(loss=lambda self, y, y_hat: value if y != y_hat else 0.0))
-    assert sentence.startswith(f"X[0]: loss must be finite and not negative, found {told} for the output of")
+    assert sentence.startswith(f"X[0]: loss must be finite and not negative, found {wording} for the output of")
 
 
 @pytest.mark.parametrize("value", [None, "1.0", [1.0], 1j])
@@ -193,7 +193,7 @@ def test_loss_that_raises():
 
 
 @pytest.mark.parametrize(
-    ("psi", "told"),
+    ("psi", "wording"),
     [
         (lambda self, x, y: None, "X[0]: joint_feature returned None, expected a vector ("),
         (lambda self, x, y: "abc", "X[0]: joint_feature returned 'abc', expected a vector ("),
@@ -217,12 +217,12 @@ def test_loss_that_raises():
         (lambda self, x, y: {"a": 1.0}, "X[0]: joint_feature returned {'a': 1.0}, expected a vector ("),
     ],
 )
-def test_joint_features_of_the_wrong_form(psi, told):
+def test_joint_features_of_the_wrong_form(psi, wording):
     def constant(self, w, x, *_):
         return 0
 
     report = check_structure(replaced(joint_feature=psi, argmax=constant, loss_augmented_argmax=constant), X, Y)
-    assert any(told in sentence for sentence in report.problems), str(report)
+    assert any(wording in sentence for sentence in report.problems), str(report)
     assert all("joint_feature" in sentence for sentence in report.problems if "beaten" not in sentence)
 
 

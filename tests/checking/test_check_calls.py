@@ -52,9 +52,9 @@ def test_weights_that_are_written_to(name):
         w[0] += 1.0
         return answer
 
-    told = f"X[0]: {name} writes to w, expected w unchanged (solvers pass it read-only): "
-    assert any(s.startswith(told) for s in check_structure(replaced(Complete, **{name: before}), X, Y).problems)
-    assert only_problem(replaced(Complete, **{name: after})).startswith(told)
+    wording = f"X[0]: {name} writes to w, expected w unchanged (solvers pass it read-only): "
+    assert any(s.startswith(wording) for s in check_structure(replaced(Complete, **{name: before}), X, Y).problems)
+    assert only_problem(replaced(Complete, **{name: after})).startswith(wording)
 
 
 def test_weights_that_compiled_code_wants_to_write_to():
@@ -142,12 +142,12 @@ def test_outputs_that_are_changed():
     assert check_structure(Orders(), X, [[0, 1]] * 3).ok
     for name, argument, method in (("loss", "y_hat", sorting_loss), ("joint_feature", "y", sorting_features)):
         report = check_structure(replaced(Orders, **{name: method}), X, [[0, 1]] * 3)
-        told = f"{name} changed its argument {argument}: expected [1, 0], found [0, 1]"
-        assert any(told in sentence for sentence in report.problems), str(report)
+        wording = f"{name} changed its argument {argument}: expected [1, 0], found [0, 1]"
+        assert any(wording in sentence for sentence in report.problems), str(report)
 
 
 @pytest.mark.parametrize(
-    ("name", "method", "told"),
+    ("name", "method", "wording"),
     [
         (
             "loss_augmented_argmax",
@@ -174,8 +174,8 @@ def test_outputs_that_are_changed():
         ),
     ],
 )
-def test_wrong_signatures(name, method, told):
-    assert only_problem(replaced(**{name: method})) == told
+def test_wrong_signatures(name, method, wording):
+    assert only_problem(replaced(**{name: method})) == wording
 
 
 def test_a_method_that_raises_is_named_with_its_example():
@@ -199,7 +199,7 @@ def test_enumerate_that_raises_and_one_that_never_ends():
 
 
 @pytest.mark.parametrize(
-    ("names", "told"),
+    ("names", "wording"),
     [
         (lambda self: ["a"] * 5, "feature_names must return one name for each of 6 weights, found 5"),
         (lambda self: [("a", 1)] * 6, "feature_names must return one name for each of 6 weights, found an array of "
@@ -207,8 +207,8 @@ def test_enumerate_that_raises_and_one_that_never_ends():
         (lambda self: 1 / 0, "feature_names raised ZeroDivisionError: division by zero"),
     ],
 )  # fmt: skip
-def test_names_that_are_not_one_for_each_weight(names, told):
-    assert only_problem(replaced(feature_names=names)) == told
+def test_names_that_are_not_one_for_each_weight(names, wording):
+    assert only_problem(replaced(feature_names=names)) == wording
     assert check_structure(replaced(feature_names=lambda self: list("abcdef")), X, Y).ok
 
 

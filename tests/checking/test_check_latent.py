@@ -105,8 +105,8 @@ def test_completions_with_a_loss():
         return float(y != output[0] or output[1] == 3)
 
     report = checked(SpecialRow, loss=loss, complete=lambda self, w, x, y: 3 if y else None)
-    told = "X[0]: loss must be 0 for y with any hidden part, found 1 for (1, 3), the output of complete"
-    assert report.problems[0].startswith(told)
+    wording = "X[0]: loss must be 0 for y with any hidden part, found 1 for (1, 3), the output of complete"
+    assert report.problems[0].startswith(wording)
     assert not any("complete returned" in sentence for sentence in report.problems)
 
 
@@ -133,7 +133,7 @@ def test_a_completion_that_raises():
 
 
 @pytest.mark.parametrize(
-    ("methods", "told"),
+    ("methods", "wording"),
     [
         (
             {"size": None},
@@ -150,8 +150,8 @@ def test_a_completion_that_raises():
         ),
     ],
 )
-def test_what_completions_need(methods, told):
-    assert only_problem(**methods) == told
+def test_what_completions_need(methods, wording):
+    assert only_problem(**methods) == wording
 
 
 def test_more_weights_than_memory():

@@ -124,8 +124,8 @@ def test_argmaxes_that_raise_name_the_example():
 
 
 def test_an_argmax_without_an_answer_is_the_culprit_unless_none_is_an_output():
-    told = r"^X\[3\]: loss_augmented_argmax returned None, expected an output$"
-    with pytest.raises(StructureError, match=told):
+    wording = r"^X\[3\]: loss_augmented_argmax returned None, expected an output$"
+    with pytest.raises(StructureError, match=wording):
         failing(False, loss_augmented_argmax=lambda *_: None)
     psis, losses, w, _ = tables(0)
     losses[:, 1:] += 10.0
@@ -148,7 +148,7 @@ def test_an_argmax_without_an_answer_is_the_culprit_unless_none_is_an_output():
     Y = [[0, i] for i in range(5)]
     answers = decoded(CustomExamples(Nothing(psis, losses), range(5), Y), w, np.ones(5))
     np.testing.assert_array_equal(answers.losses, losses[:, 1])
-    with pytest.raises(StructureError, match=told.replace("3", "0")):
+    with pytest.raises(StructureError, match=wording.replace("3", "0")):
         decoded(CustomExamples(WithoutLoss(psis, losses), range(5), Y), w, np.ones(5))
 
 

@@ -48,8 +48,8 @@ def test_what_can_be_no_cost_of_a_label(cost):
 def test_costs_that_are_not_finite_or_negative(bad):
     table = 1.0 - np.eye(3)
     table[2, 0] = bad
-    told = f"^costs must be finite and not negative, found {bad} for 'a' if 'c' is true$"
-    with pytest.raises(ValueError, match=told):
+    wording = f"^costs must be finite and not negative, found {bad} for 'a' if 'c' is true$"
+    with pytest.raises(ValueError, match=wording):
         cost_matrix(table, LABELS)
 
 

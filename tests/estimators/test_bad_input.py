@@ -336,10 +336,10 @@ def test_rows_that_do_not_fit_into_memory_are_refused_before_they_are_copied(mon
 def test_tables_over_pairs_of_labels_are_planned(monkeypatch):
     """6,000 labels have 36 million pairs."""
     monkeypatch.setattr(memory, "available_bytes", lambda: 5e8)
-    told = "a table of costs between 6000 labels needs about 0.576 GB of memory, 0.5 GB are free; use fewer labels"
-    with pytest.raises(MemoryError, match=told):
+    wording = "a table of costs between 6000 labels needs about 0.576 GB of memory, 0.5 GB are free; use fewer labels"
+    with pytest.raises(MemoryError, match=wording):
         mm.SequenceTagger(classes=range(6000)).fit([np.eye(3)], [[0, 1, 2]])
-    with pytest.raises(MemoryError, match=told):
+    with pytest.raises(MemoryError, match=wording):
         mm.StructuralSVM(mm.Multiclass(classes=range(6000))).fit(np.eye(3), [0, 1, 2])
 
 

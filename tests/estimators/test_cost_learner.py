@@ -126,8 +126,8 @@ def test_known_costs_are_added():
     primal = 0.5 * model.coef_ @ model.coef_ + 0.5 * hinges.sum()
     assert model.certificate_.primal == pytest.approx(primal, rel=1e-9)
     assert model.certificate_.gap <= 1e-5
-    told, untold = (model.score(X, costs + known, known_costs=k) for k in (known, None))
-    assert told > untold
+    informed, uninformed = (model.score(X, costs + known, known_costs=k) for k in (known, None))
+    assert informed > uninformed
     assert np.array_equal(model.predict(X, known_costs=known) @ np.ones(M), np.full(40, 4.0))
 
 

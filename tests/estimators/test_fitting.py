@@ -95,12 +95,12 @@ def test_limits(data):
 
 def test_a_ramp_that_ends_early_advises_only_what_there_is(data, monkeypatch):
     monkeypatch.setattr(base, "ConcaveConvex", partial(base.ConcaveConvex, most_steps=1))
-    with pytest.warns(ConvergenceWarning) as told:
+    with pytest.warns(ConvergenceWarning) as caught:
         model = mm.SequenceTagger(bound="ramp", tol=1e-9, max_iter=2).fit(*data)
     assert model.stop_reason_ == "max_outer"
     assert re.fullmatch(
         r"stopped after 1 outer steps with a relative gap of \S+, above tol=1e-09; raise tol to accept it",
-        str(told[0].message),
+        str(caught[0].message),
     )
 
 
@@ -113,9 +113,9 @@ def test_a_ramp_that_ends_early_advises_only_what_there_is(data, monkeypatch):
     ],
 )
 def test_a_warning_points_at_the_line_that_fits(data, fit):
-    with pytest.warns(ConvergenceWarning) as told:
+    with pytest.warns(ConvergenceWarning) as caught:
         fit(data)
-    assert told[0].filename == __file__
+    assert caught[0].filename == __file__
 
 
 def test_no_warning_where_none_is_due(data):

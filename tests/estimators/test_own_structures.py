@@ -191,16 +191,16 @@ class NeverWrong(Sign):
 
 def test_a_lower_bound_above_the_objective_is_told():
     noisy = [-y if i % 4 == 0 else y for i, y in enumerate(Y)]
-    told = []
+    observed = []
     with pytest.warns(UserWarning, match="is above the objective"):
-        model = mm.StructuralSVM(NeverWrong(), C=10.0, callbacks=told.append).fit(X, noisy)
-    for certificate in (model.certificate_, told[-1].certificate):
+        model = mm.StructuralSVM(NeverWrong(), C=10.0, callbacks=observed.append).fit(X, noisy)
+    for certificate in (model.certificate_, observed[-1].certificate):
         assert not certificate.exact
         assert certificate.primal_bound == np.inf
         assert "(contradicted: the lower bound is above the objective)" in str(certificate)
 
 
-class Told(Sign):
+class Observed(Sign):
     """Notes which threads ask for argmaxes, each of which takes a while."""
 
     def __init__(self):
@@ -220,22 +220,22 @@ class Told(Sign):
 
 def test_threads_share_few_examples():
     """Each argmax in Python is a separate task, so that eight examples use two threads."""
-    told, here = Told(), threading.get_ident()
-    together = mm.StructuralSVM(told, n_jobs=2, max_iter=3, tol=0.5).fit(X[:8], Y[:8])
-    assert len(told.asked - {here}) == 2
+    observed, here = Observed(), threading.get_ident()
+    together = mm.StructuralSVM(observed, n_jobs=2, max_iter=3, tol=0.5).fit(X[:8], Y[:8])
+    assert len(observed.asked - {here}) == 2
     alone = mm.StructuralSVM(Sign(), n_jobs=1, max_iter=3, tol=0.5).fit(X[:8], Y[:8])
     np.testing.assert_array_equal(together.coef_, alone.coef_)
     assert together.predict(X[:8]) == alone.predict(X[:8])
-    assert len(told.predicted - {here}) == 2
+    assert len(observed.predicted - {here}) == 2
     with pytest.raises(mm.StructureError, match=r"^X\[3\]: argmax raised"):
         together.predict([*X[:3], X[3][:2], X[4], X[5][:2]])
 
 
 @pytest.mark.parametrize("n_jobs", [None, 1])
 def test_without_threads_argmaxes_stay_where_they_are(n_jobs):
-    told = Told()
-    mm.StructuralSVM(told, n_jobs=n_jobs, tol=0.5).fit(X[:8], Y[:8]).predict(X[:8])
-    assert told.asked == told.predicted == {threading.get_ident()}
+    observed = Observed()
+    mm.StructuralSVM(observed, n_jobs=n_jobs, tol=0.5).fit(X[:8], Y[:8]).predict(X[:8])
+    assert observed.asked == observed.predicted == {threading.get_ident()}
 
 
 class Weighing(mm.Structure):

@@ -139,7 +139,7 @@ def test_substitution_matrices(aligner):
 
 @pytest.mark.parametrize("mode", ["global", "local", "semiglobal"])
 def test_scores_are_those_of_biopython(mode):
-    """Where opening a gap is no better than extending it, which Biopython requires."""
+    """Where extending a gap is at least as good as opening it, which Biopython requires."""
     model = mm.PairwiseAligner(mode, prior={"open": -8.0, "extend": -2.0}, C=1e-9).fit(X[:4], Y[:4])
     peer = model.biopython_aligner()
     for x in [*relatives(10, 40, seed=3)[0], ("ACXD", "ACD")]:

@@ -64,8 +64,8 @@ def test_a_word_stands_where_the_characters_around_it_tell_most(both_strands):
                         if 0 <= p + j < len(x):
                             counts[y, j + 7 - k, "ACGT".index(strand[p + j])] += c
     q, p = counts / counts.sum(axis=2, keepdims=True)
-    told = (p * np.log(p / q)).sum(axis=1)
-    sums = {first: told[7 - k - first : 14 - k - first].sum() for first in range(8 - k)}
+    information = (p * np.log(p / q)).sum(axis=1)
+    sums = {first: information[7 - k - first : 14 - k - first].sum() for first in range(8 - k)}
     assert sums[words.place(word)] == pytest.approx(max(sums.values()))
 
 

@@ -175,7 +175,7 @@ def test_a_kernel_equals_its_explicit_features(structure):
 
 @pytest.mark.parametrize("structure", [mm.Ranking(measure="pairwise"), mm.TopK(k=2)])
 def test_ramps_with_a_kernel(structure, tmp_path):
-    """The local solution of a ramp depends on rounding, but is no worse than the convex one it starts from."""
+    """The local solution of a ramp depends on rounding, but is at least as good as the convex one it starts from."""
     rng = np.random.default_rng(0)
     X = [rng.normal(size=(6, 2)) for _ in range(5)]
     Y = [(x[:, 0] ** 2 > 0.5).astype(float) for x in X]
