@@ -15,6 +15,7 @@ import numpy as np
 from maxmargin._checked import is_list
 from maxmargin._types import CodeArray, IntArray
 from maxmargin.core.errors import Where, error_at
+from maxmargin.encoding.alphabet import letters_of
 from maxmargin.encoding.annotated import SIDES
 
 GAP = "-"
@@ -34,7 +35,7 @@ def aligned_pair(y: Any, where: Where) -> tuple[str, str]:
     """
     if hasattr(y, "coordinates") and hasattr(y, "sequences"):
         return _from_biopython(y, where)
-    rows = [_text(row) for row in y] if _is_pair(y) else []
+    rows = [letters_of(row) for row in y] if _is_pair(y) else []
     if len(rows) != 2 or not all(isinstance(row, str) for row in rows):
         raise error_at(where, f"expected a pair of aligned strings, found {type(y).__name__} {y!r:.60}")
     first, second = (row.translate(_OTHER_GAPS) for row in rows)
@@ -44,12 +45,6 @@ def aligned_pair(y: Any, where: Where) -> tuple[str, str]:
         columns = [(a, b) for a, b in zip(first, second, strict=True) if not a == b == GAP]
         first, second = ("".join(column[side] for column in columns) for side in range(2))
     return first, second
-
-
-def _text(row: Any) -> Any:
-    """Return the letters of a Seq or SeqRecord of Biopython; other values as they are."""
-    row = getattr(row, "seq", row)
-    return str(row) if type(row).__name__ in ("Seq", "MutableSeq") else row
 
 
 def without_gaps(row: str) -> str:

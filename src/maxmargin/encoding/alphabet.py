@@ -101,12 +101,13 @@ def plain_texts(X: Any) -> Any:
     """Return X with the letters of sequences and records of Biopython; anything else unchanged."""
     if isinstance(X, str | bytes) or not isinstance(X, Sequence | np.ndarray):
         return X
-    return [_letters(x) for x in X]
+    return [letters_of(x) for x in X]
 
 
-def _letters(x: Any) -> Any:
+def letters_of(x: Any) -> Any:
+    """Return the letters of a sequence or a record of Biopython; anything else unchanged."""
     found = getattr(x, "seq", x)
-    return str(found) if type(found).__module__.startswith("Bio.") else x
+    return str(found) if type(found).__module__.startswith("Bio.") else found
 
 
 def check_strings(X: Any) -> None:

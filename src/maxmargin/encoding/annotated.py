@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin._checked import is_list
 from maxmargin.core.errors import Place, Where, error_at, inside
+from maxmargin.encoding.alphabet import letters_of
 
 #: Names of the two sequences of a pair in messages.
 SIDES = ("first sequence", "second sequence")
@@ -78,8 +79,9 @@ def _split(value: Any, where: Where) -> tuple[str, Any]:
         raise error_at(where, f"expected a dict with the letters as 'sequence', found the keys {list(value)!r:.60}")
     if hasattr(value, "seq") and hasattr(value, "letter_annotations"):
         return str(value.seq), dict(value.letter_annotations)
-    if type(value).__name__ in ("Seq", "MutableSeq"):
-        return str(value), {}
+    letters = letters_of(value)
+    if isinstance(letters, str):
+        return letters, {}
     if is_list(value) and len(value) == 2 and isinstance(value[0], str) and not isinstance(value[1], str):
         return value[0], value[1]
     raise error_at(
