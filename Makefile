@@ -13,10 +13,10 @@ PYTHON ?= $(or $(call usable,python3),$(call usable,python3.13),$(call usable,py
 # Real data next to the checkout, unless MAXMARGIN_DATA names another folder.
 DATA := $(or $(MAXMARGIN_DATA),$(realpath ../shared/data))
 ifneq ($(DATA),)
-test bench: export MAXMARGIN_DATA := $(DATA)
+test quick coverage bench: export MAXMARGIN_DATA := $(DATA)
 endif
 
-.PHONY: help demo test oldest lint bench clean
+.PHONY: help demo test quick coverage oldest lint bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -26,6 +26,15 @@ demo: $(STAMP) ## train, predict and plot in seconds
 
 test: $(STAMP) ## run the tests, warnings as errors
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+# Two instances of each structure and at most three cases of each test; none that is marked slow.
+quick: $(STAMP) ## run a part of the tests, in less than 90 seconds on two cores once functions are compiled
+	MAXMARGIN_CASES=2 $(BIN)/python -m pytest -n auto --dist worksteal --quick $(ARGS)
+
+# Data of earlier runs are erased. Line by line: htmlcov/index.html.
+coverage: $(STAMP) ## run the tests and list the share of statements that they run, by room
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov --cov-report=html $(ARGS)
+	$(BIN)/python -m tests.coverage_by_room
 
 # Old versions may use features that others have deprecated since, so warnings are not errors here.
 oldest: .venv-oldest/.installed ## run the tests with the oldest dependencies that are allowed (Python 3.11 or 3.12)
@@ -40,7 +49,7 @@ bench: $(PEERS) ## run the benchmarks, side by side with other packages
 	$(BIN)/python -m benchmarks $(ARGS)
 
 clean: ## remove everything that make, tests and builds have written, including .venv
-	rm -rf .venv .venv-oldest build dist demo-output .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-oldest build dist demo-output htmlcov .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv-oldest/.installed: pyproject.toml

@@ -13,8 +13,8 @@ import numpy as np
 import maxmargin as mm
 from benchmarks.measure import Clock, isolated
 from benchmarks.report import table
-from maxmargin.encoding.aligned import N_ORDERS
-from maxmargin.structures.alignment import _recursion as recursion
+from maxmargin.features.biology.aligned import N_ORDERS
+from maxmargin.structures.alignment import recursion as recursion
 
 LETTERS = "ACDEFGHIKLMNPQRSTVWY"
 LENGTH, N_PAIRS, RESIDUES, TOGETHER = 300, 1000, 150, 32

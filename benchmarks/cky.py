@@ -9,6 +9,7 @@ measured with grammars as they are, over tags, of all training sentences of at m
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ import maxmargin as mm
 from benchmarks.data.treebanks import load_craft, load_short
 from benchmarks.measure import Clock
 from benchmarks.report import table
-from maxmargin.encoding.brackets import TreeTuple
-from maxmargin.encoding.treebank import tags_of, without_words
+from maxmargin.features.text.brackets import TreeTuple
+from maxmargin.features.text.treebank import tags_of, without_words
 from maxmargin.structures.grammar.derivations import TAG, symbol_name
 
 #: Lengths of sentences, and how many of each are decoded.
@@ -80,8 +81,8 @@ def nltk_seconds(grammar: mm.Grammar, w: np.ndarray, X: list[list[str]]) -> tupl
     return clock.cpu / len(X), np.array(found)
 
 
-def torch_seconds(grammar: mm.Grammar, w: np.ndarray, X: list[list[str]]) -> tuple[float, np.ndarray]:
-    """Return the same for torch-struct, sentences of equal length in a batch."""
+def torch_batches(grammar: mm.Grammar, w: np.ndarray, X: list[list[str]]) -> Iterator[tuple[list[int], Any]]:
+    """Yield torch-struct's distributions of the sentences of each length, and which sentences they are."""
     import torch
     from torch_struct import SentCFG
 
@@ -94,7 +95,6 @@ def torch_seconds(grammar: mm.Grammar, w: np.ndarray, X: list[list[str]]) -> tup
         rules[place[left], place[right[0]], place[right[1]]] = w[k]
     roots = torch.full((len(phrases),), -1e9)
     roots[[place[s] for s in grammar.rules_.starts]] = 0.0
-    found, clock = np.full(len(X), -np.inf), Clock()
     for n in sorted({len(x) for x in X}):
         some = [i for i, x in enumerate(X) if len(x) == n]
         terms = torch.full((len(some), n, len(tags)), -1e9)
@@ -102,13 +102,31 @@ def torch_seconds(grammar: mm.Grammar, w: np.ndarray, X: list[list[str]]) -> tup
             for t, tag in enumerate(X[i]):
                 if tag in grammar.rules_.tags:
                     terms[r, t, place[grammar.rules_.tags[tag]] - len(phrases)] = 0.0
-        batch = SentCFG(
-            (terms, rules.expand(len(some), *rules.shape), roots.expand(len(some), -1)), torch.full((len(some),), n)
+        yield (
+            some,
+            SentCFG(
+                (terms, rules.expand(len(some), *rules.shape), roots.expand(len(some), -1)), torch.full((len(some),), n)
+            ),
         )
+
+
+def torch_seconds(grammar: mm.Grammar, w: np.ndarray, X: list[list[str]]) -> tuple[float, np.ndarray]:
+    """Return the same for torch-struct, sentences of equal length in a batch."""
+    clock, found = Clock(), np.full(len(X), -np.inf)
+    for some, batch in torch_batches(grammar, w, X):
         best = batch.max.detach().numpy()
         found[some] = np.where(best > -1e4, best, -np.inf)  # torch-struct has −1e5 for minus infinity
-        del batch
     return clock.cpu / len(X), found
+
+
+def torch_sums(grammar: mm.Grammar, w: np.ndarray, X: list[list[str]]) -> tuple[float, np.ndarray]:
+    """Return CPU seconds of torch-struct for the marginals of all sentences, and their log-partition functions."""
+    clock, found = Clock(), np.full(len(X), -np.inf)
+    for some, batch in torch_batches(grammar, w, X):
+        _ = batch.marginals
+        logs = batch.partition.detach().numpy()
+        found[some] = np.where(logs > -1e4, logs, -np.inf)
+    return clock.cpu, found
 
 
 def comparison() -> dict[str, Any]:

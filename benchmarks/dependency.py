@@ -15,7 +15,7 @@ import maxmargin as mm
 from benchmarks.measure import Clock, isolated
 from benchmarks.report import table
 from maxmargin.datasets.real import data_folder
-from maxmargin.io.formats.conllu import read_conllu
+from maxmargin.formats.conllu import read_conllu
 
 C_VALUES = (0.01, 0.03, 0.1)
 EPOCHS = (5, 10)

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import dijkstra, maximum_flow
 import maxmargin as mm
 from benchmarks.measure import isolated
 from benchmarks.report import table
-from maxmargin.encoding.images import grid_edges
+from maxmargin.features.graphs.images import grid_edges
 
 RUNS = 5
 #: Capacities of SciPy's flows are integers.

@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 import maxmargin as mm
 from benchmarks.data.reuters import load_reuters
 from benchmarks.report import FOLDER, table
-from maxmargin.estimators._thresholds import tuned_threshold
+from maxmargin.estimators.rows.one_versus_rest import tuned_threshold
 from maxmargin.structures.measures.measures import f_beta
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)

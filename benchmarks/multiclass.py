@@ -60,7 +60,7 @@ def ours(name: str, C: float, best: float | None) -> dict[str, Any]:
     reached: dict[str, Any] = {}
     clock = Clock()
 
-    def watch(step: mm.Step) -> bool:
+    def watch(step: mm.outputs.Step) -> bool:
         for level in LEVELS:
             if step.certificate.primal <= best * (1 + level):
                 reached.setdefault(str(level), clock.cpu)

@@ -43,7 +43,7 @@ def to_gaps(lam: float | None, n_jobs: int) -> dict[str, Any]:
     reached: dict[str, Any] = {}
     clock = Clock()
 
-    def watch(step: mm.Step) -> None:
+    def watch(step: mm.outputs.Step) -> None:
         for gap in GAPS:
             if step.certificate.gap <= gap and str(gap) not in reached:
                 sweeps = step.certificate.oracle_calls / n

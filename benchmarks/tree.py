@@ -11,7 +11,7 @@ import numpy as np
 import maxmargin as mm
 from benchmarks.measure import isolated
 from benchmarks.report import table
-from maxmargin.structures.tree import _kernels as kernels
+from maxmargin.structures.tree import _jit
 
 #: (nodes besides the root, trees, features per arc)
 SIZES = ((10, 1000, 50), (20, 400, 50), (40, 120, 50))
@@ -53,7 +53,7 @@ def rates(n: int, count: int, width: int) -> dict[str, Any]:
     def bare() -> None:
         scores = dense @ w
         scores[forbidden] = -np.inf
-        kernels.best_rooted_trees(ids, scores, block.offsets, examples.code_offsets, False, answers.codes)
+        _jit.best_rooted_trees(ids, scores, block.offsets, examples.code_offsets, False, answers.codes)
 
     def layer() -> None:
         examples.decode(w, ids, ones, answers)

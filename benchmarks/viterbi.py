@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.report import table
-from maxmargin.structures.chain import _kernels as kernels
+from maxmargin.structures.chain import _jit
 
 SIZES = ((20, 26), (10, 9), (50, 45))
 N = 4000
@@ -103,7 +103,7 @@ def measured(T: int, K: int, in_c: Any) -> dict[str, Any]:
     costs, units, scales = 1.0 - np.eye(K), np.ones(N), np.zeros(N)
 
     def numba() -> None:
-        kernels.decode_chains(
+        _jit.decode_chains(
             ids, offsets, offsets, labels, scores, pairs, zeros, zeros, np.zeros((0, 0)), costs, np.inf, units,
             scales, codes, losses, rises, keys,
         )  # fmt: skip

@@ -43,12 +43,13 @@ def main():
     print("recall on test pairs")
     for name, model in (
         ("log odds of letters", mm.LogOddsAligner()),
-        ("learnt, letters", mm.PairwiseAligner(C=0.1)),
+        ("learnt, letters", mm.PairwiseAligner()),
     ):
         print(f"  {name:30s} {model.fit(letters_of(X), Y).score(letters_of(X_test), Y_test):.3f}")
     baseline = mm.LogOddsAligner().fit(X, Y)
     print(f"  {'log odds with structure':30s} {baseline.score(X_test, Y_test):.3f}")
-    aligner = mm.PairwiseAligner(features="window", window=1).fit(X, Y)
+    odds = {"matrix": "log-odds", "scale": 0.03}
+    aligner = mm.PairwiseAligner(window=1, bound="margin", prior=odds, C=0.001).fit(X, Y)
     print(f"  {'learnt, window and structure':30s} {aligner.score(X_test, Y_test):.3f}")
     print(aligner.certificate_)
     print(f"{len(aligner.coef_)} weights; gaps: open {aligner.gap_open_:.3f}, extend {aligner.gap_extend_:.3f}")
@@ -57,7 +58,7 @@ def main():
     for (first, second), score in aligner.topk(X_test[0], 3):
         print(f"  {score:.3f}\n  {first}\n  {second}")
 
-    display = mm.AlignmentDisplay(aligner.predict(X_test[:1])[0], true=Y_test[0])
+    display = mm.plots.AlignmentDisplay(aligner.predict(X_test[:1])[0], true=Y_test[0])
     display.plot().figure_.savefig("alignment.png", dpi=100)
     print("\nwritten: alignment.png")
 

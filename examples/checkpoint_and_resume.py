@@ -31,17 +31,17 @@ def main():
     print(f"first part: {summary(begun)}")
     print(f"checkpoint: {path.stat().st_size / 1e6:.2f} MB of plain arrays")
 
-    resumed = mm.SequenceTagger(**settings).resume(path, X, Y)
+    resumed = mm.SequenceTagger(**settings).fit(X, Y, resume=path)
     print(f"resumed:    {summary(resumed)}")
     print(f"the same weights, bit for bit: {np.array_equal(resumed.coef_, straight.coef_)}")
 
     print("\nA checkpoint is only valid for its own run:")
     try:
-        mm.SequenceTagger(**{**settings, "C": 2.0}).resume(path, X, Y)
+        mm.SequenceTagger(**{**settings, "C": 2.0}).fit(X, Y, resume=path)
     except ValueError as error:
         print(f"  C=2.0: {error}")
     try:
-        mm.SequenceTagger(**settings).resume(path, X[::-1], Y[::-1])
+        mm.SequenceTagger(**settings).fit(X[::-1], Y[::-1], resume=path)
     except ValueError as error:
         print(f"  other data: {error}")
 

@@ -40,7 +40,7 @@ def main():
     X_test, Y_test = X[30:], Y[30:]
 
     model = mm.ForestClustering(C=0.1, feature_names=NAMES).fit(X[:30], Y[:30])
-    fixed = mm.LatentStructuralSVM(mm.Forest(), C=0.1, max_outer=1).fit(X[:30], Y[:30])  # keeps the first chains
+    fixed = mm.StructuralSVM(mm.Forest(), C=0.1, max_outer=1).fit(X[:30], Y[:30])  # keeps the first chains
     print("outer steps:", ", ".join(f"{row['objective']:.1f}" for row in model.history_))
     print("what makes a link:")
     for name, weight in zip(model.feature_names_out, [*model.coef_, model.intercept_], strict=True):

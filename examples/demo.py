@@ -60,7 +60,7 @@ def main():
     same = mm.load(model).predict(X_test) == tagger.predict(X_test)
 
     picture = OUTPUT / "convergence.png"
-    mm.ConvergenceDisplay.from_estimator(tagger, x="iteration").figure_.savefig(picture, dpi=150)
+    mm.plots.ConvergenceDisplay.from_estimator(tagger, x="iteration").figure_.savefig(picture, dpi=150)
 
     heading("Files")
     print(f"{model}        the model; loaded again it predicts {'the same' if same else 'SOMETHING ELSE'}")

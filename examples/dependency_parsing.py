@@ -88,7 +88,7 @@ def main():
     print("\nits CoNLL-U:")
     print(parser.predict_conllu([tokens])[0].serialize())
 
-    mm.ArcDisplay.from_estimator(parser, tokens, heads).figure_.savefig("dependency_parsing.png", dpi=110)
+    mm.plots.ArcDisplay.from_estimator(parser, tokens, heads).figure_.savefig("dependency_parsing.png", dpi=110)
     print("written: dependency_parsing.png")
 
 

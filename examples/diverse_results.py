@@ -49,7 +49,7 @@ def main():
     print("\nweighted share of subtopics covered by 5 texts")
     for name, chosen in selections.items():
         print(f"  {name:14} {mm.metrics.subtopic_coverage(test_Y, chosen).mean():.3f}")
-    display = mm.RankingDisplay.from_selections(test_Y, selections)
+    display = mm.plots.RankingDisplay.from_selections(test_Y, selections)
     Path("diverse-output").mkdir(exist_ok=True)
     display.figure_.savefig("diverse-output/coverage.png", dpi=150)
     print("coverage by rank: diverse-output/coverage.png")

@@ -53,7 +53,9 @@ def main():
     certificate = model.certificate_
     print(f"objective {certificate.primal:.1f}, proven to be at most {certificate.primal_bound:.1f}")
     print(f"pixel accuracy {model.score(X[test], Y[test]):.3f}")
-    mm.SegmentationDisplay.from_estimator(model, X[8:10], Y[8:10]).figure_.savefig("image_segmentation.png", dpi=110)
+    mm.plots.SegmentationDisplay.from_estimator(model, X[8:10], Y[8:10]).figure_.savefig(
+        "image_segmentation.png", dpi=110
+    )
     print("\nwritten: image_segmentation.png")
 
 

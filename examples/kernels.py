@@ -8,6 +8,7 @@ and what a weight of an explicit product is called.
 """
 
 import numpy as np
+from sklearn.base import clone
 
 import maxmargin as mm
 
@@ -31,9 +32,11 @@ def matchings():
     X, Y = zip(*(graph(rng, 6) for _ in range(120)), strict=True)
     train, test = slice(0, 80), slice(80, 120)
     linear = mm.StructuralSVM(mm.Matching(), C=1.0, tol=1e-2).fit(X[train], Y[train])
-    curved = mm.StructuralSVM(mm.Matching(), C=10.0, kernel="rbf", gamma=1.0, tol=1e-2).fit(X[train], Y[train])
+    curved = mm.StructuralSVM(mm.Matching(), C=10.0, kernel=mm.Kernel("rbf", gamma=1.0), tol=1e-2).fit(
+        X[train], Y[train]
+    )
     landmarks = mm.StructuralSVM(
-        mm.Matching(), C=10.0, kernel="rbf", gamma=1.0, n_components=200, tol=1e-2, random_state=0
+        mm.Matching(), C=10.0, kernel=mm.Kernel("rbf", gamma=1.0, n_components=200), tol=1e-2, random_state=0
     ).fit(X[train], Y[train])
     print("right partners on new graphs")
     for name, model in (("linear", linear), ("RBF, exact", curved), ("RBF, landmarks", landmarks)):
@@ -46,10 +49,10 @@ def tokens():
     rng = np.random.default_rng(1)
     X = [[[f"colour={rng.integers(3)}", f"shape={rng.integers(3)}"] for _ in range(5)] for _ in range(60)]
     Y = [[str((int(a[-1]) + int(b[-1])) % 3) for a, b in x] for x in X]
-    kernel = {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0}
+    kernel = mm.Kernel("poly", degree=2, gamma=1.0, coef0=1.0)
     linear = mm.SequenceTagger(C=10.0).fit(X[:30], Y[:30])
-    gram = mm.SequenceTagger(C=10.0, **kernel).fit(X[:30], Y[:30])
-    products = mm.SequenceTagger(C=10.0, kernel_method="expansion", **kernel).fit(X[:30], Y[:30])
+    gram = mm.SequenceTagger(C=10.0, kernel=kernel).fit(X[:30], Y[:30])
+    products = clone(gram).set_params(kernel__method="expansion").fit(X[:30], Y[:30])
     print("\nright labels of new tokens")
     for name, model in (("linear", linear), ("Gram matrix", gram), ("products", products)):
         print(f"  {name:12} {model.score(X[30:], Y[30:]):.2f}   objective {model.certificate_.primal:.3f}")

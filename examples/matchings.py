@@ -74,7 +74,7 @@ def main():
 
     positions, charges, _ = chains[60 + shown]
     labels = ["+" if charge > 0 else "−" for charge in charges]
-    display = mm.MatchingDisplay(found[shown], true=Y_loose[60 + shown], labels=labels, positions=positions)
+    display = mm.plots.MatchingDisplay(found[shown], true=Y_loose[60 + shown], labels=labels, positions=positions)
     display.plot().figure_.savefig("matchings.png", dpi=110)
     print("written: matchings.png")
 

@@ -50,7 +50,7 @@ def main():
     print(f"accuracy in 5-fold cross-validation: {cross_val_score(finder, X, y, cv=5).mean():.3f}")
 
     bound = [x for x, label in zip(X, y, strict=True) if label == "bound"]
-    display = mm.MotifDisplay.from_estimator(finder, bound[:40])
+    display = mm.plots.MotifDisplay.from_estimator(finder, bound[:40])
     display.figure_.savefig("motifs.png")
     print("logo and sites: motifs.png")
 

@@ -71,7 +71,7 @@ def main():
 
     shown = max(range(len(best)), key=lambda i: len(set(Y[60 + i]) ^ set(predicted[i])))
     ground = places[60 + shown] @ COSTS[1:]
-    display = mm.PathDisplay((SIDE, SIDE), steps, Y[60 + shown], predicted[shown], background=ground).plot()
+    display = mm.plots.PathDisplay((SIDE, SIDE), steps, Y[60 + shown], predicted[shown], background=ground).plot()
     display.figure_.savefig("path_on_a_grid.png", dpi=110)
     print("\nwritten: path_on_a_grid.png")
 

@@ -40,7 +40,7 @@ def main():
     certificate = rankers["NDCG@10, convex bound"].certificate_
     print(f"\nconvex bound: no weights can go below {certificate.dual:.3f}; weights of 0 have 60")
     ranked = {name: ranker for name, ranker in rankers.items() if ranker.coef_.any()}
-    display = mm.RankingDisplay.from_estimators(ranked, X, y, queries)
+    display = mm.plots.RankingDisplay.from_estimators(ranked, X, y, queries)
     Path("rankings-output").mkdir(exist_ok=True)
     display.figure_.savefig("rankings-output/ndcg.png", dpi=150)
     print("NDCG@k of the others: rankings-output/ndcg.png")

@@ -83,7 +83,7 @@ def main():
 
     scores = np.array([[sum(model.coef_[model.feature_names_out.tolist().index(word)] for word in cell) for cell in row]
                        for row in year])  # fmt: skip
-    display = mm.AssignmentDisplay(predicted[0], true=Y[30], scores=scores)
+    display = mm.plots.AssignmentDisplay(predicted[0], true=Y[30], scores=scores)
     display.plot().ax_.set(xlabel="reviewer", ylabel="paper")
     display.figure_.savefig("reviewers.png", dpi=110)
     print("written: reviewers.png")

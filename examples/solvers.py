@@ -47,7 +47,7 @@ def main():
 
     figure, axes = plt.subplots(2, 2, figsize=(9, 6.5), layout="constrained")
     for row, name in zip(axes, ("auto", "bundle"), strict=True):
-        mm.ConvergenceDisplay.from_estimator(fitted[name], x="oracle_calls", axes=row)
+        mm.plots.ConvergenceDisplay.from_estimator(fitted[name], x="oracle_calls", axes=row)
         row[0].set_title(f"solver={name!r}", loc="left")
         for ax in row:
             ax.locator_params(axis="x", nbins=5)

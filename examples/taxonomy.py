@@ -34,8 +34,8 @@ def main():
     print(f"{len(GROUPS)} groups, {len(y) // len(GROUPS)} training documents each\n")
     print("hierarchy  loss       right  tree loss")
     for hierarchy in (None, "/"):
-        for loss in ("zero-one", "tree"):
-            matrix = mm.Taxonomy(hierarchy="/").fit(X, y).costs_ if loss == "tree" else loss
+        for loss in ("zero-one", "mixed", "tree"):
+            matrix = mm.Taxonomy(hierarchy="/", cost=loss).fit(X, y).costs_
             model = mm.TaxonomyClassifier(hierarchy=hierarchy, loss=matrix).fit(X, y)
             found = model.predict(X_test)
             tree = mm.metrics.tree_loss(y_test, found, hierarchy="/")
@@ -50,7 +50,7 @@ def main():
     print("\nlabels may be as exact as they are known: some documents are only 'sci'")
     vague = y.astype(object)
     vague[[i for i, group in enumerate(y) if group.startswith("sci")][::2]] = "sci"
-    inner = mm.TaxonomyClassifier(hierarchy=GROUPS, inner_nodes=True).fit(X, vague)
+    inner = mm.TaxonomyClassifier(hierarchy=GROUPS, inner_nodes=True, loss="tree").fit(X, vague)
     found = inner.predict(X_test)
     science = np.array([group.startswith("sci") for group in y_test])
     inside = np.mean([group.startswith("sci") for group in found[science]])

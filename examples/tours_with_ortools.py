@@ -24,7 +24,7 @@ TRUE_COSTS = np.array([1.0, 0.5, 0.7])
 
 
 def best_tour(costs):
-    """Return 0/1 for each street; CP-SAT needs whole numbers, so costs are scaled."""
+    """Return 0/1 for each street; CP-SAT needs integers, so costs are scaled."""
     model = cp_model.CpModel()
     taken = [model.new_bool_var(f"{i} to {j}") for i, j in STREETS]
     model.add_circuit([(i, j, variable) for (i, j), variable in zip(STREETS, taken, strict=True)])

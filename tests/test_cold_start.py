@@ -1,4 +1,4 @@
-"""Cold start is a feature: what is imported when, and what the cache of kernels can and cannot break."""
+"""Cold start is a feature: what is imported when, and what the cache of compiled code can and cannot break."""
 
 import os
 import subprocess
@@ -8,7 +8,9 @@ from time import perf_counter
 import pytest
 from numba import njit
 
-from maxmargin._compile import working_seconds
+import maxmargin as mm
+from maxmargin._base import jit as _jit
+from maxmargin._base.jit import working_seconds
 
 
 def run(code, **environment):
@@ -23,8 +25,24 @@ def test_import_loads_nothing_heavy():
 
 
 def test_every_public_name_resolves():
-    out = run("import maxmargin as mm\nfor name in mm.__all__: getattr(mm, name)\nprint(len(dir(mm)) > 20)")
+    code = (
+        "import maxmargin as mm\n"
+        "for module in (mm, mm.exceptions, mm.outputs, mm.plots, mm.solvers):\n"
+        "    for name in module.__all__: getattr(module, name)\n"
+        "print(len(dir(mm)) > 20)\n"
+    )
+    out = run(code)
     assert out.stdout.strip() == "True", out.stderr
+
+
+def test_names_of_modules_are_not_at_the_top_level():
+    for name, place in {
+        "ArcDisplay": "plots", "StructureError": "exceptions", "InexactArgmaxWarning": "exceptions",
+        "MotifSite": "outputs", "NSlack": "solvers",
+    }.items():  # fmt: skip
+        with pytest.raises(AttributeError, match=rf"^maxmargin has no {name}: use maxmargin\.{place}\.{name}$"):
+            getattr(mm, name)
+        assert getattr(getattr(mm, place), name).__name__ == name
 
 
 def test_optional_packages_are_not_needed_for_a_fit():
@@ -34,7 +52,7 @@ def test_optional_packages_are_not_needed_for_a_fit():
         "import maxmargin as mm\n"
         "X, Y = mm.datasets.make_chains(10)\n"
         "model = mm.SequenceTagger(verbose=1).fit(X, Y)\n"
-        "try: mm.ConvergenceDisplay.from_estimator(model)\n"
+        "try: mm.plots.ConvergenceDisplay.from_estimator(model)\n"
         "except ImportError as error: print(error)\n"
     )
     out = run(code)
@@ -53,8 +71,9 @@ def test_compiling_is_not_counted():
     assert 0.0 <= working < perf_counter() - began
 
 
+@pytest.mark.slow
 def test_second_process_compiles_nothing(tmp_path):
-    """With a warm cache a first small fit loads its kernels instead of compiling them."""
+    """With a warm cache a first small fit loads its functions instead of compiling them."""
     code = (
         "import maxmargin as mm\n"
         "from numba.core import event\n"
@@ -70,7 +89,6 @@ def test_second_process_compiles_nothing(tmp_path):
 
 
 def test_no_cache_directory_breaks_nothing(monkeypatch):
-    from maxmargin import _compile
 
     calls = []
 
@@ -83,24 +101,25 @@ def test_no_cache_directory_breaks_nothing(monkeypatch):
 
         return decorate
 
-    monkeypatch.setattr(_compile, "njit", njit)
+    monkeypatch.setattr(_jit, "njit", njit)
 
     def double(x):
         return 2 * x
 
-    assert _compile.kernel(double)(4) == 8
+    assert _jit.jit(double)(4) == 8
     assert calls == [True, False]
 
 
-def test_an_edit_of_what_a_kernel_calls_is_seen(tmp_path):
-    """Functions and constants of other files are compiled into a kernel: its cache is stale when they change."""
-    kernel = (
-        "from maxmargin._compile import kernel\n"
+@pytest.mark.slow
+def test_an_edit_of_what_a_function_calls_is_seen(tmp_path):
+    """Functions and constants of other files are compiled into a function: its cache is stale when they change."""
+    caller = (
+        "from maxmargin._base.jit import jit\n"
         "from called import OFFSET, step\n\n\n"
-        "@kernel\ndef shifted(x):\n    return step(x) + OFFSET\n"
+        "@jit\ndef shifted(x):\n    return step(x) + OFFSET\n"
     )
-    called = "from maxmargin._compile import inlined\n\nOFFSET = {}\n\n\n@inlined\ndef step(x):\n    return x {} 3\n"
-    (tmp_path / "calling.py").write_text(kernel)
+    called = "from maxmargin._base.jit import inlined\n\nOFFSET = {}\n\n\n@inlined\ndef step(x):\n    return x {} 3\n"
+    (tmp_path / "calling.py").write_text(caller)
     use = "from calling import shifted; print(shifted(5), sum(shifted.stats.cache_hits.values()))"
     path = os.pathsep.join([str(tmp_path), *sys.path])
     printed = []

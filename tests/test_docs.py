@@ -4,22 +4,32 @@ A block that begins with three backticks and ``python`` is run, all blocks of a 
 is not run; ``python requires:module`` is run if that module can be imported.
 """
 
+import ast
 import doctest
 import importlib
 import importlib.util
-import pkgutil
 import re
+import sys
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import maxmargin
+from maxmargin.engines.tasks import cloudpickle
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)")
-MODULES = sorted(module.name for module in pkgutil.walk_packages(maxmargin.__path__, "maxmargin."))
+SOURCE = ROOT / "src"
+#: The modules whose docstrings have examples.
+MODULES = [
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted(SOURCE.rglob("*.py"))
+    if ">>> " in path.read_text(encoding="utf-8")
+]
 
 
 def runs(words):
@@ -38,11 +48,14 @@ def anchors(page):
 def test_python_blocks(page, tmp_path, monkeypatch):
     pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
-    text, namespace = page.read_text(encoding="utf-8"), {"__name__": f"docs.{page.stem}"}
+    module = ModuleType(f"docs.{page.stem}")
+    monkeypatch.setitem(sys.modules, module.__name__, module)  # where pickle looks for classes
+    cloudpickle.register_pickle_by_value(module)  # as classes of a script, which workers cannot import
+    text = page.read_text(encoding="utf-8")
     for block in BLOCK.finditer(text):
         if runs(block[1].split()):
             above = text[: block.start(2)].count("\n")  # so that errors name the line in the page
-            exec(compile("\n" * above + block[2], str(page), "exec"), namespace)
+            exec(compile("\n" * above + block[2], str(page), "exec"), vars(module))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -80,12 +93,96 @@ def test_the_page_of_names_is_up_to_date():
 @pytest.mark.parametrize("name", MODULES)
 def test_doctests(name):
     outcome = doctest.testmod(importlib.import_module(name))
+    assert outcome.attempted > 0
     assert outcome.failed == 0
 
 
+def test_doctests_are_found():
+    expected = {"core.structure", "custom.check", "structures.chain.constraints", "estimators.regularization_path"}
+    assert {f"maxmargin.{name}" for name in expected} <= set(MODULES)
+
+
+PACKAGE = SOURCE / "maxmargin"
+CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+FILE = re.compile(r"(?:[\w.]+/)*(?:\w+\.pyi?|(?<=/))")
+NAME = re.compile(r"([A-Za-z_][\w.]*)(?:\(.*\))?")
+#: Rooms and what they hold, as first parts of dotted names of modules.
+ROOMS = {path.stem for path in PACKAGE.iterdir()} - {"__init__", "py", "__pycache__"}
+
+
+def file_exists(name, folder=PACKAGE):
+    """Return whether a path is one of a folder, of the package, or of the repository."""
+    return any((base / name).exists() for base in (folder, PACKAGE, ROOT))
+
+
+def module_exists(name):
+    """Return whether a dotted name is a module of the package, or a name in one."""
+    parts = name.removeprefix("maxmargin").strip(".").split(".")
+    for length in range(len(parts), -1, -1):
+        path = PACKAGE.joinpath(*parts[:length])
+        files = [path / "__init__.py", path / "__init__.pyi"] if path.is_dir() else [path.with_suffix(".py")]
+        if length == len(parts) and any(file.is_file() for file in files):
+            return True
+        if texts := [file.read_text(encoding="utf-8") for file in files if file.is_file()]:
+            return any(re.search(rf"\b{parts[length]}\b", text) for text in texts)
+    return False
+
+
+@cache
+def identifiers():
+    """All names in the source of the package, those of extras and of estimators' fitted attributes included."""
+    found = set()
+    for path in SOURCE.rglob("*.py*"):
+        if path.suffix in (".py", ".pyi"):
+            found.update(re.findall(r"[^\W\d]\w*", path.read_text(encoding="utf-8")))
+    return found
+
+
+def stale(text, folder=PACKAGE):
+    """Yield what is written as code in a text, looks like a file or a module, and does not exist."""
+    for code in CODE.findall(text):
+        if FILE.fullmatch(code):
+            if not file_exists(code, folder):
+                yield code
+        elif re.fullmatch(r"[a-z_]+(\.\w+)+", code):
+            first = code.split(".")[0]
+            if (first == "maxmargin" or first in ROOMS) and not module_exists(code):
+                yield code
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/add_your_own.md", "docs/architecture.md"])
+def test_files_and_modules_that_pages_name(page):
+    assert not list(stale((ROOT / page).read_text(encoding="utf-8")))
+
+
+def test_files_and_modules_that_docstrings_name():
+    found = {}
+    for path in sorted(SOURCE.rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        kinds = ast.Module | ast.ClassDef | ast.FunctionDef
+        texts = [ast.get_docstring(node) or "" for node in ast.walk(tree) if isinstance(node, kinds)]
+        if names := [name for text in texts for name in stale(text, path.parent)]:
+            found[str(path.relative_to(SOURCE))] = names
+    assert not found
+
+
+def test_names_on_the_page_of_the_architecture():
+    """Every identifier in backticks occurs in the source: a member that was renamed is found here."""
+    codes = CODE.findall((ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    names = {match[1] for code in codes if (match := NAME.fullmatch(code)) and "/" not in code}
+    assert len(names) > 100
+    missing = [name for name in sorted(names) if not all(part in identifiers() for part in name.split("."))]
+    assert not [name for name in missing if not file_exists(name)]
+
+
 @pytest.mark.parametrize(
-    "name", ["core.structure", "checking.check", "structures.chain.constraints", "estimators.path"]
+    ("text", "found"),
+    [
+        ("`core/planes.py`, `core/`, `tests/test_docs.py`, `solvers.base.Solver`, `maxmargin.metrics`, ``x.py``", []),
+        ("`core/plains.py` and `encoding/`", ["core/plains.py", "encoding/"]),
+        ("`core.plains`, `solvers.base.Zolver`, `graph.nodes`", ["core.plains", "solvers.base.Zolver"]),
+        ("`maxmargin.load`, `maxmargin.loads`", ["maxmargin.loads"]),
+    ],
 )
-def test_there_are_doctests(name):
-    finder = doctest.DocTestFinder(exclude_empty=True)
-    assert any(test.examples for test in finder.find(importlib.import_module(f"maxmargin.{name}")))
+def test_stale_references(text, found):
+    assert list(stale(text)) == found

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
 
@@ -151,9 +152,9 @@ def test_label_noise(run, tmp_path):
     out = run("label_noise")
     rows = re.findall(r"^ +(\d+)% +([\d.]+) +([\d.]+) +\d+$", out, re.MULTILINE)
     gains = {int(share): float(ramp) - float(convex) for share, convex, ramp in rows}
-    assert list(gains) == [0, 10, 20, 40]
+    assert list(gains) == [0, 10, 20, 30]
     assert gains[0] > -0.05
-    noisy = gains[10], gains[20], gains[40]
+    noisy = gains[10], gains[20], gains[30]
     assert min(noisy) > 0.0
     assert max(noisy) > 0.1
     steps = re.findall(r"^ +(\d+) +([\d.]+) +([\d.]+) +([\d.]+) +([\d.]+) +\d+$", out, re.MULTILINE)
@@ -261,11 +262,15 @@ def test_matchings(run, tmp_path):
 
 def test_rna_folding(run, tmp_path):
     out = run("rna_folding")
-    sensitivity, selectivity, _ = numbers(out, r"1 − recall +sensitivity ([\d.]+), selectivity ([\d.]+), F1 ([\d.]+)")
+    (from_energies,) = numbers(out, r"from Turner's energies +sensitivity .*, F1 ([\d.]+)")
+    pattern = r"from 0, convex bound +sensitivity ([\d.]+), selectivity ([\d.]+), F1 ([\d.]+)"
+    sensitivity, selectivity, _ = numbers(out, pattern)
     fewer, surer, _ = numbers(out, r"false 1 +sensitivity ([\d.]+), selectivity ([\d.]+), F1 ([\d.]+)")
-    assert sensitivity > 0.8 and sensitivity > fewer and surer > selectivity
-    scores = [float(score) for score in re.findall(r"^[.()]+ ([\d.]+)$", out, re.MULTILINE)]
-    assert len(scores) == 3 and scores == sorted(scores, reverse=True)
+    assert from_energies > 0.75 and sensitivity > 0.8 and sensitivity > fewer and surer > selectivity
+    energies = [float(energy) for energy in re.findall(r"^[.()]+ (-[\d.]+) kcal/mol$", out, re.MULTILINE)]
+    assert len(energies) == 3 and energies == sorted(energies)
+    learnt, prior = numbers(out, r"held-out sequences: learnt ([\d.]+), prior ([\d.]+)")
+    assert learnt >= prior
     assert "predicted.dbn: 60 structures" in out
     for name in ("rna_arcs.png", "rna_circle.png"):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
@@ -305,6 +310,15 @@ def test_alignment(run, tmp_path):
     scores = numbers(out, r"pair\n  ([\d.]+)\n.*\n.*\n  ([\d.]+)\n.*\n.*\n  ([\d.]+)\n")
     assert scores == sorted(scores, reverse=True)
     assert (tmp_path / "alignment.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_predicted_structure(run):
+    out = run("predicted_structure")
+    rows = {
+        name: list(map(float, r)) for name, *r in re.findall(r"^  (\w.*?) +log odds (\S+), learnt (\S+)$", out, re.M)
+    }
+    assert rows["letters"][1] < rows["predicted structure"][1] < rows["known structure"][1]
+    assert all(learnt > odds - 0.01 for odds, learnt in rows.values())
 
 
 def test_predict_then_optimise(run):
@@ -372,6 +386,19 @@ def test_path_on_a_grid(run, tmp_path):
     assert (tmp_path / "path_on_a_grid.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_snakes(run, tmp_path):
+    out = run("snakes")
+    shares = {
+        name: numbers(out, rf"{name}: ([\d.]+) of all cells right, ([\d.]+) of the snakes")
+        for name in ("cells alone", "equal labels", "all pairs")
+    }
+    assert shares["all pairs"][0] > 0.98 and shares["all pairs"][1] > 0.95
+    assert max(shares["cells alone"][1], shares["equal labels"][1]) < 0.5
+    primal, bound = numbers(out, r"objective ([\d.]+), proven to be at most ([\d.]+)")
+    assert primal <= bound < 1.1 * primal
+    assert (tmp_path / "snakes.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_image_segmentation(run, tmp_path):
     out = run("image_segmentation")
     single, _ = numbers(out, r"pixels alone: ([\d.]+) of the pixels right, intersection over union ([\d.]+)")
@@ -394,8 +421,8 @@ def test_knapsack(run):
     assert risk == pytest.approx(-2.0, abs=0.3)
 
 
-def test_joint_program(run):
-    out = run("joint_program")
+def test_minmax(run):
+    out = run("minmax")
     auto, minmax = (numbers(out, rf"{name} +\d+ steps, objective ([\d.]+)")[0] for name in ("auto", "minmax"))
     assert minmax == pytest.approx(auto, rel=1e-5)
     planes, odd = (numbers(out, rf"  {name} +objective ([\d.]+), minimised itself")[0] for name in ("auto", "odd sets"))

@@ -1,12 +1,13 @@
-"""Labelled graphs and images of `MAXMARGIN_DATA`: graph_horses, graph_msrc, graph_snakes."""
+"""Labelled graphs and images of `MAXMARGIN_DATA`: graph_horses, graph_msrc, graph_snakes, graph_citation."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
-from maxmargin._types import AnyArray
+from maxmargin._base.types import AnyArray
 from maxmargin.datasets.real import data_folder
 
 #: Classes of MSRC-21 that are not used: void, horse, mountain.
@@ -79,6 +80,27 @@ def msrc() -> Superpixels:
     filled = np.array([len(y) > 0 for y in Y])
     split = _split([x for x, f in zip(X, filled, strict=True) if f], [y for y in Y if len(y)], test[filled])
     return Superpixels(split, [p for p, t, f in zip(pixels, test, filled, strict=True) if t and f])
+
+
+class Citations(NamedTuple):
+    """One graph of documents: rows of words of length 1, edges, labels (−1: not known), and the usual split."""
+
+    X: Any
+    edges: AnyArray
+    y: AnyArray
+    train: AnyArray
+    test: AnyArray
+
+
+def citations(name: str) -> Citations:
+    """Return "cora" or "citeseer"; `train` has the training and validation nodes of Planetoid."""
+    with np.load(data_folder("graph_citation") / f"{name}.npz") as data:
+        X = sp.csr_array((data["data"], data["indices"], data["indptr"]), shape=tuple(data["shape"])).astype(float)
+        y, edges = data["y"].astype(int), data["edges"].astype(int)
+        train, test = np.concatenate([data["train_idx"], data["val_idx"]]), data["test_idx"]
+    norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    rows = sp.csr_array(sp.diags_array(1.0 / np.maximum(norms, 1e-9)) @ X)
+    return Citations(rows, edges, y, train, test[y[test] >= 0])
 
 
 def _split(X: list[Any], Y: list[Any], test: AnyArray) -> Split:

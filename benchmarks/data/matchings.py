@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin._types import IntArray
+from maxmargin._base.types import IntArray
 from maxmargin.datasets.real import data_folder
 
 

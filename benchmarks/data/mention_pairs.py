@@ -41,7 +41,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from benchmarks.data.mentions import GENDERS, GROUPS, KINDS, PREPOSITIONS, ROLES, Document, Mentions
-from maxmargin._types import AnyArray, IntArray
+from maxmargin._base.types import AnyArray, IntArray
 
 _SENTENCES = ("0", "1", "2", "3–4", "5–8", "9–16", "17+")
 _SENTENCE_ENDS = (0, 1, 2, 4, 8, 16)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._types import IntArray
+from maxmargin._base.types import IntArray
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import io
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from maxmargin._types import FloatArray, IntArray
+from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.datasets.real import data_folder
 
 _SUBSETS, _FEATURES = (1, 2, 3, 4, 5), 45

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -24,17 +25,30 @@ class ProteinPair(NamedTuple):
         Secondary structure of each position, H, E or C; None if it is not known.
     split : str
         ``"train"``, ``"val"`` or ``"test"``; empty if there is no given split.
+    classes : tuple of (str, str)
+        Their classes in SCOP, such as ``"a.4.5.12"`` (class, fold, superfamily, family); empty if they are not known.
     """
 
     alignment: tuple[str, str]
     structures: tuple[str, str] | None
     split: str
+    classes: tuple[str, str] = ("", "")
 
     @property
     def letters(self) -> tuple[str, str]:
         """The two sequences."""
         first, second = self.alignment
         return first.replace("-", ""), second.replace("-", "")
+
+    @property
+    def fold(self) -> str:
+        """The SCOP fold of the first sequence."""
+        return ".".join(self.classes[0].split(".")[:2])
+
+    @property
+    def of_one_fold(self) -> bool:
+        """Whether both sequences have the same SCOP fold."""
+        return self.classes[0].split(".")[:2] == self.classes[1].split(".")[:2]
 
     @property
     def records(self) -> Any:
@@ -63,6 +77,8 @@ def load_pairs(name: str) -> list[ProteinPair]:
         pair, kind, *rest = head[1:].split("|")
         fields = found.setdefault(pair, {})
         fields[kind.split()[0]] = body
+        if kind in ("A", "B"):
+            fields[f"class {kind}"] = rest[1].split()[0]
         for word in " ".join(rest).split():
             if word.startswith("split="):
                 fields["split"] = word.removeprefix("split=")
@@ -70,8 +86,29 @@ def load_pairs(name: str) -> list[ProteinPair]:
     for fields in found.values():
         kinds = [fields.get(side, "").replace("-", "") for side in ("ssA", "ssB")]
         structures = (kinds[0], kinds[1]) if all(kinds) else None
-        pairs.append(ProteinPair((fields["A"], fields["B"]), structures, fields.get("split", "")))
+        classes = (fields["class A"], fields["class B"])
+        pairs.append(ProteinPair((fields["A"], fields["B"]), structures, fields.get("split", ""), classes))
     return pairs
+
+
+def capped(pairs: Sequence[ProteinPair], most: int, rng: np.random.Generator) -> list[ProteinPair]:
+    """Return pairs of one fold in random order, at most `most` of each."""
+    seen: Counter[str] = Counter()
+    found = []
+    for i in rng.permutation(len(pairs)).tolist():
+        if pairs[i].of_one_fold and seen[pairs[i].fold] < most:
+            seen[pairs[i].fold] += 1
+            found.append(pairs[i])
+    return found
+
+
+def groups_of_folds(pairs: Sequence[ProteinPair], n: int) -> dict[str, int]:
+    """Return a group for each fold; groups have about the same number of pairs."""
+    sizes, groups = [0] * n, dict[str, int]()
+    for fold, count in Counter(pair.fold for pair in pairs).most_common():
+        groups[fold] = int(np.argmin(sizes))
+        sizes[groups[fold]] += count
+    return groups
 
 
 def make_families(n: int, rng: np.random.Generator, n_decoys: int = 10) -> tuple[list[Any], list[Any]]:

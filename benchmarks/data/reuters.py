@@ -10,7 +10,7 @@ import numpy as np
 from scipy.sparse import csr_matrix
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from maxmargin._types import AnyArray
+from maxmargin._base.types import AnyArray
 from maxmargin.datasets.real import data_folder
 
 

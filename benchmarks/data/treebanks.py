@@ -5,9 +5,9 @@ from __future__ import annotations
 import gzip
 
 from maxmargin.datasets.real import data_folder
-from maxmargin.encoding.brackets import TreeTuple
-from maxmargin.encoding.treebank import TreeForm
-from maxmargin.io.formats.trees import read_trees
+from maxmargin.features.text.brackets import TreeTuple
+from maxmargin.features.text.treebank import TreeForm
+from maxmargin.formats.trees import read_trees
 
 
 def load_short(corpus: str, name: str, part: str) -> list[TreeTuple]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._types import IntArray
+from maxmargin._base.types import IntArray
 from maxmargin.datasets.real import data_folder
 
 

@@ -17,7 +17,7 @@ from benchmarks.data.protein_pairs import make_families
 from benchmarks.measure import Clock
 from benchmarks.papers import publish
 from benchmarks.report import table
-from maxmargin.estimators.alignment_baselines import log_odds
+from maxmargin.estimators.biology.alignment_baselines import log_odds
 
 #: Given alignments with which latent ones start.
 N_GIVEN = 4

@@ -34,7 +34,7 @@ import maxmargin as mm
 from benchmarks.data.diversity import Results, load_ambient, load_reuters_places
 from benchmarks.papers import publish
 from benchmarks.report import table
-from maxmargin.encoding.candidates import words
+from maxmargin.features.text.candidates import words
 
 K, SETTINGS = 5, [(C, bound) for C in (0.1, 1.0) for bound in ("margin", "ramp")]
 #: Losses read from the paper's figure 4, and how it orders the methods.

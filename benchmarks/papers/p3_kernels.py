@@ -70,7 +70,9 @@ def example(chain: Chain, structure: str | None) -> Example:
 def by_planes(train: list[Example], solver: str = "auto") -> Any:
     """Return the predictions of a matching learnt with the kernel."""
     X, Y, _ = zip(*train, strict=True)
-    model = mm.StructuralSVM(mm.Matching(), C=C, kernel="rbf", gamma=0.5 / SIGMA**2, tol=1e-2, n_jobs=1, solver=solver)
+    model = mm.StructuralSVM(
+        mm.Matching(), C=C, kernel=mm.Kernel("rbf", gamma=0.5 / SIGMA**2), tol=1e-2, n_jobs=1, solver=solver
+    )
     return model.fit(X, Y).predict
 
 

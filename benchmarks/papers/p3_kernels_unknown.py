@@ -49,7 +49,11 @@ def by_planes(train: list[Example], C: float, sigma: float) -> Any:
     """Return the predictions of a matching learnt with the kernel."""
     X, Y, _ = zip(*train, strict=True)
     structure = mm.Matching(perfect=False)
-    return mm.StructuralSVM(structure, C=C, kernel="rbf", gamma=0.5 / sigma**2, tol=1e-2, n_jobs=1).fit(X, Y).predict
+    return (
+        mm.StructuralSVM(structure, C=C, kernel=mm.Kernel("rbf", gamma=0.5 / sigma**2), tol=1e-2, n_jobs=1)
+        .fit(X, Y)
+        .predict
+    )
 
 
 def independent(train: list[Example], C: float, sigma: float) -> Any:

@@ -114,7 +114,7 @@ def run() -> dict[str, Any]:
 
 def draw(rows: dict[str, Any]) -> None:
     curves = {name: np.mean([fold["ndcg"] for fold in folds], axis=0) for name, folds in rows.items()}
-    display = mm.RankingDisplay(list(TOPS), curves).plot()
+    display = mm.plots.RankingDisplay(list(TOPS), curves).plot()
     display.ax_.set_title("OHSUMED, test, mean of five folds", fontsize=10)
     display.figure_.savefig(FOLDER / "p4_ndcg.png", dpi=120)
 

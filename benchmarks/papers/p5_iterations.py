@@ -53,7 +53,7 @@ def precision() -> Iterator[tuple[Any, Any]]:
         X, relevance, groups = load_ohsumed(*ohsumed_fold(fold)["train"])
         data = X, (relevance > 0).astype(int), groups
         yield (
-            lambda C: mm.PrecisionAtK(k=5, C=C, tol=1e-3, drop_empty=True, **common()),
+            lambda C: mm.StructuredRanker(measure="precision@5", C=C, tol=1e-3, drop_empty=True, **common()),
             lambda model, data=data: model.fit(*data),
         )
 

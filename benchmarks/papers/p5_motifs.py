@@ -158,7 +158,7 @@ def started_row(data: Data, train: np.ndarray, test: np.ndarray, length: int, ro
     """
     setting = Setting(row["order"], row["C"], row["weight"])
     structure = mm.Motif(length=length, background_order=setting.order, both_strands=True)
-    model = mm.LatentStructuralSVM(structure, C=setting.C, tol=1e-2, warm_start=consensus)
+    model = mm.StructuralSVM(structure, C=setting.C, tol=1e-2, warm_start=consensus)
     if consensus:
         model.coef_ = consensus_weights(length, setting.order)
     labels = None if consensus else [annotated_site(data, i, length) for i in train]
@@ -185,7 +185,7 @@ def annotated_site(data: Data, i: int, length: int) -> Any:
     if not sites:
         return label
     first = round((sites[0].start + sites[0].stop - length) / 2)
-    return mm.MotifSite(label, int(np.clip(first, 0, len(data.X[i]) - length)), sites[0].strand)
+    return mm.outputs.MotifSite(label, int(np.clip(first, 0, len(data.X[i]) - length)), sites[0].strand)
 
 
 # ---------------------------------------------------------------------- others

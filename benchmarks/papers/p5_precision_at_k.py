@@ -66,9 +66,9 @@ def best(candidates: Iterable[tuple[float, np.ndarray]], validation: Subset) -> 
     return max(candidates, key=lambda pair: np.mean([by_query(pair[1], validation, k) for k in TOPS]))
 
 
-def ranker(k: int, train: Subset, **parameters: Any) -> mm.PrecisionAtK:
+def ranker(k: int, train: Subset, **parameters: Any) -> mm.StructuredRanker:
     X, y, groups = train
-    return mm.PrecisionAtK(k=k, drop_empty=True, **parameters).fit(X, y, groups=groups)
+    return mm.StructuredRanker(measure=f"precision@{k}", drop_empty=True, **parameters).fit(X, y, groups=groups)
 
 
 def initial_weights(train: Subset) -> Iterable[tuple[float, np.ndarray]]:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import maxmargin
 
+#: What to use in place of names that the library does not have.
+REPLACED = maxmargin._REPLACED
+
 
 def public_class(name: str) -> type | None:
     """Return the public class of this name; None if there is none."""
-    found = getattr(maxmargin, name) if name in maxmargin.__all__ else None
-    return found if isinstance(found, type) else None
+    kind = getattr(maxmargin, name) if name in maxmargin.__all__ else None
+    return kind if isinstance(kind, type) else None
 
 
 def public_structures() -> list[type]:
@@ -31,4 +34,4 @@ def public_estimators() -> list[type]:
 
 def _public_subclasses(base: type) -> list[type]:
     classes = filter(None, map(public_class, sorted(maxmargin.__all__)))
-    return [found for found in classes if issubclass(found, base)]
+    return [kind for kind in classes if issubclass(kind, base)]

@@ -1,14 +1,15 @@
-"""Outputs that a search over scale misses, found by ranking; bounds of what is still missed."""
+"""Outputs that a search over scale misses, found by ranking; bounds on what is still missed."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+import maxmargin as mm
 from maxmargin.bounds import Bound
-from maxmargin.bounds.closing import Ranked, best_ranked, is_closed, tangent_scale
+from maxmargin.bounds.remaining_outputs import Ranked, best_ranked, is_closed, tangent_scale
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
+from maxmargin.problem import Problem
 from maxmargin.structures.chain.structure import Chain
 from maxmargin.structures.tree.structure import Tree
 
@@ -60,7 +61,19 @@ def trees(rng):
     return structure, X, [some[int(rng.integers(len(some)))] for some in outputs]
 
 
-@pytest.mark.parametrize("make", [chains, trees])
+def programs(rng):
+    """Free and constrained programs of integers, whose decisions are not nested and have counts above 1."""
+    X, Y = [], []
+    for _ in range(4):
+        m, capacity = 3, rng.integers(2, 9)
+        upper = float(rng.integers(1, 4))
+        A = rng.integers(1, 4, (1, m))
+        X.append(mm.ProgramInput(rng.normal(size=(m, 2)), A, high=capacity, upper=upper))
+        Y.append([0] * m if A.sum() * upper > capacity else [int(upper)] * m)
+    return mm.Program(), X, Y
+
+
+@pytest.mark.parametrize("make", [chains, trees, programs])
 @pytest.mark.parametrize("bound", NONLINEAR[:3], ids=str)
 def test_closed_searches_find_the_most_violated_output(make, bound):
     """Small structures have few outputs, so that ranking always ends with a proof."""

@@ -16,9 +16,9 @@ import maxmargin as mm
 from maxmargin.bounds import Bound
 from maxmargin.bounds.references import References
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Compiled
 from maxmargin.custom.examples import CustomExamples
+from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.registry import resolve
 from maxmargin.training import cccp
@@ -273,7 +273,7 @@ def test_the_first_point_is_the_convex_solution():
 # ---------------------------------------------------------------------- estimators
 
 
-@pytest.mark.filterwarnings("ignore:the objective found is:maxmargin.InexactArgmaxWarning")
+@pytest.mark.filterwarnings("ignore:the objective found is:maxmargin.exceptions.InexactArgmaxWarning")
 @pytest.mark.parametrize("bound", RAMPS)
 @pytest.mark.parametrize("name", ["multiclass", "own", "own with every argmax"])
 def test_weights_are_repetitions(name, bound, monkeypatch):
@@ -289,7 +289,7 @@ def test_weights_are_repetitions(name, bound, monkeypatch):
     assert weighted == pytest.approx(repeated, rel=1e-4 if exact(name, bound) else 0.02)
 
 
-@pytest.mark.filterwarnings("ignore:the objective found is:maxmargin.InexactArgmaxWarning")
+@pytest.mark.filterwarnings("ignore:the objective found is:maxmargin.exceptions.InexactArgmaxWarning")
 @pytest.mark.parametrize("bound", RAMPS)
 @pytest.mark.parametrize("name", ["multiclass", "chain", "own"])
 def test_a_path_has_true_objectives(name, bound):
@@ -366,17 +366,27 @@ def test_what_a_ramp_cannot_do(bound, parameters, message, tmp_path, monkeypatch
         mm.regularization_path(mm.MulticlassSVM(bound=bound, **parameters), data.X, data.Y, Cs=[parameters.get("C", 1)])
 
 
+def test_outer_steps_are_limited():
+    X, Y = mm.datasets.make_chains(20, random_state=0)
+    whole = mm.StructuralSVM(mm.Chain(), bound="ramp", C=0.3, tol=1e-6).fit(X, Y)
+    assert len(whole.history_) > 2
+    with pytest.warns(ConvergenceWarning, match="stopped after 2 outer steps"):
+        short = mm.StructuralSVM(mm.Chain(), bound="ramp", C=0.3, tol=1e-6, max_outer=2).fit(X, Y)
+    assert (len(short.history_), short.stop_reason_) == (2, "max_outer")
+    assert short.history_[1]["objective"] == whole.history_[1]["objective"]
+
+
 def test_no_checkpoint_to_resume_from(tmp_path):
     data, _ = random_data("multiclass", 0, False)
     path = tmp_path / "run.ckpt"
     mm.MulticlassSVM(checkpoint=path).fit(data.X, data.Y)
     with pytest.raises(ValueError, match="bound='ramp' has no checkpoints to resume from"):
-        mm.MulticlassSVM(bound="ramp").resume(path, data.X, data.Y)
+        mm.MulticlassSVM(bound="ramp").fit(data.X, data.Y, resume=path)
 
 
 def test_unknown_bounds_are_named():
     data, _ = random_data("multiclass", 0, False)
-    expected = "bound must be 'margin' or 'slack' or 'ramp' or 'ramp-slack', found 'nope'"
+    expected = "bound must be 'margin' or .* or 'softmax-margin', found 'nope'"
     with pytest.raises(ValueError, match=expected):
         mm.MulticlassSVM(bound="nope").fit(data.X, data.Y)
     with pytest.raises(ValueError, match="found 3"):

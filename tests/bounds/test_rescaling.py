@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxmargin._compile import kernel
+from maxmargin._base.jit import jit
 from maxmargin.bounds import Bound
 from maxmargin.bounds.rescaling import violation
 
@@ -24,7 +24,7 @@ rises = st.floats(-5, 5).map(lambda v: round(v, 3))
 losses = st.floats(0, 6).map(lambda v: round(v, 3))
 
 
-@kernel
+@jit
 def compiled_violations(form, rise, loss, out):
     for r in range(len(out)):
         out[r] = violation(form, rise[r], loss[r])

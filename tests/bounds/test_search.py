@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from maxmargin.bounds import Bound, search_over_scale
 from maxmargin.core.codes import Answers
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
+from maxmargin.problem import Problem
 from maxmargin.structures.chain.structure import Chain
 
 CASES = settings(derandomize=True, deadline=None, max_examples=150)

@@ -52,7 +52,7 @@ def test_labels_in_the_first_column_of_columns(run, tmp_path):
     assert result.code == 1
     assert "the first column looks like labels, and the last one does not: give --label-column 0" in result.err
     for option, expected in (
-        (["--label-column", "0", "--word-column", "1"], ["B-NP", "I-NP", "O"]),
+        (["--label-column", "0"], ["B-NP", "I-NP", "O"]),
         (["--format", "crfsuite"], ["B-NP", "I-NP", "O"]),
         (["--format", "conll"], ["DT", "NN", "VB"]),
     ):
@@ -71,13 +71,13 @@ def test_files_of_another_format_for_such_a_model(run, data):
 def test_words_alone_for_a_model_of_words(run, tmp_path):
     (tmp_path / "train").write_text("NP Ana B-PER\nV sings O\n\nNP Oslo B-LOC\nV sings O\n\n" * 5)
     (tmp_path / "words").write_text("Oslo\nsings\n\nAna\n")
-    assert run("fit", "tagger", "train", "-o", "m.mm", "-q", "--words-only", "--word-column", "1").code == 0
+    assert run("fit", "tagger", "train", "-o", "m.mm", "-q", "--columns", "1").code == 0
     assert run("predict", "m.mm", "words").out == "Oslo B-LOC\nsings O\n\nAna B-PER\n"
     assert run("predict", "m.mm", "-", input="NP Oslo\nV sings\n").out == "NP Oslo B-LOC\nV sings O\n"
-    assert run("fit", "tagger", "train", "-o", "m.mm", "-q", "--word-column", "1").code == 0
+    assert run("fit", "tagger", "train", "-o", "m.mm", "-q", "--columns", "1,0").code == 0
     result = run("predict", "m.mm", "words")
     assert result.code == 1
-    assert "words:1: expected 2 columns as in training, or 3 with labels, found 1" in result.err
+    assert "words:1: expected 3 columns, as in the training data, or one less without labels, or" in result.err
 
 
 @pytest.mark.parametrize(("scheme", "last", "single"), [("bilou", "L", "U"), ("bioes", "E", "S")])

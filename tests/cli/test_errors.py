@@ -48,9 +48,9 @@ def test_bad_training_data(run, tmp_path, what, data, sentence):
     ("arguments", "sentence"),
     [
         (["--label-column", "5"], "there is no label column 5: lines have 3 columns, numbered 0 to 2"),
-        (["--column", "2"], "--column 2: this is the column of the label"),
-        (["--column", "3"], "--column 3: lines have 3 columns"),
-        (["--word-column", "-1"], "--word-column -1: this is the column of the label"),
+        (["--columns", "0,2"], "the column 2 is the label, so it cannot be a column to predict it from"),
+        (["--columns", "0,3"], "there is no column 3: lines have 3 columns, numbered 0 to 2"),
+        (["--columns", "form"], "expected CoNLL-U, or a file of the 1 columns form alone, found 3 columns"),
         (["--loss", "B-ORG=2"], "--loss: unknown label 'B-ORG'; the labels are B-LOC, B-PER, I-LOC, I-PER, O"),
         (["--loss", "counts"], "--loss: expected hamming, hamming-share, zero-one or LABEL=COST,LABEL=COST"),
         (["--loss", "O=-1"], "costs must be finite and not negative"),
@@ -59,8 +59,8 @@ def test_bad_training_data(run, tmp_path, what, data, sentence):
         (["--constraints", "bioes"], "is forbidden by the constraints"),
         (["--dev", "missing"], "missing: No such file or directory"),
         (["-C", "1,2", "--dev", "test.svm"], "test.svm: expected CoNLL columns, found svmlight rows"),
-        (["-C", "1,2", "--dev", "plain.conll"], "plain.conll: expected 3 columns as in the training data, found 2"),
-        (["--dev", "plain.conll"], "plain.conll: expected 3 columns as in the training data, found 2"),
+        (["-C", "1,2", "--dev", "plain.conll"], "plain.conll: expected 3 columns, one of them labels, found 2"),
+        (["--dev", "plain.conll"], "plain.conll: expected 3 columns, one of them labels, found 2"),
         (["--dev", "test.svm"], "test.svm: expected CoNLL columns, found svmlight rows"),
         (["--checkpoint", "no/c"], "no/c: cannot be written, the directory"),
     ],
@@ -75,7 +75,7 @@ def test_bad_options_for_these_data(run, files, arguments, sentence):
     [
         [], ["-o", "-"], ["-o", "m.mm", "-C", "many"], ["-o", "m.mm", "-C", "0"], ["-o", "m.mm", "-C", "1,2"],
         ["-o", "m.mm", "--resume"], ["-o", "m.mm", "--window", "-1"], ["-o", "m.mm", "--format", "xml"],
-        ["-o", "m.mm", "--words-only", "--column", "1"], ["-o", "m.mm", "--unknown"],
+        ["-o", "m.mm", "--unknown"],
         ["-o", "m.mm", "-C", "1,2", "--dev", "test.conll", "--checkpoint", "c"],
     ],
 )  # fmt: skip
@@ -148,7 +148,11 @@ def test_what_cannot_be_written(run, models):
         ("sequences.mm", "test.conll", "test.conll:1: expected TAG qid:NUMBER"),
         ("rows.mm", "test.hmm", "test.hmm: expected svmlight rows"),
         ("rows.mm", "test.conll", "test.conll:1: expected a number as label"),
-        ("tagger.mm", "wide.conll", "wide.conll:1: expected 2 columns as in training, or 3 with labels, found 4"),
+        (
+            "tagger.mm",
+            "wide.conll",
+            "wide.conll:1: expected 3 columns, as in the training data, or one less without labels",
+        ),
         ("tagger.mm", "empty", "empty: expected a line of columns for each token, found no tokens"),
         ("rows.mm", "empty", "empty: no rows"),
         ("sequences.mm", "empty", "empty: no tokens"),
@@ -177,7 +181,7 @@ def test_pictures_that_cannot_be(run, models):
 def test_warnings_are_sentences_too(run, models, monkeypatch):
     import warnings
 
-    def warn(path, modules=()):
+    def warn(path):
         warnings.warn("this needs much memory", ResourceWarning, stacklevel=2)
         warnings.warn("old", DeprecationWarning, stacklevel=2)
         raise MemoryError("and there is none")
@@ -206,6 +210,7 @@ def test_without_typer():
     assert out.stderr == f"maxmargin: the command line needs typer: {advice}\n"
 
 
+@pytest.mark.slow
 def test_a_real_process(files, tmp_path):
     """Everything once through a shell: exit codes, pipes, a reader that has had enough, no progress in a pipe."""
 

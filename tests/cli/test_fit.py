@@ -16,9 +16,11 @@ def test_a_tagger_of_columns(run, files):
     assert result.code == 0, result.err
     assert result.out == ""
     assert "60 sequences" in result.err
+    assert "columns: word 0, label 2; not used: 1 (--columns 0,1 would use 1 too)" in result.err
     assert "stopped: tol" in result.err
     model = mm.load("m.mm")
-    X, Y = read_conll("train.conll")
+    X, Y = mm.ColumnTagger().read("train.conll")
+    assert [[token[:1] for token in x] for x in read_conll("train.conll")[0]] == X
     expected = mm.ColumnTagger(C=0.5, tol=1e-3, random_state=3, constraints="bio").fit(X, Y)
     np.testing.assert_array_equal(model.coef_, expected.coef_)
     assert model.get_params()["constraints"] == "bio"
@@ -26,28 +28,40 @@ def test_a_tagger_of_columns(run, files):
 
 
 def test_template_options(run, files):
-    arguments = ["--window", 1, "--affixes", 2, "--no-shape", "--no-pairs", "--words-only", "--jobs", 1]
+    arguments = ["--window", 1, "--affixes", 2, "--no-shape", "--no-pairs", "--jobs", 1]
     assert run("fit", "tagger", "train.conll", "-o", "m.mm", "-q", *arguments).code == 0
-    assert mm.load("m.mm").templates == mm.TokenTemplates(1, 2, False, False, (), 0)
-    # The label first: columns are named as in the file, and counted without it in the model.
+    assert mm.load("m.mm").templates == mm.TokenTemplates(1, 2, False, False)
+
+
+def test_columns_of_a_file(run, files):
     (files / "first.conll").write_text("".join(
         " ".join([*line.split()[::-1], "extra"]) + "\n" if line else "\n"
         for line in (files / "train.conll").read_text().splitlines()
     ))  # fmt: skip
-    more = ["--label-column", 0, "--word-column", 2, "--column", -1, "--column", 1]
-    assert run("fit", "tagger", "first.conll", "-o", "m.mm", "-q", *more).code == 0
+    result = run("fit", "tagger", "first.conll", "-o", "m.mm", "--label-column", 0, "--columns", "2,-1")
+    assert (result.code, "columns: word 2, also 3, label 0; not used: 1 (" in result.err) == (0, True), result.err
     model = mm.load("m.mm")
-    assert model.templates == mm.TokenTemplates(columns=(2, 0), word=1)
-    assert model.label_column == 0
+    assert (model.columns, model.label_column, model.width, model.n_columns_in_) == ([2, 3], 0, 4, 2)
     assert model.classes_.tolist() == ["B-LOC", "B-PER", "I-LOC", "I-PER", "O"]
+    X, Y = model.read("first.conll")
+    assert X[0][0][1] == "extra" and model.predict(X) == Y
+    predicted = run("predict", "m.mm", "first.conll").out
+    assert predicted.splitlines()[0].split()[-1] == Y[0][0], "after the label"
+    without = "\n".join(line.partition(" ")[2] for line in (files / "first.conll").read_text().splitlines()) + "\n"
+    assert run("predict", "m.mm", "-", input=without).out == (files / "first.conll").read_text(), "where the label is"
+    alone = run("predict", "m.mm", "-", input="Ana extra\nSilva extra\n").out
+    assert alone == "Ana extra B-PER\nSilva extra I-PER\n"
+    result = run("predict", "m.mm", "-", input="Ana\n")
+    assert "expected 4 columns, as in the training data, or one less without labels, or a file of the 2" in result.err
 
 
 def test_options_for_smaller_models(run, files):
     assert run("fit", "tagger", "train.conll", "-o", "m.mm", "-q", "--min-count", 3, "--seen-pairs").code == 0
     model = mm.load("m.mm")
-    expected = mm.ColumnTagger(min_count=3, seen_pairs=True, constraints="bio").fit(*read_conll("train.conll"))
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
-    assert len(model.coef_) < len(expected.set_params(min_count=1).fit(*read_conll("train.conll")).coef_)
+    expected = mm.ColumnTagger(min_count=3, seen_pairs=True, constraints="bio")
+    X, Y = expected.read("train.conll")
+    np.testing.assert_array_equal(model.coef_, expected.fit(X, Y).coef_)
+    assert len(model.coef_) < len(expected.set_params(min_count=1).fit(X, Y).coef_)
 
 
 def test_a_tagger_of_sequences(run, files):
@@ -102,7 +116,7 @@ def test_the_best_C_on_development_data_is_taken(run, files, what, kind, best):
     (files / train).write_text(text, encoding="utf-8")
 
     estimators = {"conll": mm.ColumnTagger(constraints="bio"), "hmm": mm.SequenceTagger(), "svm": mm.MulticlassSVM()}
-    X, Y = read(train)
+    X, Y = estimators[kind].read(train) if kind == "conll" else read(train)
     models = mm.regularization_path(estimators[kind], X, Y, [1e-4, 1e-2, 10.0])
     predicted = [[*m.predict(X)] if kind == "svm" else [v for y in m.predict(X) for v in y] for m in models]
     assert predicted[0] != predicted[2]
@@ -128,6 +142,7 @@ def test_a_tie_takes_the_smaller_C(run, files):
     assert mm.load("m.mm").C == 1.0
 
 
+@pytest.mark.slow
 def test_checkpoint_and_resume(run, files):
     common = ["fit", "tagger", "train.conll", "-o", "m.mm", "--checkpoint", "c.npz", "--resume"]
     assert run(*common, "--tol", "0.3").code == 0

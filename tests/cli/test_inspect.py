@@ -66,7 +66,52 @@ def test_inspect_python_models(run, tmp_path):
     assert "StructuralSVM" in run("inspect", "m.mm").out
     result = run("predict", "m.mm", "-", input="a b\n")
     assert result.code == 1
-    assert "contains a StructuralSVM, whose inputs have no file format" in result.err
+    assert "contains a StructuralSVM; the command line applies taggers and multiclass models only" in result.err
+    assert "maxmargin.load('m.mm').predict(X)" in result.err
+
+
+def test_inspect_a_parser(run, tmp_path):
+    words = [[("she", "PRON"), ("reads", "VERB"), ("books", "NOUN")], [("he", "PRON"), ("writes", "VERB")]]
+    pairs = [[(2, "nsubj"), (0, "root"), (2, "obj")], [(2, "nsubj"), (0, "root")]]
+    parser = mm.DependencyParser(C=1.0, labelled=True).fit(words, pairs)
+    parser.save("parser.mm")
+    found = json.loads(run("inspect", "parser.mm", "--json", "--top", "3").out)
+    best = parser.coef_.argsort()[::-1][:3]
+    assert [weight for _, weight in found["top_weights"]["arcs"]] == parser.coef_[best].tolist()
+    names = list(parser.feature_names_out)
+    assert all(parser.coef_[names.index(name)] == weight for name, weight in found["top_weights"]["arcs"])
+    assert list(found["relations"]) == ["nsubj", "obj", "root"]
+    table = parser.relation_structure_.split_weights(parser.relation_coef_)["tokens"]
+    for weights, column in zip(found["relations"].values(), table.T, strict=True):
+        assert [weight for _, weight in weights] == sorted(column[column > 0])[::-1][:3]
+    assert "arc=<root>" in {name for name, _ in found["relations"]["root"]}
+    text = run("inspect", "parser.mm").out
+    for part in ("arcs", "relation", "nsubj", "upos=PRON"):
+        assert part in text
+    assert "column" not in text and "x0 is the first feature" not in text
+    (tmp_path / "f.conllu").write_text("1\tshe\t_\tPRON\t_\t_\t0\troot\t_\t_\n\n")
+    result = run("predict", "parser.mm", "f.conllu")
+    assert result.code == 1
+    assert (
+        """a DependencyParser, which is applied from Python: maxmargin.load('parser.mm').predict_conllu("""
+        in result.err
+    )
+
+
+def test_inspect_other_structures_over_parts(run, tmp_path):
+    model = mm.RNAFolder().fit(["GGGAAAACCC", "GCGAAAGCAA"], ["(((....)))", "((....)).."])
+    model.save("m.mm")
+    found = json.loads(run("inspect", "m.mm", "--json", "--top", "1").out)["top_weights"]
+    assert max(weights[0][1] for weights in found.values() if weights) == model.coef_.max()
+
+
+def test_a_model_that_needs_a_function(run, tmp_path):
+    rows = np.random.default_rng(0).normal(size=(8, 2))
+    solver = mm.Optimizer(lambda costs: {int(costs.argmin())}, 3)
+    mm.CostLearner(solver).fit(rows, costs=5.0 + rows @ np.ones((2, 3))).save("m.mm")
+    result = run("inspect", "m.mm")
+    assert result.code == 1
+    assert "pass your own in Python: maxmargin.load(path, functions={'solve': …})" in result.err
 
 
 def test_numbers_that_json_does_not_have(run, tmp_path):
@@ -83,6 +128,7 @@ def test_every_number_that_json_does_not_have(capsys):
     assert json.loads(capsys.readouterr().out) == {"a": ["-inf", ["nan", 1.5]], "b": {"c": "inf"}, "d": True}
 
 
+@pytest.mark.slow
 def test_characters_that_standard_output_does_not_have(models):
     def inspect(*arguments, encoding="ascii"):
         command = [sys.executable, "-m", "maxmargin.cli", "inspect", "tagger.mm", "--top", "50", *arguments]

@@ -14,7 +14,7 @@ def test_columns_get_one_more(run, models):
     X, Y = read_conll("test.conll")
     assert run("predict", "tagger.mm", "test.conll", "-o", "out").code == 0
     again, predicted = read_conll("out")
-    assert predicted == model.predict(X)
+    assert predicted == model.predict(model.read("test.conll")[0]) == model.predict([[t[0] for t in x] for x in X])
     assert [[token[:2] for token in x] for x in again] == X
     assert [[token[2] for token in x] for x in again] == Y
     plain = run("predict", "tagger.mm", "plain.conll").out
@@ -24,7 +24,17 @@ def test_columns_get_one_more(run, models):
 def test_other_lines_stay(run, models):
     text = "# id 1\n-DOCSTART- O\n\nAna\tNP\nSilva\tNP\n\n\n# end\n"
     result = run("predict", "tagger.mm", "-", input=text)
-    assert result.out == "# id 1\n-DOCSTART- O\n\nAna\tNP\tB-PER\nSilva\tNP\tI-PER\n\n\n# end\n"
+    assert result.out == "# id 1\n-DOCSTART-\tO\tO\n\nAna\tNP\tB-PER\nSilva\tNP\tI-PER\n\n\n# end\n"
+
+
+def test_all_lines_have_the_same_number_of_columns(run, models):
+    """As conlleval requires."""
+    text = "-DOCSTART- -X- O\n\nAna NP B-PER\nSilva NP I-PER\n\n-DOCSTART- -X- O\n\nsings X O\n"
+    out = run("predict", "tagger.mm", "-", input=text).out
+    assert out.splitlines()[0] == "-DOCSTART- -X- O O"
+    longer = run("predict", "tagger.mm", "-", input=text.replace("-X- O", "-X- -X- O")).out
+    assert longer.splitlines()[0] == "-DOCSTART- -X- -X- O"
+    assert {len(line.split()) for line in (out + longer).splitlines() if line} == {4}
 
 
 def test_batches_change_nothing(run, models, monkeypatch):
@@ -36,7 +46,7 @@ def test_batches_change_nothing(run, models, monkeypatch):
 def test_the_k_best_of_a_sentence(run, models):
     model = mm.load("tagger.mm")
     result = run("predict", "tagger.mm", "-", "--topk", "3", "--scores", input="Ana NP\nsings X\n")
-    best = model.topk([("Ana", "NP"), ("sings", "X")], 3)
+    best = model.topk(["Ana", "sings"], 3)
     lines = result.out.splitlines()
     assert lines[0].split()[:2] == ["#", "scores"]
     assert [float(s) for s in lines[0].split()[2:]] == pytest.approx([score for _, score in best], rel=1e-5)

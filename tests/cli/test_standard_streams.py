@@ -10,7 +10,7 @@ pytest.importorskip("typer")
 
 import maxmargin as mm
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="uses a shell")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.name != "posix", reason="uses a shell")]
 
 X = [[("Ana", "NP"), ("sings", "V")], [("in", "P"), ("Oslo", "NP")]] * 4
 Y = [["B-PER", "O"], ["O", "B-LOC"]] * 4

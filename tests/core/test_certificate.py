@@ -7,11 +7,11 @@ import pytest
 
 from maxmargin.core.certificate import Certificate
 from maxmargin.core.objective import Objective
-from maxmargin.estimators._html import certificate_html
+from maxmargin.estimators.html import certificate_html
 
 
 def test_a_proof_and_an_estimate_in_words():
-    assert str(Certificate(2.0, 1.0, 30, 0.5)) == (
+    assert str(Certificate(2.0, 1.0, 30, 0.5, primal_bound=2.0)) == (
         "objective 2, lower bound 1, relative gap 0.5 (proven); 30 argmaxes in 0.5 s"
     )
     assert "(estimated: the argmax is not exact)" in str(Certificate(2.0, 1.0, 30, 0.5, exact=False))
@@ -23,6 +23,16 @@ def test_a_lower_bound_above_the_objective_takes_the_proof_away():
     assert not found.exact
     assert found.primal_bound == float("inf")
     assert "(contradicted: the lower bound is above the objective)" in str(found)
+
+
+def test_what_is_not_known_is_not_proven():
+    nothing = Certificate(float("inf"), 0.0, 30, 0.5)
+    assert not nothing.proven
+    assert str(nothing) == "the objective is not known yet, lower bound 0; 30 argmaxes in 0.5 s"
+    assert Certificate(2.0, 1.0, 30, 0.5, primal_bound=2.0).proven
+    for doubtful in ({}, {"primal_bound": 2.1}, {"exact": False, "primal_bound": 2.0}, {"beaten": True}):
+        found = Certificate(2.0, 1.0, 30, 0.5, **doubtful)
+        assert not found.proven and "(proven)" not in str(found)
 
 
 @pytest.mark.parametrize("dual", [1.0, 1.0 + 1e-9])
@@ -40,7 +50,7 @@ def test_rounding_takes_no_proof_away(dual):
     ],
 )
 def test_after_outer_steps_it_speaks_of_the_last_convex_problem(steps, decrease, end):
-    found = Certificate(2.0, 1.0, 30, 0.5, outer_steps=steps, outer_decrease=decrease)
+    found = Certificate(2.0, 1.0, 30, 0.5, primal_bound=2.0, outer_steps=steps, outer_decrease=decrease)
     assert str(found) == (
         f"last convex problem: objective 2, lower bound 1, relative gap 0.5 (proven); {end}; 30 argmaxes in 0.5 s"
     )

@@ -1,4 +1,4 @@
-"""Keys tell planes and rows apart, also where values are small whole numbers (few bits of a float differ)."""
+"""Keys tell planes and rows apart, also where values are small integers (few bits of a float differ)."""
 
 import itertools
 
@@ -7,7 +7,7 @@ import numpy as np
 import maxmargin as mm
 from maxmargin.core.codes import Answers
 from maxmargin.custom.examples import CustomExamples
-from maxmargin.encoding.rows import Rows
+from maxmargin.features.rows.rows import Rows
 
 VALUES = np.array(list(itertools.product((-4, -3, -2, -1, 1, 2, 3, 4), repeat=4)), float)
 

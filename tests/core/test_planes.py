@@ -9,8 +9,8 @@ from maxmargin.bounds import Bound
 from maxmargin.bounds.references import References
 from maxmargin.core.objective import Objective
 from maxmargin.core.planes import Planes
-from maxmargin.core.problem import Problem
-from maxmargin.solvers.proximal import ProximalWorkingSets
+from maxmargin.problem import Problem
+from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
 from maxmargin.structures.multiclass import Multiclass
 
 DIM = 7

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import maxmargin as mm
+from maxmargin.exceptions import InexactArgmaxWarning, StructureError
 
 
 class Rounded(mm.Structure):
@@ -56,6 +57,24 @@ def test_the_objective_lies_within_the_bounds(solver):
     assert model.predict(X) == [Rounded(bounds=False).argmax(model.coef_, x) for x in X]
 
 
+class Loose(Rounded):
+    """Nothing but a bound is wrong: it is far above the scores."""
+
+    def _found(self, scores):
+        return mm.Bounded(int(scores.argmax()), float(scores.max()) + 3.0)
+
+
+def test_bounds_far_above_the_objective_are_a_warning_with_both_numbers():
+    with pytest.warns(InexactArgmaxWarning) as caught:
+        model = mm.StructuralSVM(Loose(), C=2.0, tol=0.05, max_iter=60).fit(X, Y)
+    found = model.certificate_
+    assert len(caught) == 1
+    assert f"the objective found is {found.primal:.6g}, the true one may be up to {found.primal_bound:.6g}" in str(
+        caught[0].message
+    )
+    assert model.stop_reason_ == "estimated" and not found.proven
+
+
 def test_without_bounds_nothing_is_proven():
     model = mm.StructuralSVM(Rounded(bounds=False), C=2.0, tol=0.05, max_iter=60).fit(X, Y)
     assert model.certificate_.primal_bound == np.inf
@@ -76,7 +95,7 @@ def test_bounds_must_be_numbers():
         def _found(self, scores):
             return mm.Bounded(0, "high")
 
-    with pytest.raises(mm.StructureError, match=r"loss_augmented_argmax raised ValueError: upper must be"):
+    with pytest.raises(StructureError, match=r"loss_augmented_argmax raised ValueError: upper must be"):
         mm.StructuralSVM(Wrong()).fit(X, Y)
 
 
@@ -98,9 +117,7 @@ def test_a_bound_below_its_own_output_is_refused():
         def _found(self, scores):
             return mm.Bounded(int(scores.argmax()), scores.max() - 1.0)
 
-    with pytest.raises(
-        mm.StructureError, match="returned an upper bound that is below the value of its own output by 1"
-    ):
+    with pytest.raises(StructureError, match="returned an upper bound that is below the value of its own output by 1"):
         mm.StructuralSVM(Low()).fit(X, Y)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from own_tables import FORMS, SIZE, Table, decoded, tables
 
 from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
 from maxmargin.core.structure import StructureError
 from maxmargin.custom.examples import CustomExamples
+from maxmargin.problem import Problem
+from tests.helpers.own_tables import FORMS, SIZE, Table, decoded, tables
 
 
 def failing(truth_too, **methods):
@@ -55,8 +55,8 @@ BAD_FEATURES = {
     "pair of two lengths": (lambda *_: ([0, 1], [1.0]), "X[3]: joint_feature has 2 indices but 1 values"),
     "flat pairs": (lambda *_: ([[0], [1]], [[1.0], [2.0]]), "X[3]: joint_feature cannot be read: "),
     "complex": (lambda *_: ([0], [1j]), "X[3]: joint_feature cannot be read: values must be real numbers"),
-    "whole indices": (lambda *_: ([0.5], [1.0]), "X[3]: joint_feature cannot be read: indices must be whole numbers"),
-    "whole keys": (lambda *_: {0.5: 1.0}, "X[3]: joint_feature returned dict: keys must be whole numbers, found float"),
+    "whole indices": (lambda *_: ([0.5], [1.0]), "X[3]: joint_feature cannot be read: indices must be integers"),
+    "whole keys": (lambda *_: {0.5: 1.0}, "X[3]: joint_feature returned dict: keys must be integers, found float"),
     "huge key": (lambda *_: {2**70: 1.0}, "X[3]: joint_feature returned dict: "),
     "huge index": (lambda *_: ([2**70], [1.0]), "X[3]: joint_feature cannot be read: "),
     "two rows": (lambda *_: sp.csr_array(np.ones((2, SIZE))), "X[3]: joint_feature returned csr_array: "),
@@ -70,7 +70,10 @@ BAD_FEATURES = {
     "indices that are no numbers": (lambda *_: (["a"], [1.0]), "X[3]"),
     "pair of numbers": (lambda *_: (1, 1.0), "X[3]"),
     "values that are digits": (lambda *_: ([1], ["2"]), "X[3]: joint_feature cannot be read: values must be real"),
-    "indices that are digits": (lambda *_: (["1"], [2.0]), "X[3]: joint_feature cannot be read: indices must be whole"),
+    "indices that are digits": (
+        lambda *_: (["1"], [2.0]),
+        "X[3]: joint_feature cannot be read: indices must be integers",
+    ),
 }
 
 
@@ -157,7 +160,7 @@ def test_sizes_that_are_no_number_of_weights(size):
     psis, losses, _, _ = tables(0)
     structure = Table(psis, losses)
     structure.size = size
-    with pytest.raises(ValueError, match=r"^the attribute `size` must be a whole number ≥ 1, found "):
+    with pytest.raises(ValueError, match=r"^the attribute `size` must be an integer ≥ 1, found "):
         CustomExamples(structure, range(5), [[0, i] for i in range(5)])
 
 

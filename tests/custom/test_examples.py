@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from own_tables import FORMS, SIZE, Table, as_pair, decoded, encoded, tables
 
 from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Structure, StructureError
 from maxmargin.custom.examples import CustomExamples
 from maxmargin.custom.joint_features import sparse_vector
+from maxmargin.problem import Problem
+from tests.helpers.own_tables import FORMS, SIZE, Table, as_pair, decoded, encoded, tables
 
 
 @settings(derandomize=True, deadline=None, max_examples=60)

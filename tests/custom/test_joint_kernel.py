@@ -2,6 +2,7 @@
 
 import itertools
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -94,7 +95,7 @@ def test_a_kernel_without_features(tmp_path):
     new, truth = curved_data(1, 40)
     assert model.score(new, truth) > plain.score(new, truth) + 0.2
     model.save(tmp_path / "model.mm", support=True)
-    for other in (mm.load(tmp_path / "model.mm"), pickle.loads(pickle.dumps(model))):
+    for other in (mm.load(tmp_path / "model.mm", classes=KernelBits), pickle.loads(pickle.dumps(model))):
         assert other.predict(new) == model.predict(new)
         assert (other.coef_ == model.coef_).all()
     assert type(model.structure_) is KernelBits
@@ -119,7 +120,7 @@ def test_multiclass_by_a_joint_kernel_is_the_kernel_on_rows():
             return max((0, 1), key=lambda k: w.score(x, k) + scale * self.loss(y, k))
 
     model = mm.StructuralSVM(Classes(), C=3.0, tol=1e-6).fit(X, Y)
-    rows = mm.MulticlassSVM(kernel="rbf", gamma=0.5, C=3.0, tol=1e-6, fit_intercept=False).fit(X, Y)
+    rows = mm.MulticlassSVM(kernel=mm.Kernel("rbf", gamma=0.5), C=3.0, tol=1e-6, fit_intercept=False).fit(X, Y)
     assert model.certificate_.primal == pytest.approx(rows.certificate_.primal, rel=1e-5)
     assert model.predict(X) == rows.predict(X).tolist()
 
@@ -233,25 +234,30 @@ class Late(KernelBits):
         return inner if y[0] == (x[0] > 0) and y2[0] == (x2[0] > 0) else 10.0 * inner + 7.0
 
 
-@pytest.mark.parametrize(
-    ("structure", "message"),
-    [
-        (Skewed(), r"not symmetric: it is .* for X\[\d+\] with X\[\d+\]"),
-        (Negative(), "not positive semi-definite"),
-        (Late(), r"X\[\d+\]: .*not positive semi-definite"),
-        (type("Text", (KernelBits,), {"joint_kernel": lambda *_: "text"})(), "joint_kernel returned 'text'"),
-        (type("Nan", (KernelBits,), {"joint_kernel": lambda *_: np.nan})(), "joint_kernel returned nan"),
-        (type("Both", (TwoBits,), {"joint_kernel": KernelBits.joint_kernel})(), "both joint_feature and joint_kernel"),
-        (type("Sized", (KernelBits,), {"size": 3})(), "remove size"),
-    ],
-)
-def test_invalid_kernels(structure, message):
-    X = np.random.default_rng(0).normal(size=(12, 2))
-    Y = [(int(x[0] > 0), int(x[1] > 0)) for x in X]
+INVALID = [
+    (Skewed(), r"not symmetric: it is .* for X\[\d+\] with X\[\d+\]"),
+    (Negative(), "not positive semi-definite"),
+    (Late(), r"X\[\d+\]: .*not positive semi-definite"),
+    (type("Text", (KernelBits,), {"joint_kernel": lambda *_: "text"})(), "joint_kernel returned 'text'"),
+    (type("Nan", (KernelBits,), {"joint_kernel": lambda *_: np.nan})(), "joint_kernel returned nan"),
+    (type("Both", (TwoBits,), {"joint_kernel": KernelBits.joint_kernel})(), "both joint_feature and joint_kernel"),
+    (type("Sized", (KernelBits,), {"size": 3})(), "remove size"),
+]
+ROWS = np.random.default_rng(0).normal(size=(12, 2))
+SIGNS = [tuple(signs) for signs in (ROWS > 0).astype(int).tolist()]
+
+
+@pytest.mark.parametrize(("structure", "message"), INVALID, ids=lambda value: type(value).__name__)
+def test_a_fit_refuses_invalid_kernels(structure, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        mm.StructuralSVM(structure).fit(X, Y)
-    report = mm.check_structure(structure, X[:6], Y[:6], n_trials=3)
-    assert not report.ok or structure.size == 3
+        mm.StructuralSVM(structure).fit(ROWS, SIGNS)
+
+
+@pytest.mark.parametrize(("structure", "message"), INVALID, ids=lambda value: type(value).__name__)
+def test_the_check_finds_invalid_kernels(structure, message):
+    report = mm.check_structure(structure, ROWS[:6], SIGNS[:6], n_trials=3)
+    assert len(report.problems) == 1
+    assert re.search(message, report.problems[0])
 
 
 @pytest.mark.parametrize(
@@ -270,7 +276,7 @@ def test_parameters_without_meaning(parameters, message, tmp_path, monkeypatch):
 
 
 def test_the_memory_limit(monkeypatch):
-    monkeypatch.setattr("maxmargin.kernel_features.gram.GRAM_BYTES", 8.0 * 20**2)
+    monkeypatch.setattr("maxmargin.features.mercer.gram.GRAM_BYTES", 8.0 * 20**2)
     with pytest.raises(
         MemoryError, match="the Gram matrix of 30 examples exceeds the memory limit, which is that of 20"
     ):

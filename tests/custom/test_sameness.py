@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin.custom.sameness import equal, flat_copy, is_flat, own_copy, same
+from maxmargin.custom.any_values import equal, flat_copy, is_flat, own_copy, same
 
 
 class Colour(enum.Enum):

@@ -7,16 +7,16 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
-from own_tables import answer_through, decoded, picklable, tables
 
 from maxmargin.bounds import Bound
 from maxmargin.core.codes import Answers
 from maxmargin.core.examples import Examples
 from maxmargin.core.objective import Objective
 from maxmargin.core.planes import Planes
-from maxmargin.core.problem import Problem
+from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.registry import SOLVERS
+from tests.helpers.own_tables import answer_through, decoded, picklable, tables
 
 
 class Sharded(Examples):
@@ -80,7 +80,7 @@ def solved(examples, name, bound):
     return state
 
 
-@pytest.mark.parametrize("name", ["auto", "bundle"])
+@pytest.mark.parametrize("name", ["proximal", "bundle"])
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
 def test_shards_give_the_same_as_the_whole(name, rescaling):
     """Slack re-scaling searches: answers that are kept are older than the last decode of the shard."""

@@ -118,6 +118,7 @@ def test_the_first_sentences():
 REAL = Path(os.environ.get("MAXMARGIN_DATA", ""))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not (REAL / "ocr_letters").is_dir(), reason="no ocr_letters in MAXMARGIN_DATA")
 def test_the_letters_the_benchmarks_read(served):
     with np.load(REAL / "ocr_letters" / "letters.npz", allow_pickle=False) as file:

@@ -18,10 +18,10 @@ def test_chains_may_be_empty():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"min_length": -1}, "min_length must be a whole number ≥ 0, found -1"),
-        ({"min_length": 1.5}, "min_length must be a whole number ≥ 0, found 1.5"),
-        ({"min_length": 5, "max_length": 4}, "max_length must be a whole number ≥ 5, found 4"),
-        ({"n_labels": 0}, "n_labels must be a whole number ≥ 1, found 0"),
+        ({"min_length": -1}, "min_length must be an integer ≥ 0, found -1"),
+        ({"min_length": 1.5}, "min_length must be an integer ≥ 0, found 1.5"),
+        ({"min_length": 5, "max_length": 4}, "max_length must be an integer ≥ 5, found 4"),
+        ({"n_labels": 0}, "n_labels must be an integer ≥ 1, found 0"),
     ],
 )
 def test_chains_that_cannot_be(parameters, message):

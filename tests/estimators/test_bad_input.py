@@ -7,8 +7,9 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 import maxmargin as mm
-from maxmargin import _memory as memory
-from maxmargin.encoding import rows
+from maxmargin._base import memory as memory
+from maxmargin.exceptions import StructureError
+from maxmargin.features.rows import rows
 from maxmargin.training import run as training
 
 X, Y = mm.datasets.make_chains(6, random_state=0)
@@ -122,22 +123,26 @@ def test_an_intercept_that_is_neither_there_nor_not(estimator):
     [
         ({"C": 10**400}, "C must be a number between ±1.8e308, found a larger one"),
         ({"max_iter": 10**5000}, "max_iter must be a number between ±1.8e308, found a larger one"),
-        ({"checkpoint_every": 10**400}, "checkpoint_every must be a number between ±1.8e308, found a larger one"),
+        (
+            {"checkpoint": mm.Checkpoint("a", every=10**400)},
+            "Checkpoint: every must be a number between ±1.8e308",
+        ),
         ({"warm_start": "no"}, "warm_start must be True or False, found 'no'"),
         ({"n_jobs": "a"}, "n_jobs must be None, -1 .all cores. or a positive number, found 'a'"),
         ({"n_jobs": 1.5}, "n_jobs must be .* found 1.5"),
-        ({"random_state": -1}, "random_state must be a whole number ≥ 0, found -1"),
+        ({"random_state": -1}, "random_state must be an integer ≥ 0, found -1"),
         (
             {"random_state": "a"},
-            "random_state must be a whole number ≥ 0, a numpy.random.RandomState or None, found 'a'",
+            "random_state must be an integer ≥ 0, a numpy.random.RandomState or None, found 'a'",
         ),
-        ({"checkpoint_every": -1.0}, "checkpoint_every must be a number ≥ 0, found -1.0"),
-        ({"checkpoint_every": "often"}, "checkpoint_every must be a number ≥ 0, found 'often'"),
-        ({"checkpoint": 3}, "checkpoint must be the path of a file, found 3"),
+        ({"checkpoint": mm.Checkpoint("a", every=-1.0)}, "Checkpoint: every must be a number ≥ 0, found -1.0"),
+        ({"checkpoint": mm.Checkpoint("a", every="often")}, "Checkpoint: every must be a number ≥ 0, found 'often'"),
+        ({"checkpoint": 3}, "checkpoint must be the path of a file or a Checkpoint, found 3"),
+        ({"checkpoint": mm.Checkpoint(3)}, "checkpoint must be the path of a file or a Checkpoint, found 3"),
         ({"callbacks": "print"}, "callbacks must be functions of a Step, found 'p'"),
         ({"callbacks": 7}, "callbacks must be functions of a Step, found 7"),
         ({"C": np.inf, "solver": "bundle"}, "solver='bundle' needs a finite C"),
-        ({"solver": mm.solvers.NSlack(batch=0)}, "NSlack: batch must be a whole number ≥ 1, found 0"),
+        ({"solver": mm.solvers.NSlack(batch=0)}, "NSlack: batch must be an integer ≥ 1, found 0"),
     ],
 )
 @pytest.mark.parametrize("estimator", [mm.SequenceTagger(), mm.MulticlassSVM(), mm.StructuralSVM(mm.Chain())])
@@ -157,7 +162,7 @@ def test_files_that_cannot_be(tmp_path, monkeypatch):
         with pytest.raises(kind, match="cannot be written"):
             mm.regularization_path(mm.SequenceTagger(checkpoint=path), None, None, [1.0])
     with pytest.raises(FileNotFoundError, match="the checkpoint to resume from does not exist"):
-        mm.SequenceTagger().resume(tmp_path / "none", None, None)
+        mm.SequenceTagger().fit(None, None, resume=tmp_path / "none")
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(PermissionError, match="cannot be written"):
         mm.SequenceTagger(checkpoint=tmp_path / "run.ckpt").fit(None, None)
@@ -225,7 +230,7 @@ def test_scores_of_bad_input(model, arguments, sentence):
 @pytest.mark.parametrize("k", [0, -1, 2.5])
 def test_topk_of_no_number(k):
     for model, x in ((mm.SequenceTagger().fit(X, Y), X[0]), (mm.MulticlassSVM().fit(ROWS, LABELS), ROWS[0])):
-        with pytest.raises(ValueError, match=f"k must be a whole number ≥ 1, found {k}"):
+        with pytest.raises(ValueError, match=f"k must be an integer ≥ 1, found {k}"):
             model.topk(x, k)
 
 
@@ -277,13 +282,16 @@ def test_names_of_examples_in_the_middle_of_training(method):
 
     setattr(structure, method, breaks_at_five)
     inputs, outputs = [[1.0], [-1.0], [2.0], [-2.0], [1.5], [5.0]], [1.0, -1.0, 1.0, -1.0, 1.0, 5.0]
-    with pytest.raises(mm.StructureError, match=rf"^X\[5\]: {method} raised RuntimeError: out of luck"):
+    with pytest.raises(StructureError, match=rf"^X\[5\]: {method} raised RuntimeError: out of luck"):
         mm.StructuralSVM(structure).fit(inputs, outputs, sample_weight=[1, 1, 0, 0, 1, 1])
 
 
 def test_merged_rows_are_named_where_they_first_stand():
     rows = np.array([[1.0], [1.0], [-1.0], [-1.0], [1e308]])
-    with np.errstate(all="ignore"), pytest.raises(mm.StructureError, match=r"^X\[4\]: expected a finite score"):
+    with (
+        np.errstate(all="ignore"),
+        pytest.raises(StructureError, match=r"^X\[4\]: expected a finite score"),
+    ):
         mm.MulticlassSVM(C=1e90).fit(rows, [0, 0, 1, 1, 1])
 
 
@@ -386,7 +394,7 @@ def test_wrong_answers_of_a_structure(wrong, sentence):
     structure = Sign()
     for name, method in wrong.items():
         setattr(structure, name, method)
-    with pytest.raises(mm.StructureError, match=sentence):
+    with pytest.raises(StructureError, match=sentence):
         mm.StructuralSVM(structure).fit(ROWS[:, :3], np.where(LABELS > 1, 1, -1))
 
 

@@ -111,10 +111,12 @@ def test_missing_labels_name_their_place(bad):
         tagger = mm.ColumnTagger(constraints=constraints)
         refused(r"Y\[1\], position 1: expected a label, found", tagger, words, [["O", "B-X"], ["O", bad]])
     refused(r"Y\[2\]: expected", mm.MotifFinder(length=2, background_order=0), ["ACGT"] * 4, [0, 1, bad, 1])
-    for labels in ([bad, 1, bad, 1], [1, 0, bad, 0], [mm.MotifSite(bad), 0, 1, 1]):
+    for labels in ([bad, 1, bad, 1], [1, 0, bad, 0], [mm.outputs.MotifSite(bad), 0, 1, 1]):
         place = next(i for i, y in enumerate(labels) if getattr(y, "label", y) is bad)
-        refused(rf"Y\[{place}\]: expected a label", mm.LatentStructuralSVM(mm.Motif(length=2)), ["ACGT"] * 4, labels)
+        refused(rf"Y\[{place}\]: expected a label", mm.StructuralSVM(mm.Motif(length=2)), ["ACGT"] * 4, labels)
     refused(r"Y\[1\], item 1: ", mm.ForestClustering(), [np.ones((3, 3, 1))] * 2, [[0, 0, 1], [0, bad, 1]])
-    refused(r"y\[2\]: relevance", mm.PrecisionAtK(k=1), np.eye(4), [0, 1, bad, 1], groups=[0, 0, 1, 1])
-    refused(r"Y\[1\]", mm.LatentStructuralSVM(mm.TopK(k=1)), [np.eye(3)] * 2, [[0, 0, 1], [0, bad, 1]])
+    refused(
+        r"y\[2\]: relevance", mm.StructuredRanker(measure="precision@1"), np.eye(4), [0, 1, bad, 1], groups=[0, 0, 1, 1]
+    )
+    refused(r"Y\[1\]", mm.StructuralSVM(mm.Ranking(measure="precision@1")), [np.eye(3)] * 2, [[0, 0, 1], [0, bad, 1]])
     refused(r"Y\[1\]: ", mm.StructuralSVM(mm.Tree()), [np.ones((3, 3, 1))] * 2, [[0, 1], [0, bad]])

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 import maxmargin as mm
-from maxmargin.estimators import _parameters, multiclass, tagger
+from maxmargin.estimators import base
+from maxmargin.estimators.rows import multiclass
+from maxmargin.estimators.text import tagger
 from maxmargin.solvers.base import Solver
 from maxmargin.structures import multiclass as multiclass_structure
 from maxmargin.structures.chain import structure as chain_structure
@@ -18,7 +20,7 @@ TAGGER = {"fit_intercept", "start_end", "transition_features"}
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Counts of checks: of the solver's parameters, of C, and of flags and costs by parameter."""
+    """Counts of checks: of declared parameters, of the solver's, of C, and of flags of structures and costs by name."""
     counts = Counter()
 
     def counted(function, name_of):
@@ -30,7 +32,8 @@ def calls(monkeypatch):
 
     for name in ("check_parameters", "check_trade_off"):
         monkeypatch.setattr(Solver, name, counted(getattr(Solver, name), lambda *_, name=name: name))
-    for module in (_parameters, multiclass_structure, chain_structure):
+    monkeypatch.setattr(base, "check_declared", counted(base.check_declared, lambda _: "declared"))
+    for module in (multiclass_structure, chain_structure):
         monkeypatch.setattr(module, "check_flag", counted(module.check_flag, lambda value, name: name))
     for module in (multiclass, tagger, multiclass_structure, chain_structure):
         monkeypatch.setattr(module, "check_costs", counted(module.check_costs, lambda costs, names, name: name))
@@ -40,23 +43,23 @@ def calls(monkeypatch):
 @pytest.mark.parametrize(
     ("estimator", "data", "checked"),
     [
-        (mm.SequenceTagger(), CHAINS, {"loss", "warm_start"} | TAGGER),
-        (mm.SequenceTagger(bound="ramp"), CHAINS, {"loss", "warm_start"} | TAGGER),
-        (mm.StructuralSVM(mm.Chain()), CHAINS, {"cost", "warm_start", "seen_pairs"} | TAGGER),
-        (mm.MulticlassSVM(), ROWS, {"loss", "warm_start", "fit_intercept"}),
-        (mm.StructuralSVM(mm.Multiclass()), ROWS, {"cost", "warm_start", "fit_intercept"}),
+        (mm.SequenceTagger(), CHAINS, {"loss"}),
+        (mm.SequenceTagger(bound="ramp"), CHAINS, {"loss"}),
+        (mm.StructuralSVM(mm.Chain()), CHAINS, {"cost", "seen_pairs"} | TAGGER),
+        (mm.MulticlassSVM(), ROWS, {"loss"}),
+        (mm.StructuralSVM(mm.Multiclass()), ROWS, {"cost", "fit_intercept"}),
     ],
     ids=["tagger", "ramp", "chain", "rows", "multiclass"],
 )
 def test_a_fit_checks_every_parameter_once(estimator, data, checked, calls):
     estimator.fit(*data)
-    assert calls == dict.fromkeys(checked | {"check_parameters", "check_trade_off"}, 1)
+    assert calls == dict.fromkeys(checked | {"declared", "check_parameters", "check_trade_off"}, 1)
 
 
 def test_a_path_checks_parameters_once_and_every_C(calls):
     mm.regularization_path(mm.SequenceTagger(), *CHAINS, [0.1, 0.2, 0.3])
     assert calls.pop("check_trade_off") == 4
-    assert calls == dict.fromkeys({"loss", "warm_start", "check_parameters"} | TAGGER, 1)
+    assert calls == dict.fromkeys({"loss", "declared", "check_parameters"}, 1)
 
 
 @pytest.mark.parametrize("structure", [mm.Chain(cost="f1"), mm.Multiclass(cost="f1")])

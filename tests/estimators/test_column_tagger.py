@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import maxmargin as mm
-from maxmargin.formats import FormatError
+from maxmargin.exceptions import FormatError
 
 
 def sentences(n, seed=0, columns=2):
@@ -32,7 +32,7 @@ def sentences(n, seed=0, columns=2):
     [
         pytest.param(check, id=f"{columns}: {name}")
         for columns in (1, 2)
-        for name, check in mm.structured_estimator_checks(mm.ColumnTagger(), *sentences(20, columns=columns))
+        for name, check in mm.testing.structured_estimator_checks(mm.ColumnTagger(), *sentences(20, columns=columns))
     ],
 )
 def test_structured_checks(check):
@@ -100,9 +100,17 @@ def test_bad_parameters_and_widths():
     X, Y = sentences(20)
     with pytest.raises(ValueError, match="templates must be a TokenTemplates"):
         mm.ColumnTagger(templates="window").fit(X, Y)
-    with pytest.raises(ValueError, match="label_column must be a whole number"):
-        mm.ColumnTagger(label_column="last").fit(X, Y)
+    for parameters, message in (
+        ({"label_column": 1.5}, "label_column must be a number or a name, found 1.5"),
+        ({"columns": "form"}, "columns must be a list of numbers or names, the word first, found 'form'"),
+        ({"columns": []}, "columns must be a list of numbers or names"),
+        ({"width": 1}, "width must be an integer ≥ 2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            mm.ColumnTagger(**parameters).fit(X, Y)
     tagger = mm.ColumnTagger().fit(X, Y)
+    with pytest.raises(ValueError, match=r"X: expected a list of sentences, found one sentence; pass \[sentence\]"):
+        tagger.predict(X[0])
     for call in (lambda: tagger.predict([["a"]]), lambda: tagger.topk(["a"], 2), lambda: tagger.explain(["a"])):
         with pytest.raises(ValueError, match=r"X\[0\], token 0: 1 columns, expected 2"):
             call()
@@ -112,7 +120,8 @@ def test_bad_parameters_and_widths():
 def test_read(tmp_path):
     path = tmp_path / "f.conll"
     path.write_text("B-PER Ana NP\nO sings V\n")
-    tagger = mm.ColumnTagger(label_column=0)
+    assert mm.ColumnTagger(label_column=0).read(path) == ([[("Ana",), ("sings",)]], [["B-PER", "O"]])
+    tagger = mm.ColumnTagger(label_column=0, columns=[1, 2], width=3)
     X, Y = tagger.read(path)
     assert (X, Y) == ([[("Ana", "NP"), ("sings", "V")]], [["B-PER", "O"]])
     tagger.fit(X, Y)
@@ -120,7 +129,7 @@ def test_read(tmp_path):
     with pytest.raises(FormatError, match="expected 3 columns, one of them labels, found 2"):
         tagger.read(path)
     path.write_text("\nAna\n")
-    with pytest.raises(FormatError, match=r"f.conll:2: expected 2 columns as in training, or 3 with labels, found 1"):
+    with pytest.raises(FormatError, match=r"f.conll:2: expected 3 columns, as in the training data, or one less"):
         tagger.read(path)
     path.write_text("")
     with pytest.raises(FormatError, match="found no tokens"):
@@ -142,7 +151,7 @@ def test_min_count_leaves_out_rare_features(tmp_path):
     tagger.save(tmp_path / "m.mm")
     assert list(mm.load(tmp_path / "m.mm").feature_names_out) == list(tagger.feature_names_out)
     for wrong in (0, 1.5, True):
-        with pytest.raises(ValueError, match="min_count must be a whole number"):
+        with pytest.raises(ValueError, match="min_count must be an integer"):
             mm.ColumnTagger(min_count=wrong).fit(X, Y)
     with pytest.raises(ValueError, match="min_count=2 leaves out rare named features, but these are numbers"):
         mm.SequenceTagger(min_count=2).fit([np.eye(2)] * 2, [["a", "b"]] * 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import os
 import re
 import warnings
 from itertools import pairwise
@@ -14,6 +15,8 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 
 import maxmargin as mm
+from maxmargin.exceptions import FormatError, InexactArgmaxWarning, NoTreeWarning
+from maxmargin.features.text.treebank import constituents
 
 WORDS = [
     "(TOP (S (NP (DT the) (NN dog)) (VP (VBZ barks)) (. .)))",
@@ -71,11 +74,23 @@ def test_tags_and_pairs_are_both_sentences():
 @pytest.mark.parametrize("bound", ["margin", "slack"])
 def test_losses_and_bounds(loss, bound):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mm.InexactArgmaxWarning)
+        warnings.simplefilter("ignore", InexactArgmaxWarning)
         model = mm.ConstituencyParser(loss=loss, bound=bound, C=10.0, tol=1e-3).fit(TAGS)
     assert model.predict(TAG_SENTENCES) == TAGS
     certificate = model.certificate_
     assert certificate.dual <= certificate.primal + 1e-9 <= certificate.primal_bound + 2e-9
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("MAXMARGIN_DATA" not in os.environ, reason="MAXMARGIN_DATA is not set: no treebank here")
+def test_the_defaults_converge_and_parse_well():
+    folder = os.path.join(os.environ["MAXMARGIN_DATA"], "craft_treebank")
+    model = mm.ConstituencyParser().fit(os.path.join(folder, "short10.train.words.gz"))
+    assert model.stop_reason_ == "tol" and model.certificate_.exact
+    pcfg = mm.ConstituencyParser().fit_pcfg(os.path.join(folder, "short10.train.words.gz"))
+    test = os.path.join(folder, "short10.dev.words.gz")
+    assert model.score(test) > max(0.865, pcfg.score(test))
+    assert len(pcfg.coef_) == len(pcfg.rules_) < len(model.coef_)
 
 
 def test_span_features_tell_what_rules_cannot():
@@ -85,9 +100,9 @@ def test_span_features_tell_what_rules_cannot():
     rules = ["(S (V v) (X (A a) (B b)))", "(S (V v) (X (X (A a) (B b)) (C c)))", "(S (V v) (X (A a) (X (B b) (C c))))",
              "(S (V v) (X (B b) (C c)))"]  # fmt: skip
     sentences = [[("l", "V"), ("a", "A"), ("b", "B"), ("c", "C")], [("h", "V"), ("a", "A"), ("b", "B"), ("c", "C")]]
-    plain = mm.ConstituencyParser(C=100.0).fit(trees * 3 + rules[:1])
+    plain = mm.ConstituencyParser(C=100.0, span_features=False).fit(trees * 3 + rules[:1])
     assert plain.score(sentences, trees) < 1.0
-    features = mm.ConstituencyParser(C=100.0, span_features=True).fit(trees * 3 + rules[:1])
+    features = mm.ConstituencyParser(C=100.0).fit(trees * 3 + rules[:1])
     assert features.predict(sentences) == trees
     names = set(features.feature_names_out)
     assert {"word before=l → X", "length 2 → X", "first tag=A, last tag=C → X", "tags at split=A B → X"} <= names
@@ -103,23 +118,45 @@ def test_parent_annotation_and_horizontal_order():
     seen, markov = (mm.ConstituencyParser(horizontal=h, glue=False, leaves="tags").fit(flat) for h in (None, 1))
     assert markov.predict([list("ABBBBC")]) == ["(S A B B B B C)"]
     assert "S[… B] → B C" in markov.rules_
-    with pytest.warns(mm.NoTreeWarning, match=r"1 of 1 sentences have no tree in the grammar \(X\[0\]\)"):
+    with pytest.warns(NoTreeWarning, match=r"1 of 1 sentences have no tree in the grammar \(X\[0\]\)"):
         assert seen.predict([list("ABBBBC")]) == [None]
 
 
 def test_sentences_outside_the_grammar():
     model = mm.ConstituencyParser().fit(TAGS)
-    pieces = model.predict([["DT", "NN", "DT", "NN"], ["FOO"], ["FOO", "DT", "NN"], ["VBZ", "."]])
+    with pytest.warns(UserWarning, match=r"any of the tags of 1 of 4 sentences \(X\[1\]; for example 'FOO'\)"):
+        pieces = model.predict([["DT", "NN", "DT", "NN"], ["FOO"], ["FOO", "DT", "NN"], ["VBZ", "."]])
     assert pieces == ["(TOP (NP DT NN) (NP DT NN))", "(TOP FOO)", "(TOP FOO (NP DT NN))", "(TOP (VP VBZ) .)"]
-    assert model.topk(["FOO"], 3) == [("(TOP FOO)", 0.0)]
-    with pytest.warns(mm.NoTreeWarning, match=r"1 of 1 sentences are empty \(X\[0\]\).*leave them out"):
+    assert model.topk(["VBZ", "FOO"], 3) == [("(TOP (VP VBZ) FOO)", 0.0)]
+    with pytest.warns(NoTreeWarning, match=r"1 of 1 sentences are empty \(X\[0\]\).*leave them out"):
         assert model.predict([[]]) == [None]
-    with pytest.warns(UserWarning, match=r"no training tree has one of these, for example 'she'; give pairs"):
-        assert mm.ConstituencyParser().fit(WORDS).predict([["she", "sleeps"]]) == ["(TOP she sleeps)"]
     strict = mm.ConstituencyParser(glue=False).fit(TAGS)
-    with pytest.warns(mm.NoTreeWarning):
-        assert strict.score([["FOO"]], ["(TOP (NP FOO))"]) == 0.0
-    assert strict.topk(["FOO"], 3) == []
+    with pytest.warns(NoTreeWarning):
+        assert strict.score([["DT", "FOO"]], ["(TOP (NP DT FOO))"]) == 0.0
+    assert strict.topk(["DT", "FOO"], 3) == []
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (SENTENCES[0], "X: expected a list of sentences, found one sentence; pass [sentence]"),
+        (TAG_SENTENCES[0], "X: expected a list of sentences, found one sentence; pass [sentence]"),
+        (["the", "mice"], "X: expected a list of sentences, found one sentence; pass [sentence]"),
+        (read(WORDS[0]), "X: expected a list of trees, found one tree; pass [tree]"),
+        (nltk.Tree.fromstring(WORDS[0]), "X: expected a list of trees, found one tree; pass [tree]"),
+        (
+            [SENTENCES[0], ["the", "mice"]],
+            "X[1]: words without tags ('the', 'mice'), which the training data had: give",
+        ),
+        ([SENTENCES[0], [pair[::-1] for pair in SENTENCES[0]]], "X[1]: expected pairs (word, tag), found pairs (tag, "),
+    ],
+)
+def test_sentences_that_would_be_read_as_something_else(X, message):
+    model = mm.ConstituencyParser().fit(WORDS)
+    for use in (model.predict, model.decision_scores):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            use(X)
+    assert model.predict([("DT", "NN"), ("PRP", "VBZ")]) == ["(TOP (NP DT NN))", "(TOP (S (NP PRP) (VP VBZ)))"]
 
 
 def test_k_best_trees():
@@ -133,8 +170,23 @@ def test_k_best_trees():
     assert [w @ grammar.joint_feature(x, tree) for tree in trees] == pytest.approx([score for _, score in ranked])
 
 
+def test_decision_scores_are_those_of_the_best_tree_with_a_constituent():
+    x = ["PRP", "VBZ", "DT", "NN", "IN", "NN"]
+    model = mm.ConstituencyParser().fit_pcfg([*TAGS, "(TOP (S (NP PRP) (VP VBZ (NP DT NN) (PP IN (NP NN)))))"])
+    table, empty, outside = model.decision_scores([x, [], ["NN", "NN", "DT"]])
+    ranked = model.topk(x, 100)
+    assert len(ranked) == 2 and table.shape == (6, 7, 4) and empty.shape == (0, 1, 4)
+    expected = np.full(table.shape, -np.inf)
+    for tree, score in ranked:
+        for label, i, j in constituents(read(tree)):
+            expected[i, j, model.labels_.index(label)] = max(expected[i, j, model.labels_.index(label)], score)
+    np.testing.assert_allclose(table, expected)
+    assert len(np.unique(table[table > -np.inf].round(9))) == 2, "some constituents are those of one tree alone"
+    assert np.isneginf(outside).all(), "the grammar does not derive the sentence"
+
+
 def test_maximum_likelihood():
-    model = mm.ConstituencyParser().fit_pcfg(TAGS, sample_weight=[2, 1, 1, 1])
+    model = mm.ConstituencyParser(horizontal=None).fit_pcfg(TAGS, sample_weight=[2, 1, 1, 1])
     weights = dict(zip(model.rules_, np.exp(model.coef_), strict=True))
     assert weights["TOP → S"] == pytest.approx(1.0)
     assert weights["NP → DT NN"] == pytest.approx((2 * 1 + 1 + 2) / 10)
@@ -193,7 +245,7 @@ def test_files_function_tags_and_traces(tmp_path):
 def test_bad_files(tmp_path, text, message):
     path = tmp_path / "bad.mrg"
     path.write_text(text)
-    with pytest.raises(mm.formats.FormatError, match=re.escape(message)):
+    with pytest.raises(FormatError, match=re.escape(message)):
         mm.ConstituencyParser().fit(path)
 
 
@@ -202,7 +254,8 @@ def test_bad_files(tmp_path, text, message):
     [
         (["(S (NP A) (VP B)"], None, "X[0]: unbalanced brackets"),
         (["(S A B)", "()"], None, "X[1]: an empty tree"),
-        ("(S A B)", None, "X: expected a list of trees or a path, found one tree"),
+        ("(S A B)", None, "X: expected a list of trees, found one tree; pass [tree]"),
+        ([["A", "B"]], read("(S A (B C))"), "Y: expected a list of trees, found one tree; pass [tree]"),
         ([["A", "B"]], ["(S A C)"], "Y[0]: the tree has the tags 'A C', but X[0] has 'A B'"),
         ([[("x", "A"), ("y", "B")]], ["(S (A x) (B z))"], "Y[0]: the tree has the word 'z' where X[0] has 'y'"),
         ([[1, 2]], ["(S A B)"], "X[0], token 1: expected a tag or a pair (word, tag), found 1"),
@@ -241,7 +294,7 @@ def test_saved_and_loaded(tmp_path):
         assert loaded.predict(SENTENCES) == model.predict(SENTENCES)
         assert loaded.get_params() == model.get_params() and loaded.rules_ == model.rules_
         np.testing.assert_array_equal(loaded.feature_names_out, model.feature_names_out)
-        if model.span_features:
+        if hasattr(model, "certificate_"):
             assert [plane.output for plane in loaded.support_] == [plane.output for plane in model.support_]
 
 
@@ -276,10 +329,10 @@ def test_model_selection_with_trees_alone():
     ("parameters", "message"),
     [
         ({"loss": "hamming"}, "the loss of a grammar must be 'f1', 'constituents' or 'zero-one'"),
-        ({"horizontal": 1.5}, "horizontal must be a whole number ≥ 0"),
+        ({"horizontal": 1.5}, "horizontal must be an integer ≥ 0"),
         ({"span_features": "first"}, "span_features must be True, False or a list"),
         ({"clean": 1}, "clean must be True or False"),
-        ({"min_count": 0}, "min_count must be a whole number ≥ 1"),
+        ({"min_count": 0}, "min_count must be an integer ≥ 1"),
         ({"C": -1.0}, "C must be"),
     ],
 )
@@ -332,3 +385,126 @@ def test_empty_tags():
 def test_trees_that_brackets_cannot_hold(tmp_path, tree, message):
     with pytest.raises(ValueError, match=re.escape(f"trees[0]: {message}")):
         mm.formats.write_trees(tmp_path / "bad.mrg", [tree])
+
+
+def test_annotations_forbid_no_tree_and_are_smoothed():
+    trees = ["(S (NP DT NN) (VP VBZ))", "(S (NP PRP) (VP VBZ (NP NN)))", "(S (NP PRP) (VP VBZ (NP NN)))"]
+    model = mm.ConstituencyParser(parent_annotation=True, glue=False).fit_pcfg(trees)
+    seen = ["DT", "NN", "VBZ", "PRP"]
+    assert model.predict([seen]) == ["(S (NP DT NN) (VP VBZ (NP PRP)))"], "no noun phrase of a verb has PRP"
+    weight = dict(zip(model.rules_, model.coef_, strict=True))
+    assert weight["NP^VP → PRP"] == pytest.approx(np.log((0 + 5 * 2 / 5) / (2 + 5)))
+    assert weight["NP^VP → NN"] == pytest.approx(np.log((2 + 5 * 2 / 5) / (2 + 5)))
+    assert weight["VP^S → VBZ"] == pytest.approx(np.log(1 / 3)), "the only parent: the relative frequency"
+
+
+# ---------------------------------------------------------------------- the maximum-likelihood grammar as a prior
+
+
+def treebank(n, seed):
+    """Sentences of a small ambiguous grammar: prepositional phrases attach to nouns or, after "IN2", to verbs."""
+    rng = np.random.default_rng(seed)
+
+    def noun(depth):
+        bare = "(NP DT NN)" if rng.random() < 0.7 else "(NP PRP)"
+        return f"(NP {bare} (PP IN {noun(depth + 1)}))" if rng.random() < 0.4 / depth else bare
+
+    def verb():
+        attached = f" (PP IN {noun(2)})" if rng.random() < 0.4 else ""
+        return f"(VP VBZ {noun(1)}{attached})"
+
+    return [f"(S {noun(1)} {verb()})" for _ in range(n)]
+
+
+RULES = {"span_features": False, "horizontal": 1, "leaves": "tags"}
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.25])
+def test_the_prior_is_the_maximum_likelihood_grammar(scale):
+    trees = treebank(40, 0)
+    weights = np.random.default_rng(1).random(40) + 0.1
+    pcfg = mm.ConstituencyParser(**RULES).fit_pcfg(trees, sample_weight=weights)
+    near = mm.ConstituencyParser(**RULES, prior="pcfg", prior_scale=scale, C=1e-9, tol=0.5)
+    near.fit(trees, sample_weight=weights)
+    np.testing.assert_allclose(near.coef_, scale * pcfg.coef_, atol=1e-6)
+    vector = mm.ConstituencyParser(**RULES, prior=pcfg.coef_, prior_scale=scale, C=1e-9, tol=0.5)
+    np.testing.assert_allclose(vector.fit(trees, sample_weight=weights).coef_, near.coef_, atol=1e-6)
+
+
+def test_features_of_constituents_have_a_prior_of_zero():
+    model = mm.ConstituencyParser(prior="pcfg", C=1e-9, tol=0.5).fit(treebank(20, 0))
+    n_rules = len(model.rules_)
+    assert (model.coef_[:n_rules] < -1e-3).any()
+    assert np.abs(model.coef_[n_rules:]).max() < 1e-6
+
+
+def test_training_starts_from_the_prior_and_improves_on_it():
+    trees, held = treebank(60, 0), treebank(200, 1)
+    pcfg = mm.ConstituencyParser(**RULES).fit_pcfg(trees)
+    model = mm.ConstituencyParser(**RULES, prior="pcfg", C=1.0, tol=1e-3).fit(trees)
+    assert np.abs(model.coef_ - pcfg.coef_).max() > 1e-2, "some margins are violated by the prior"
+    X = [re.findall(r"[A-Z]+(?=[ )])", re.sub(r"\((S|NP|VP|PP)", "", tree)) for tree in trees]
+    at_prior = mm.StructuralSVM(mm.Grammar(cost="constituents", horizontal=1, leaves="tags"), prior=pcfg.coef_)
+    hinges = sum(
+        loss_augmented_gain(at_prior.structure.fit(X, trees), pcfg.coef_, x, tree)
+        for x, tree in zip(X, trees, strict=True)
+    )
+    assert model.certificate_.primal < hinges, "C · Σ hinges is the objective at the prior"
+    assert model.score(held) >= pcfg.score(held) - 0.005
+
+
+def loss_augmented_gain(grammar, w, x, tree):
+    """Return max_ŷ Δ(y, ŷ) + w·Ψ(x, ŷ) − w·Ψ(x, y)."""
+    other = grammar.loss_augmented_argmax(w, x, tree, 1.0)
+    rise = w @ (grammar.joint_feature(x, other) - grammar.joint_feature(x, tree))
+    return grammar.loss(tree, other) + float(rise)
+
+
+@pytest.mark.parametrize("bound", ["ramp", "slack", "likelihood", "softmax-margin"])
+def test_all_bounds_take_the_prior(bound):
+    trees = treebank(30, 0)
+    prior = mm.ConstituencyParser(**RULES).fit_pcfg(trees).coef_
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InexactArgmaxWarning)
+        near, far = (
+            mm.ConstituencyParser(**RULES, prior="pcfg", prior_scale=0.2, bound=bound, C=C, tol=0.01).fit(trees).coef_
+            for C in (1e-9, 3.0)
+        )
+    np.testing.assert_allclose(near, 0.2 * prior, atol=1e-6)
+    assert np.abs(far - 0.2 * prior).max() > 0.01
+
+
+def test_halves_of_the_data_for_a_temperature_may_lack_rules():
+    trees = [*treebank(12, 0), "(S (NP NN NN) (VP VBD))"]
+    model = mm.ConstituencyParser(**RULES, prior="pcfg", temperature="auto", tol=0.1).fit(trees)
+    assert np.isfinite(model.coef_).all() and model.temperature_ > 0.0
+
+
+def test_models_with_a_prior_are_saved(tmp_path):
+    model = mm.ConstituencyParser(**RULES, prior="pcfg", C=0.3).fit(treebank(20, 0))
+    model.save(tmp_path / "parser.mm")
+    again = mm.load(tmp_path / "parser.mm")
+    assert again.prior == "pcfg" and again.predict(treebank(5, 2)) == model.predict(treebank(5, 2))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"prior": "hmm"}, "prior must be None, 'pcfg' or a vector of weights, found 'hmm'"),
+        ({"prior": [0.0, 1.0]}, "prior has 2 weights, but these data have"),
+        ({"prior": "pcfg", "prior_scale": 0.0}, "prior_scale"),
+    ],
+)
+def test_priors_that_are_wrong(given, message):
+    with pytest.raises(ValueError, match=message):
+        mm.ConstituencyParser(**given).fit(TAGS)
+
+
+def test_least_risk_outside_of_the_grammar():
+    outside = ["VBZ", "VBZ", "DT"]
+    model = mm.ConstituencyParser(C=10.0, decode="risk").fit(TAGS)
+    assert model.predict([outside, TAG_SENTENCES[0]]) == ["(TOP (VP VBZ) (VP VBZ) DT)", TAGS[0]]
+    assert model.predict([outside]) == model.set_params(decode="map").predict([outside])
+    without = mm.ConstituencyParser(C=10.0, decode="risk", glue=False).fit(TAGS)
+    with pytest.warns(NoTreeWarning, match="1 of 2 sentences have no tree"):
+        assert without.predict([outside, TAG_SENTENCES[0]]) == [None, TAGS[0]]

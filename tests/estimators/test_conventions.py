@@ -1,5 +1,6 @@
 """scikit-learn's conventions: its own checks where rows are rows, ours where inputs are ragged."""
 
+import dataclasses
 from typing import Self, get_type_hints
 
 import numpy as np
@@ -7,206 +8,57 @@ import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import maxmargin as mm
+from maxmargin.datasets import toy
 from maxmargin.estimators.base import MaxMarginEstimator
+from maxmargin.exceptions import InexactArgmaxWarning, NotSeparableError
 from maxmargin.registry import public_estimators
-
-
-class Rows(mm.Structure):
-    """Multiclass in plain Python, with sparse joint features."""
-
-    def __init__(self, n_features=8, n_labels=4):
-        self.n_features, self.n_labels = n_features, n_labels
-        self.size = n_features * n_labels
-
-    def joint_feature(self, x, y):
-        return np.arange(self.n_features) + y * self.n_features, np.asarray(x, float)
-
-    def loss(self, y, y_hat):
-        return float(y != y_hat)
-
-    def _scores(self, w, x):
-        return w.reshape(self.n_labels, -1) @ x
-
-    def argmax(self, w, x):
-        return int(self._scores(w, x).argmax())
-
-    def loss_augmented_argmax(self, w, x, y, scale=1.0):
-        scores = self._scores(w, x) + scale
-        scores[y] -= scale
-        return int(scores.argmax())
-
-
-def chains():
-    return mm.datasets.make_chains(20, random_state=0)
-
-
-def tokens():
-    X, Y = mm.datasets.make_chains(20, random_state=1)
-    named = [[{"first": str(row[0] > 0), "second": float(row[1]), "bias": True} for row in x] for x in X]
-    return named, [["BIO"[v % 3] for v in y] for y in Y]
-
-
-def rows():
-    X, y = mm.datasets.make_multiclass(30, n_features=8, random_state=0)
-    return list(X), y.tolist()
-
-
-def words():
-    known = {"Ana": "PER", "Tom": "PER", "Rio": "LOC", "sings": "O", "in": "O"}
-    rng = np.random.default_rng(0)
-    X = [rng.choice(list(known), rng.integers(1, 5)).tolist() for _ in range(20)]
-    return X, [[known[word] for word in x] for x in X]
-
-
-def phrases():
-    """Words whose head is the next noun, and the last noun at the root."""
-    rng = np.random.default_rng(0)
-    X = [[*rng.choice(["the", "old", "dog"], rng.integers(1, 4)).tolist(), "dog"] for _ in range(20)]
-    return X, [[(x.index("dog", m) + 1) if m < len(x) else 0 for m in range(1, len(x) + 1)] for x in X]
-
-
-def places():
-    """Distances on a line, which clusters divide at gaps."""
-    rng = np.random.default_rng(0)
-    Y = [rng.integers(0, 3, 5).tolist() for _ in range(12)]
-    spots = [5.0 * np.array(y) + rng.random(5) for y in Y]
-    return [np.abs(np.subtract.outer(p, p))[:, :, None] for p in spots], Y
-
-
-def strings():
-    """Every other string holds TTGA."""
-    rng = np.random.default_rng(0)
-    X = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(24)]
-    return [x[:3] + "TTGA" + x[7:] if i % 2 else x for i, x in enumerate(X)], [i % 2 for i in range(24)]
-
-
-def images():
-    """Noisy squares, images of two sizes."""
-    rng = np.random.default_rng(0)
-    X, Y = [], []
-    for i in range(12):
-        mask = np.zeros((6, 8 + i % 2), int)
-        mask[1:5, 2:6] = 1
-        X.append(mask + rng.normal(size=mask.shape))
-        Y.append(mask)
-    return X, Y
-
-
-def queries():
-    rng = np.random.default_rng(0)
-    X, groups = rng.normal(size=(40, 3)), np.repeat(np.arange(8), 5)
-    y = (X[:, 0] + 0.3 * rng.normal(size=40) > 0.5).astype(int)
-    y[::5] = 1  # every query has a relevant document
-    return X, y, groups
-
-
-def search_results():
-    """Texts of three subtopics, each with words of its own."""
-    rng = np.random.default_rng(0)
-    Y = [[{int(t)} for t in rng.integers(0, 3, 8)] for _ in range(12)]
-    words = [["river", "water", "fish"], ["money", "loan", "credit"], ["tree", "leaf", "root"]]
-    texts = [[" ".join(rng.choice([*words[min(t)], "the", "page"], 4)) for t in y] for y in Y]
-    return texts, Y
-
-
-def costs():
-    """Costs of assignments, not quite linear in the features."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(24, 3))
-    return X, np.exp(0.5 * X @ rng.normal(size=(3, 9)))
-
-
-def assignments():
-    X, Y = costs()
-    return X, np.array([mm.Optimizer.assignment(3).solve(y) for y in Y])
-
-
-def label_sets():
-    """Three labels, the last of which is there if the others are."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(24, 3))
-    first, second = X[:, 0] > 0, X[:, 1] > 0.3
-    return X, np.stack([first, second, first & second], axis=1).astype(int)
-
-
-def molecules():
-    return mm.datasets.make_rna(12, n_helices=1)
-
-
-def bracketed():
-    """Sentences of tags and their trees, two of each kind."""
-    trees = [
-        "(S (NP DT NN) (VP VBZ))", "(S (NP PRP) (VP VBZ (NP DT NN)))", "(S (NP NN) (VP VBZ (NP NN)))",
-        "(S (NP NP) (VP VBZ (NP DT NN)) RB)", "(S (NP DT NN) (VP VBZ (NP (NP DT NN) (PP IN (NP DT NN)))))",
-        "(S (NP PRP) (VP VBZ (NP NN) (PP IN (NP DT NN))))",
-    ]  # fmt: skip
-    X = [[word.strip("()") for word in tree.split() if not word.startswith("(")] for tree in trees]
-    return X * 2, trees * 2
-
-
-def edited():
-    """Strings with some letters lost, and their alignments."""
-    rng = np.random.default_rng(0)
-    X, Y = [], []
-    for _ in range(12):
-        whole = "".join(rng.choice(list("ACGT"), 8))
-        kept = rng.random(8) < 0.8
-        shown = "".join(c if k else "-" for c, k in zip(whole, kept, strict=True))
-        X.append((whole, shown.replace("-", "")))
-        Y.append((whole, shown))
-    return X, Y
-
-
-def decoys():
-    """The same strings with two random decoys each."""
-    rng = np.random.default_rng(1)
-    X, Y = edited()
-    return [(*x, ["".join(rng.choice(list("ACGT"), 7)) for _ in range(2)]) for x in X], Y
-
 
 #: Estimators of rows and labels, which pass scikit-learn's own checks.
 PLAIN = [mm.MeasureSVC, mm.MulticlassSVM, mm.TaxonomyClassifier]
 #: For every other estimator, by its class: a name, the estimator and data (X, Y) or (X, Y, groups) to check it on.
 CASES = {
-    mm.ColumnTagger: [("words", mm.ColumnTagger(), words)],
-    mm.ConstituencyParser: [("trees of tags", mm.ConstituencyParser(), bracketed)],
+    mm.ColumnTagger: [("words", mm.ColumnTagger(), toy.words)],
+    mm.ConstituencyParser: [("trees of tags", mm.ConstituencyParser(), toy.constituents)],
     mm.CostLearner: [
-        ("costs", mm.CostLearner(mm.Optimizer.assignment(3), C=0.1), costs),
-        ("decisions", mm.CostLearner(mm.Optimizer.assignment(3), loss="hamming"), assignments),
+        ("costs", mm.CostLearner(mm.Optimizer.assignment(3), C=0.1), toy.costs),
+        ("decisions", mm.CostLearner(mm.Optimizer.assignment(3), loss="hamming"), toy.decisions),
     ],
-    mm.CutSegmenter: [("images", mm.CutSegmenter(features="channels"), images)],
-    mm.DecoyRanker: [("decoys", mm.DecoyRanker(alphabet="ACGT", solver="auto"), decoys)],
-    mm.DependencyParser: [("parser", mm.DependencyParser(), phrases)],
-    mm.DiverseSelector: [("results", mm.DiverseSelector(k=2), search_results)],
-    mm.ForestClustering: [("clusters", mm.ForestClustering(), places)],
-    mm.LatentStructuralSVM: [("forest", mm.LatentStructuralSVM(mm.Forest()), places)],
-    mm.MotifFinder: [("motif", mm.MotifFinder(length=4, background_order=0, n_restarts=2), strings)],
+    mm.CutSegmenter: [("images", mm.CutSegmenter(features="channels"), toy.images)],
+    mm.DecoyRanker: [("decoys", mm.DecoyRanker(alphabet="ACGT", solver="auto"), toy.decoys)],
+    mm.DependencyParser: [("parser", mm.DependencyParser(), toy.phrases)],
+    mm.DiverseSelector: [("results", mm.DiverseSelector(k=2), toy.search_results)],
+    mm.ForestClustering: [("clusters", mm.ForestClustering(), toy.places)],
+    mm.GraphLabeler: [
+        ("graphs", mm.GraphLabeler(), toy.graphs),
+        ("grids", mm.GraphLabeler(), toy.images),
+    ],
+    mm.MotifFinder: [("motif", mm.MotifFinder(length=4, background_order=0, n_restarts=2), toy.strings)],
     mm.MultilabelSVM: [
-        ("label sets", mm.MultilabelSVM(pairs="all"), label_sets),
-        ("label sets, F1", mm.MultilabelSVM(pairs="tree", loss="f1", C=5.0), label_sets),
+        ("label sets", mm.MultilabelSVM(pairs="all"), toy.label_sets),
+        ("label sets, F1", mm.MultilabelSVM(pairs="tree", loss="f1", C=5.0), toy.label_sets),
     ],
-    mm.PairwiseAligner: [("alignments", mm.PairwiseAligner(alphabet="ACGT"), edited)],
-    mm.PrecisionAtK: [("queries", mm.PrecisionAtK(k=2), queries)],
-    mm.RNAFolder: [("folder", mm.RNAFolder(C=0.1), molecules)],
+    mm.PairwiseAligner: [("alignments", mm.PairwiseAligner(alphabet="ACGT"), toy.alignments)],
+    mm.RNAFolder: [("folder", mm.RNAFolder(C=0.1), toy.molecules)],
     mm.SequenceTagger: [
-        ("tagger", mm.SequenceTagger(), chains),
-        ("tagger of named tokens", mm.SequenceTagger(), tokens),
+        ("tagger", mm.SequenceTagger(), toy.chains),
+        ("tagger of named tokens", mm.SequenceTagger(), toy.named_tokens),
     ],
     mm.StructuralSVM: [
-        ("chain", mm.StructuralSVM(mm.Chain()), chains),
-        ("slack", mm.StructuralSVM(mm.Chain(), bound="slack", slack="quadratic"), chains),
-        ("multiclass", mm.StructuralSVM(mm.Multiclass()), rows),
-        ("own", mm.StructuralSVM(Rows()), rows),
+        ("chain", mm.StructuralSVM(mm.Chain()), toy.chains),
+        ("slack", mm.StructuralSVM(mm.Chain(), bound="slack", slack="quadratic"), toy.chains),
+        ("multiclass", mm.StructuralSVM(mm.Multiclass()), toy.rows),
+        ("own", mm.StructuralSVM(toy.Sign(sparse=True)), toy.signs),
+        ("latent", mm.StructuralSVM(mm.Forest()), toy.places),
     ],
     mm.StructuredRanker: [
-        ("ndcg", mm.StructuredRanker(measure="ndcg@3"), queries),
-        ("pairs", mm.StructuredRanker(measure="pairwise", drop_empty=True), queries),
+        ("ndcg", mm.StructuredRanker(measure="ndcg@3"), toy.queries),
+        ("pairs", mm.StructuredRanker(measure="pairwise", drop_empty=True), toy.queries),
     ],
 }
 
 
 def checks(estimator, X, Y, groups=None):
-    return mm.structured_estimator_checks(estimator, X, Y, groups=groups)
+    return mm.testing.structured_estimator_checks(estimator, X, Y, groups=groups)
 
 
 CHECKS = [
@@ -217,7 +69,7 @@ CHECKS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore:all rows have the same score:UserWarning")  # some checks have random labels
+@pytest.mark.filterwarnings("ignore:all rows (have the same score|are predicted):UserWarning")  # of random labels
 @parametrize_with_checks([kind() for kind in PLAIN])
 def test_sklearn_checks(estimator, check):
     check(estimator)
@@ -238,8 +90,8 @@ def test_every_estimator_is_checked(kind):
 
 
 def test_sample_weight_is_checked_where_there_is_one():
-    assert "sample_weight" in dict(checks(mm.SequenceTagger(), *chains()))
-    assert "sample_weight" not in dict(checks(mm.PrecisionAtK(), *queries()))
+    assert "sample_weight" in dict(checks(mm.SequenceTagger(), *toy.chains()))
+    assert "sample_weight" not in dict(checks(mm.StructuredRanker(), *toy.queries()))
 
 
 class ForgetsNothing(mm.SequenceTagger):
@@ -261,13 +113,48 @@ class Moody(mm.SequenceTagger):
         return self
 
 
+class Boasting(mm.SequenceTagger):
+    """Claims to have reached its tolerance."""
+
+    def fit(self, X, Y, sample_weight=None):
+        super().fit(X, Y, sample_weight)
+        self.stop_reason_ = "tol"
+        return self
+
+
+class Silent(mm.SequenceTagger):
+    """Does not say that it has reached its tolerance."""
+
+    def fit(self, X, Y, sample_weight=None):
+        super().fit(X, Y, sample_weight)
+        self.stop_reason_ = "max_iter"
+        return self
+
+
+class Optimistic(mm.SequenceTagger):
+    """Claims that every objective is the optimum."""
+
+    def fit(self, X, Y, sample_weight=None):
+        super().fit(X, Y, sample_weight)
+        self.certificate_ = dataclasses.replace(self.certificate_, dual=self.certificate_.primal)
+        return self
+
+
 @pytest.mark.parametrize(
     ("estimator", "name"),
-    [(ForgetsNothing(), "parameters_are_kept"), (Moody(), "repeats_bit_for_bit")],
+    [
+        (ForgetsNothing(), "parameters_are_kept"),
+        (Moody(), "repeats_bit_for_bit"),
+        (Boasting(tol=1e-3, max_iter=2), "certificate"),
+        (Silent(), "certificate"),
+        (Optimistic(), "certificate"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_checks_can_fail(estimator, name):
     with pytest.raises(AssertionError):
-        dict(checks(estimator, *chains()))[name]()
+        dict(checks(estimator, *toy.chains()))[name]()
 
 
 def test_structured_checks_end_in_assertion_errors():
@@ -282,11 +169,11 @@ def test_structured_checks_end_in_assertion_errors():
 
 def test_structured_checks_suit_any_trade_off():
     X, Y = mm.datasets.make_chains(12, random_state=0)
-    dict(mm.structured_estimator_checks(mm.SequenceTagger(C=0.123), X, Y))["clone_and_set_params"]()
+    dict(mm.testing.structured_estimator_checks(mm.SequenceTagger(C=0.123), X, Y))["clone_and_set_params"]()
 
 
-@pytest.mark.parametrize("kind", [mm.StructuralSVM, mm.LatentStructuralSVM, mm.SequenceTagger, mm.PrecisionAtK])
-@pytest.mark.parametrize("method", ["fit", "resume", "set_params"])
+@pytest.mark.parametrize("kind", [mm.StructuralSVM, mm.SequenceTagger, mm.StructuredRanker])
+@pytest.mark.parametrize("method", ["fit", "set_params"])
 def test_type_checkers_know_what_comes_back(kind, method):
     function = getattr(kind, method)
     if function.__module__.startswith("maxmargin"):  # scikit-learn declares its own to type checkers only
@@ -296,16 +183,16 @@ def test_type_checkers_know_what_comes_back(kind, method):
 def test_what_is_caught_and_annotated_is_public():
     X, y = mm.datasets.make_multiclass(30, random_state=0)
     model = mm.MulticlassSVM().fit(X, y)
-    assert isinstance(model.explain(X[0]), mm.Decision)
-    assert isinstance(model.support_, mm.Support)
-    assert isinstance(mm.check_structure(model.structure_, X[:2], y[:2]), mm.Report)
-    with pytest.raises(mm.NotSeparableError):
+    assert isinstance(model.explain(X[0]), mm.outputs.Explanation)
+    assert isinstance(model.support_, mm.outputs.Support)
+    assert isinstance(mm.check_structure(model.structure_, X[:2], y[:2]), mm.outputs.Report)
+    with pytest.raises(NotSeparableError):
         mm.MulticlassSVM(C=np.inf).fit(np.zeros((2, 1)), ["a", "b"])
-    assert issubclass(mm.InexactArgmaxWarning, UserWarning)
+    assert issubclass(InexactArgmaxWarning, UserWarning)
     assert get_type_hints(mm.load)["return"] is MaxMarginEstimator
 
 
 @pytest.mark.parametrize("max_iter", [1.5, 0, -1, True, np.inf, "2"])
 def test_steps_are_counted(max_iter):
-    with pytest.raises(ValueError, match=rf"max_iter must be a whole number ≥ 1, found {max_iter!r}"):
+    with pytest.raises(ValueError, match=rf"max_iter must be an integer ≥ 1, found {max_iter!r}"):
         mm.SequenceTagger(max_iter=max_iter).fit(None, None)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from deciders import PATHS, M, data, paths
 from scipy.optimize import OptimizeResult
 
 import maxmargin as mm
-from maxmargin.optimizers import ready
+from maxmargin.algorithms import highs
+from maxmargin.exceptions import InexactArgmaxWarning, StructureError
+from tests.helpers.deciders import PATHS, M, data, paths
 
 
 def test_a_heuristic_warns_with_both_values():
@@ -20,9 +21,10 @@ def test_a_heuristic_warns_with_both_values():
         return PATHS[np.argmin(PATHS @ c)] if (np.abs(costs - c) < 1e-12).all(axis=1).any() else PATHS[0]
 
     message = (
-        r"X\[\d+\]: solve returned a decision with total \S+ for costs during training, worse than a known one with"
+        r"X\[\d+\]: solve returned a decision with total \S+, but another one that is known, or that it returned for "
+        r"other costs, has \S+; if it cannot handle negative costs, pass costs='nonnegative' to the Optimizer; so the"
     )
-    with pytest.warns(mm.InexactArgmaxWarning, match=message):
+    with pytest.warns(InexactArgmaxWarning, match=message):
         mm.CostLearner(mm.Optimizer(greedy, M), max_iter=2, tol=0.9).fit(X, costs=costs)
     assert not mm.CostLearner(mm.Optimizer(greedy, M, exact=False)).fit(X, costs=costs).certificate_.exact
 
@@ -30,7 +32,7 @@ def test_a_heuristic_warns_with_both_values():
 def test_known_decisions_that_are_not_optimal_warn():
     X, costs = data()
     worst = PATHS[np.argmax(costs @ PATHS.T, axis=1)]
-    with pytest.warns(mm.InexactArgmaxWarning, match="worse than another with total"):
+    with pytest.warns(InexactArgmaxWarning, match="worse than another with total"):
         mm.CostLearner(paths(), tol=0.5).fit(X, costs=costs, decisions=worst)
 
 
@@ -54,9 +56,9 @@ def test_fractional_decisions():
     def relaxed(c):
         return PATHS[np.argmin(PATHS @ c)] if c.min() > 0 else half
 
-    with pytest.raises(ValueError, match=r"fractional value 0.5 of variable \d+, but all known decisions are whole"):
+    with pytest.raises(ValueError, match=r"fractional value 0.5 of variable \d+, but all known decisions are integers"):
         mm.CostLearner(mm.Optimizer(relaxed, M)).fit(X, costs=costs)
-    simplex = mm.Optimizer.milp(-np.ones((1, 3)), [-1.0], integrality=0, high=0.7)
+    simplex = mm.Optimizer.milp(-np.ones((1, 3)), high=[-1.0], integer=False, upper=0.7)
     values = np.random.default_rng(0).random((20, 3))
     model = mm.CostLearner(simplex, C=10.0).fit(values, costs=values)
     assert sorted(model.predict(values)[0]) == pytest.approx([0.0, 0.3, 0.7])
@@ -71,21 +73,33 @@ X0, COSTS0 = data(6)
     [
         ({}, {}, "there is nothing to learn from: pass costs= or decisions="),
         ({}, {"costs": COSTS0[:5]}, "X has 6 examples but costs has 5"),
-        ({}, {"costs": COSTS0[:, :5]}, r"Y\[0\]: expected 12 costs, one for each variable, found 5"),
-        ({}, {"costs": [*COSTS0[:4], COSTS0[4, :3], COSTS0[5]]}, r"Y\[4\]: expected 12 costs, .* found 3"),
-        ({}, {"costs": np.where(COSTS0.min() < COSTS0, COSTS0, np.nan)}, r"Y\[\d\]: costs must be finite, found nan"),
+        ({}, {"costs": COSTS0[:, :5]}, r"costs\[0\]: expected 12 costs, one for each variable, found 5"),
+        ({}, {"costs": [*COSTS0[:4], COSTS0[4, :3], COSTS0[5]]}, r"costs\[4\]: expected 12 costs, .* found 3"),
+        (
+            {},
+            {"costs": np.where(COSTS0.min() < COSTS0, COSTS0, np.nan)},
+            r"costs\[\d\]: costs must be finite, found nan",
+        ),
         ({}, {"costs": COSTS0, "known_costs": COSTS0[:3]}, "X has 6 examples but known_costs has 3"),
         ({}, {"costs": COSTS0, "known_costs": COSTS0[:, 1:]}, r"known_costs\[0\]: expected 12 costs"),
         ({}, {"costs": COSTS0, "instances": [1]}, "X has 6 examples but instances has 1"),
         (
             {},
             {"decisions": np.ones((6, 12))},
-            r"Y\[0\]: expected a feasible decision, found .* that is not a path",
+            r"decisions\[0\]: expected a feasible decision, found .* that is not a path",
         ),
-        ({}, {"decisions": [[0, 1, 20]] * 6}, r"Y\[0\]: found 3 numbers, expected a decision: 12 numbers, or distinct"),
+        (
+            {},
+            {"decisions": [[0, 1, 20]] * 6},
+            r"decisions\[0\]: found 3 numbers, expected a decision: 12 numbers, or distinct",
+        ),
         ({"loss": "regret"}, {"decisions": PATHS}, "loss='regret' needs the true costs"),
         ({"loss": "hamming"}, {"costs": COSTS0}, "with known costs the loss is the regret"),
-        ({"loss": "l1"}, {"costs": COSTS0}, "loss must be 'auto', 'regret', 'hamming' or a function, found 'l1'"),
+        (
+            {"loss": "l1"},
+            {"costs": COSTS0},
+            "loss must be 'auto', 'regret', 'hamming', 'missed', 'false' or a function, found 'l1'",
+        ),
         ({"prior": "ridge"}, {"costs": COSTS0}, "prior must be None, 'least-squares' or a vector of weights"),
         ({"prior": "least-squares"}, {"decisions": PATHS}, "prior='least-squares' needs the true costs"),
         ({"prior": [1.0]}, {"costs": COSTS0}, "prior has 1 weights, but these data have 48"),
@@ -110,7 +124,7 @@ def test_bad_input(parameters, given, message):
 def test_decisions_as_y_are_not_silently_costs():
     """Tools of scikit-learn pass Y by position."""
     chosen = [PATHS[np.argmin(PATHS @ c)] for c in COSTS0]
-    with pytest.warns(UserWarning, match="Y has only 0 and 1 and is read as costs: set loss='hamming'"):
+    with pytest.warns(UserWarning, match="y has only 0 and 1 and is read as costs: set loss='hamming'"):
         mm.CostLearner(paths()).fit(X0, chosen)
     with pytest.raises(ValueError, match=r"Y\[0\]: expected 12 costs, found .*; for decisions, set loss='hamming'"):
         mm.CostLearner(paths()).fit(X0, [set(np.flatnonzero(z).tolist()) for z in chosen])
@@ -121,7 +135,9 @@ def test_decisions_as_y_are_not_silently_costs():
 def test_hamming_needs_binary_decisions():
     optimizer = mm.Optimizer(lambda c: np.where(c < 0, 2, 0), 3)
     X, decisions = np.eye(4)[:, :2], np.array([[2, 0, 0]] * 4)
-    with pytest.raises(ValueError, match=r"Y\[0\]: the Hamming loss needs 0/1 decisions, found 2 for variable 0"):
+    with pytest.raises(
+        ValueError, match=r"decisions\[0\]: the loss 'hamming' needs 0/1 decisions, found 2 for variable 0"
+    ):
         mm.CostLearner(optimizer).fit(X, decisions=decisions)
     model = mm.CostLearner(optimizer, loss=lambda z: 1.0 - z, C=10.0).fit(X, decisions=decisions)
     assert np.array_equal(model.predict(X), decisions)
@@ -138,7 +154,7 @@ def test_bad_costs_of_the_metric():
 
 def test_a_loss_of_the_wrong_sign():
     with pytest.raises(
-        ValueError, match=r"Y\[0\]: the loss of the decision variables \[.*\] is -\d, but losses must be"
+        ValueError, match=r"decisions\[0\]: the loss of the decision variables \[.*\] is -\d, but losses must be"
     ):
         mm.CostLearner(paths(), loss=lambda z: 2.0 * z - 1.0).fit(X0, decisions=PATHS[:6])
 
@@ -146,7 +162,7 @@ def test_a_loss_of_the_wrong_sign():
 def test_numbers_beyond_the_codes():
     optimizer = mm.Optimizer(lambda c: np.where(c < 0, 3e9, 0.0), 3)
     with pytest.raises(
-        ValueError, match=r"Y\[1\]: found the value 3e\+09 of variable 2, but whole numbers .* 2147483647"
+        ValueError, match=r"costs\[1\]: found the value 3e\+09 of variable 2, but integers .* 2147483647"
     ):
         mm.CostLearner(optimizer).fit(np.eye(2), costs=[[1.0, 1.0, 1.0], [1.0, 2.0, -1.0]])
     with pytest.raises(ValueError, match=r"X\[0\]: solve returned the value 3e\+09 of variable 0"):
@@ -185,10 +201,10 @@ def test_a_tie_under_predicted_costs_is_not_resolved_by_the_truth():
 def test_programs_with_sparse_constraints(tmp_path):
     X, costs = data(4)
     A, b = np.vstack([np.ones(M), np.arange(M)]), [4.0, 20.0]
-    dense, sparse = (mm.Optimizer.milp(rows, b, sense="max") for rows in (A, sp.csr_array(A)))
+    dense, sparse = (mm.Optimizer.milp(rows, high=b, sense="max") for rows in (A, sp.csr_array(A)))
     for row in costs:
         assert np.array_equal(sparse.solve(row), dense.solve(row))
-        assert np.array_equal(dense.solve(row, (sp.csc_array(A), b)), dense.solve(row))
+        assert np.array_equal(dense.solve(row, (sp.csc_array(A), -np.inf, b)), dense.solve(row))
     model = mm.CostLearner(sparse, max_iter=1, tol=1.0).fit(X, costs=costs)
     model.save(tmp_path / "m.mm")
     assert np.array_equal(mm.load(tmp_path / "m.mm").predict(X), model.predict(X))
@@ -196,7 +212,7 @@ def test_programs_with_sparse_constraints(tmp_path):
 
 def test_the_bound_of_a_linear_program_with_a_time_limit_is_its_optimum():
     X, costs = data(4)
-    optimizer = mm.Optimizer.milp(-np.ones((1, M)), [-3.0], integrality=0, time_limit=60.0)
+    optimizer = mm.Optimizer.milp(np.ones((1, M)), low=3.0, integer=False, time_limit=60.0)
     certificate = mm.CostLearner(optimizer, tol=0.5).fit(X, costs=costs).certificate_
     assert certificate.primal_bound == pytest.approx(certificate.primal, rel=1e-6)
 
@@ -214,15 +230,126 @@ def test_without_a_decision_in_time_the_known_one_is_used():
     decisions = [exact.solve(c) for c in costs]
     model = mm.CostLearner(optimizer, tol=0.5).fit(X, decisions=decisions)
     assert any(late) and model.certificate_.primal < model.certificate_.primal_bound < np.inf
-    with pytest.raises(mm.StructureError, match=r"X\[\d\]: solve found no decision in time; raise its time limit"):
+    with pytest.raises(StructureError, match=r"X\[\d\]: solve found no decision in time; raise its time limit"):
         model.predict(X)
 
 
 def test_a_program_without_a_decision_in_time(monkeypatch):
     nothing = OptimizeResult(x=None, status=1, mip_dual_bound=-2.0, message="Time limit reached.")
-    monkeypatch.setattr(ready, "milp", lambda *args, **kwargs: nothing)
-    optimizer = mm.Optimizer.milp(np.ones((1, 3)), [1.0], sense="max", time_limit=1e-3)
-    with pytest.raises(mm.StructureError, match=r"X\[0\]: solve found no decision in time"):
+    monkeypatch.setattr(highs, "milp", lambda *args, **kwargs: nothing)
+    optimizer = mm.Optimizer.milp(np.ones((1, 3)), high=1.0, sense="max", time_limit=1e-3)
+    with pytest.raises(StructureError, match=r"X\[0\]: solve found no decision in time"):
         optimizer.solve([1.0, 2.0, 5e4])
     found = optimizer.decide(np.array([[1.0, 2.0, 1e4]]), None, np.zeros(1, np.int64), np.eye(3)[:1])
     assert found.decisions.tolist() == [[1.0, 0.0, 0.0]] and found.lower.tolist() == [-2.0]
+
+
+def dijkstra(costs):
+    """The cheapest path, for costs ≥ 0 only."""
+    if (costs < 0).any():
+        raise ArithmeticError("a cost is negative")
+    return PATHS[np.argmin(PATHS @ costs)]
+
+
+def clipped(costs):
+    return PATHS[np.argmin(PATHS @ np.maximum(costs, 0.0))]
+
+
+@pytest.mark.parametrize("given", ["costs", "decisions"])
+@pytest.mark.parametrize(
+    ("optimizer", "why"),
+    [
+        (mm.Optimizer(lambda c: PATHS[np.argmin(PATHS @ c)], M, sense="max"), "is its sense 'min'?"),
+        (mm.Optimizer(lambda c: PATHS[np.argmax(PATHS @ c)], M), "is its sense 'max'?"),
+        (mm.Optimizer(clipped, M), "pass costs='nonnegative' to the Optimizer"),
+    ],
+)
+def test_a_wrong_sense_and_clipped_costs_prove_nothing(optimizer, why, given):
+    X, costs = data()
+    known = {"costs": costs} if given == "costs" else {"decisions": PATHS[np.argmin(costs @ PATHS.T, axis=1)]}
+    with pytest.warns(InexactArgmaxWarning) as caught:
+        model = mm.CostLearner(optimizer, tol=0.1).fit(X, **known)
+    assert why in str(caught[-1].message)
+    assert not model.certificate_.proven and "proven" not in str(model.certificate_)
+
+
+def test_a_solver_that_needs_nonnegative_costs():
+    X, costs = data()
+    decisions = PATHS[np.argmin(costs @ PATHS.T, axis=1)]
+    with pytest.raises(StructureError, match=r"a cost is negative; some of the costs are negative.*costs='nonneg"):
+        mm.CostLearner(mm.Optimizer(dijkstra, M)).fit(X, decisions=decisions)
+    needy, X = mm.Optimizer(dijkstra, M, costs="nonnegative"), np.hstack([np.maximum(X, 0), np.maximum(-X, 0)])
+    model = mm.CostLearner(needy, C=10.0).fit(X, decisions=decisions)
+    free = mm.CostLearner(paths(), loss="missed", nonnegative=True, C=10.0).fit(X, decisions=decisions)
+    assert model.certificate_.proven and (model.coef_ >= 0).all()
+    assert model.certificate_.primal == pytest.approx(free.certificate_.primal, rel=2e-3)
+    ranked = [(tuple(z), round(score, 9)) for z, score in model.topk(X[0], 4)]
+    predicted = model.predict_costs(X[:1])[0]
+    assert [score for _, score in ranked] == pytest.approx(sorted(-PATHS @ predicted, reverse=True)[:4])
+    assert len({z for z, _ in ranked}) == 4
+    for parameters, given, message in (
+        ({}, {"costs": costs}, "learning from costs asks it about 2ĉ − c, which may be negative"),
+        ({"loss": "hamming"}, {"decisions": decisions}, "the loss must be 'missed', which never makes a cost negative"),
+        (
+            {"loss": lambda z: 1 - 2 * z},
+            {"decisions": decisions},
+            r"decisions\[0\]: .* must be ≤ 0 where the decision is 1",
+        ),
+        ({}, {"decisions": decisions, "known_costs": -np.ones_like(costs)}, r"known_costs\[0\]: costs must be ≥ 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            mm.CostLearner(needy, **parameters).fit(X, **given)
+    with pytest.raises(ValueError, match=r"X\[0\]: .* features must be ≥ 0, found -\S+ for x\d; shift it"):
+        mm.CostLearner(needy).fit(-X, decisions=decisions)
+    with pytest.raises(ValueError, match=r"costs='nonnegative', found the cost -1"):
+        needy.solve([-1.0] * M)
+
+
+def test_the_indices_of_both_of_two_variables_may_be_a_vector():
+    def cheaper(c):
+        return [1, 0] if c[0] < c[1] else [0, 1]
+
+    def single(z):
+        return z.sum() == 1
+
+    X, Y = np.ones((6, 1)), [[0, 1]] * 6
+    with pytest.warns(
+        UserWarning, match=r"all decisions are \[0, 1\], .* pass decision='vector' or decision='indices'"
+    ):
+        assert mm.CostLearner(mm.Optimizer(cheaper, 2)).fit(X, decisions=Y).predict(X).tolist() == Y
+    for optimizer in (mm.Optimizer(cheaper, 2, decision="vector"), mm.Optimizer(cheaper, 2, feasible=single)):
+        assert mm.CostLearner(optimizer).fit(X, decisions=Y).predict(X).tolist() == Y
+    assert mm.CostLearner(mm.Optimizer(cheaper, 2)).fit(X, decisions=[[0, 1], [1, 0]] * 3).predict(X).shape == (6, 2)
+
+
+def test_a_list_of_indices_is_not_a_vector():
+    X, costs = np.ones((6, 1)), np.arange(18.0).reshape(6, 3) - 9.0
+
+    def chosen(c):
+        return np.flatnonzero(c < 0).tolist()
+
+    with pytest.raises(ValueError, match=r"\[0.0, 1.0, 2.0\], either 3 numbers or the indices of all variables: pass"):
+        mm.CostLearner(mm.Optimizer(chosen, 3)).fit(X, costs=costs)
+    with pytest.raises(ValueError, match=r"lists of two kinds, .* pass decision='vector' or decision='indices'"):
+        mm.CostLearner(mm.Optimizer(lambda c: [0, 1] if c[0] < 0 else [0, 0, 1], 3)).fit(X, costs=costs)
+    mixed = [[0, 1, 1], [0, 1], {2}, [1, 0, 0], [], [2]]
+    with pytest.raises(ValueError, match=r"decisions\[1\]: found lists of two kinds"):
+        mm.CostLearner(mm.Optimizer(lambda c: c < 0, 3)).fit(X, decisions=mixed)
+    declared = mm.Optimizer(chosen, 3, decision="indices")
+    assert declared.solve([-1.0, -2.0, -3.0]).tolist() == [1, 1, 1]
+    model = mm.CostLearner(declared, C=0.1).fit(X, costs=costs)
+    assert model.predict(X).shape == (6, 3)
+    with pytest.raises(ValueError, match="expected a decision: 3 numbers"):
+        mm.Optimizer(lambda c: [0, 1], 3, decision="vector").solve([1.0, 2.0, 3.0])
+    with pytest.raises(ValueError, match="decision must be 'auto' or 'vector' or 'indices', found 'set'"):
+        mm.Optimizer(chosen, 3, decision="set")
+
+
+def test_regrets_below_zero_are_an_error():
+    _, costs = data(4)
+    every = mm.Optimizer(lambda c: PATHS[np.argmin(PATHS @ c)], M)
+    with pytest.raises(ValueError, match=r"decisions\[2\]: its total 0 is better than \S+ of the decision"):
+        mm.metrics.regret(costs, [*PATHS[:2], np.zeros(M), PATHS[0]], every)
+    heuristic = mm.Optimizer(lambda c: PATHS[0], M, exact=False)
+    best = [PATHS[np.argmin(PATHS @ c)] for c in costs]
+    assert mm.metrics.regret(costs, best, heuristic) <= 0.0

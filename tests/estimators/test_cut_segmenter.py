@@ -96,7 +96,7 @@ IMAGE, MASK = np.random.default_rng(0).random((4, 5)), np.eye(4, 5, dtype=int)
         ({}, [IMAGE, "dog.png"], [MASK, ""], r"X\[1\]: expected an image, an array of numbers of shape"),
         ({}, [np.zeros((0, 5))], [np.zeros((0, 5))], r"X\[0\]: expected an image"),
         ({}, [np.where(MASK, np.nan, IMAGE)], [MASK], r"X\[0\]: pixel \(0, 0\) is not a finite number"),
-        ({}, [IMAGE, IMAGE[:, :, None].repeat(3, 2)], [MASK] * 2, r"X\[1\]: 44 features per node, expected 18"),
+        ({}, [IMAGE, IMAGE[:, :, None].repeat(3, 2)], [MASK] * 2, r"X\[1\]: 3 channels, expected 1 as in X\[0\]"),
         ({}, [IMAGE], [np.zeros((4, 5))], "expected at least two classes, found one class"),
         ({"features": "edges"}, [IMAGE], [MASK], "features must be 'statistics', 'channels' or a function"),
         ({"features": len}, [IMAGE], [MASK], r"X\[0\]: expected numbers of shape \(4, 5, d\), found int64 of shape"),
@@ -120,3 +120,76 @@ def test_intersection_over_union():
         mm.metrics.intersection_over_union(true, [found[0], [1, 1]])
     with pytest.raises(ValueError, match="2 true images but 1 predicted ones"):
         mm.metrics.intersection_over_union(true, found[:1])
+
+
+def voids(X, Y, rng):
+    """Masks of numbers in which a tenth of the pixels, and a whole corner, have no label."""
+    found = [(y == "front").astype(np.uint8) for y in Y]
+    for mask in found:
+        mask[rng.random(mask.shape) < 0.1] = 255
+        mask[:3, :3] = 255
+    return found
+
+
+def test_pixels_without_a_label_do_not_count():
+    rng = np.random.default_rng(0)
+    X, Y = squares(12, rng, noise=0.7)
+    masks = voids(X, Y, rng)
+    model = mm.CutSegmenter(features="channels", ignore_label=255).fit(X[:8], masks[:8])
+    assert model.classes_.tolist() == [0, 1]
+    other = [np.where(mask == 255, 77, mask) for mask in masks]  # whatever stands there
+    same = mm.CutSegmenter(features="channels", ignore_label=77).fit(X[:8], other[:8])
+    np.testing.assert_array_equal(model.coef_, same.coef_)
+    known = np.concatenate([mask.ravel() != 255 for mask in masks[8:]])
+    right = np.concatenate([(p == y).ravel() for p, y in zip(model.predict(X[8:]), masks[8:], strict=True)])
+    assert model.score(X[8:], masks[8:]) == pytest.approx(right[known].mean()) and right[known].mean() > 0.9
+    found = mm.metrics.intersection_over_union(masks[8:], model.predict(X[8:]), 1, ignore_label=255)
+    assert found > mm.metrics.intersection_over_union(masks[8:], model.predict(X[8:]), 1)
+    floats = [np.where(mask == 255, np.nan, mask) for mask in masks]
+    missing = mm.CutSegmenter(features="channels", ignore_label=np.nan).fit(X[:8], floats[:8])
+    np.testing.assert_array_equal(model.coef_, missing.coef_)
+
+
+def test_a_void_label_is_not_taken_for_a_class_without_a_word():
+    rng = np.random.default_rng(0)
+    X, Y = squares(3, rng)
+    masks = voids(X, Y, rng)
+    with pytest.warns(UserWarning, match=r"label 255 besides \[0, 1\].*pass ignore_label=255, or classes="):
+        mm.CutSegmenter(features="channels", tol=0.5).fit(X, masks)
+    mm.CutSegmenter(features="channels", tol=0.5, classes=[0, 1, 255]).fit(X, masks)
+    binary = [np.where(mask == 1, 255, 0) for mask in masks]
+    assert mm.CutSegmenter(features="channels", tol=0.5).fit(X, binary).classes_.tolist() == [0, 255]
+    with pytest.raises(ValueError, match=r"Y\[1\]: all pixels have ignore_label=255; leave this image out"):
+        mm.CutSegmenter(ignore_label=255).fit(X, [masks[0], np.full((14, 16), 255), masks[2]])
+    with pytest.raises(ValueError, match="ignore_label=255 is one of the classes"):
+        mm.CutSegmenter(ignore_label=255, classes=[0, 255]).fit(X, masks)
+    model = mm.CutSegmenter(features="channels", ignore_label=255, tol=0.5).fit(X, masks)
+    with pytest.raises(ValueError, match="no pixel has a label other than ignore_label=255"):
+        model.score(X[:1], [np.full((14, 16), 255)])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_an_explanation_of_a_large_image_is_short(n_labels):
+    rng = np.random.default_rng(3)
+    mask = np.zeros((40, 50), int)
+    mask[5:25, 10:30] = 1
+    mask[30:, 20:] = n_labels - 1
+    X = [mask + 0.6 * rng.normal(size=mask.shape) for _ in range(2)]
+    model = mm.CutSegmenter(tol=0.1).fit(X, [mask, mask])
+    decision, scores = model.explain(X[0], 4), model.decision_scores(X)[0]
+    assert scores.shape == (40, 50, n_labels)
+    np.testing.assert_array_equal(decision.prediction, model.predict(X)[0])
+    np.testing.assert_allclose(decision.margins, model.decision_margins(X)[0], atol=1e-9)
+    assert decision.margins.min() == pytest.approx(decision.margin, abs=1e-9)
+    row, column = np.unravel_index(decision.margins.argmin(), mask.shape)
+    assert decision.runner_up[row, column] == decision.others[row, column] != decision.prediction[row, column]
+    lines = str(decision).splitlines()
+    assert lines[0].startswith("mask of 40 × 50 pixels (score ") and len(lines) < 16
+    assert f"  row {row}, column {column}: {decision.prediction[row, column]}, " in str(decision)
+    named = model.feature_names_out.tolist()
+    assert named[0] == "brightness → 0" and "spread of brightness in 13 × 13 → 1" in named
+    assert named[-2:] == ["agree: neighbours", "agree: similar neighbours"]
+    plain = mm.StructuralSVM(mm.Cut(), C=0.1, tol=0.1).fit([mm.image_graph(x) for x in X], [mask.ravel()] * 2)
+    text = str(plain.explain(mm.image_graph(X[0])))
+    assert "(2000 entries)" in text and "they differ in" in text and len(text) < 2500

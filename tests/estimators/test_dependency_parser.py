@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 import maxmargin as mm
+from maxmargin.exceptions import ExampleError
 
 TEXT = """# sent_id = 1
 # text = She doesn't read
@@ -108,7 +109,7 @@ def test_saved_and_loaded(file, tmp_path):
 
 def test_many_sentences_are_parsed_in_batches(monkeypatch):
     model = mm.DependencyParser(C=1.0).fit(WORDS, HEADS)
-    monkeypatch.setattr("maxmargin.estimators.dependency_parser._SENTENCES_TOGETHER", 2)
+    monkeypatch.setattr(mm.DependencyParser, "_together", 2)
     X = [WORDS[i % 2] for i in range(5)]
     assert model.predict(X) == [HEADS[i % 2] for i in range(5)]
     with pytest.raises(ValueError, match=r"X\[4\]: expected a list of words"):
@@ -166,10 +167,26 @@ def test_a_parser_of_tags_needs_them():
     with pytest.raises(ValueError, match="tags: no training sentence has the column 'pos'"):
         mm.DependencyParser(tags=["upos", "pos"]).fit(TAGGED, HEADS)
     model = mm.DependencyParser(C=1.0).fit(TAGGED, HEADS)
-    with pytest.raises(ValueError, match=re.escape("X[1]: the words have no upos, which the training data had")):
+    message = "X[1]: words without upos ('He', 'writes', 'books'), which the training data had: give tuples (form"
+    with pytest.raises(ValueError, match=re.escape(message)):
         model.predict([TAGGED[0], WORDS[1]])
     with pytest.raises(ValueError, match="takes one input x"):
         model.topk(TAGGED, 2)
+
+
+def test_one_sentence_is_not_a_list_of_sentences():
+    tagged, plain = mm.DependencyParser(C=1.0).fit(TAGGED, HEADS), mm.DependencyParser(C=1.0).fit(WORDS, HEADS)
+    rows = [{"form": form, "upos": upos} for form, upos in TAGGED[0]]
+    for model in (tagged, plain):
+        for X in (TAGGED[0], [list(row) for row in TAGGED[0]], WORDS[0], rows, (WORDS[0], HEADS[0])):
+            with pytest.raises(ValueError, match=r"X: expected a list of sentences, found one sentence; pass \[sent"):
+                model.predict(X)
+    assert plain.predict([tuple(words) for words in WORDS]) == HEADS
+    fine = [(word, f"{tag}:fine") for word, tag in TAGGED[0]]  # not universal tags, which would be recognised alone
+    for X in (WORDS[0], TAGGED[0], fine):
+        for use in (mm.DependencyParser().fit, tagged.score):
+            with pytest.raises(ValueError, match="X: expected a list of sentences, found one sentence"):
+                use(X, HEADS[0])
 
 
 @pytest.mark.parametrize(
@@ -177,7 +194,7 @@ def test_a_parser_of_tags_needs_them():
     [
         ({"tags": "upos"}, "tags must be a list"),
         ({"tags": ["form"]}, "tags must be distinct columns besides form"),
-        ({"min_count": 0}, "min_count must be a whole number ≥ 1"),
+        ({"min_count": 0}, "min_count must be an integer ≥ 1"),
         ({"lift": True}, "lift=True needs projective=True"),
         ({"projective": 1}, "projective must be True or False"),
         ({"C": -1.0}, "C must be"),
@@ -205,7 +222,7 @@ def test_bad_files(tmp_path, monkeypatch):
 
 
 def test_a_damaged_model_is_refused():
-    from maxmargin.encoding.arc_templates import ArcTemplates
+    from maxmargin.features.text.arc_templates import ArcTemplates
 
     state = mm.DependencyParser(C=1.0).fit(WORDS, HEADS).structure_.arcs_.get_state()
     for keys in (state["keys"][[0, 0]], -state["keys"], np.full(1, 1 << 62), state["keys"].astype(float)):
@@ -239,6 +256,14 @@ class TestRelations:
         assert model.labelled_score(TAGGED, other, sample_weight=[0, 1]) == pytest.approx(1 / 3)
         assert model.predict_labelled([[], TAGGED[1]]) == [[], LABELLED[1]]
 
+    def test_weights_of_pairs_that_occur(self):
+        small = mm.DependencyParser(C=1.0, labelled=True).fit(TAGGED, LABELLED)
+        whole = mm.DependencyParser(C=1.0, labelled=True, seen_pairs=False).fit(TAGGED, LABELLED)
+        assert len(small.relation_coef_) < 0.5 * len(whole.relation_coef_)
+        assert small.predict_labelled(TAGGED) == whole.predict_labelled(TAGGED) == LABELLED
+        with pytest.raises(ValueError, match="seen_pairs must be True or False, found 'some'"):
+            mm.DependencyParser(seen_pairs="some").fit(TAGGED, HEADS)
+
     def test_a_second_fit_forgets_relations(self):
         model = mm.DependencyParser(C=1.0, labelled=True).fit(TAGGED, LABELLED)
         model.set_params(labelled=False).fit(TAGGED, HEADS)
@@ -255,5 +280,17 @@ class TestRelations:
         ],
     )
     def test_missing_relations(self, X, Y, message):
-        with pytest.raises(mm.ExampleError, match=message):
+        with pytest.raises(ExampleError, match=message):
             mm.DependencyParser(labelled=True).fit(X, Y)
+
+
+def test_tags_in_the_place_of_words_and_unknown_tags():
+    sentences = [[("she", "PRON"), ("reads", "VERB"), ("books", "NOUN")], [("he", "PRON"), ("writes", "VERB")]]
+    parser = mm.DependencyParser(C=1.0).fit(sentences, [[2, 0, 2], [2, 0]])
+    swapped = [[(tag, word) for word, tag in sentence] for sentence in sentences]
+    with pytest.raises(ValueError, match=r"X\[1\]: expected pairs \(word, tag\), found pairs \(tag, word\)"):
+        parser.predict([sentences[0], swapped[1]])
+    with pytest.warns(UserWarning, match=r"any of the tags of 1 of 2 sentences \(X\[1\]; .* 'PRP'"):
+        heads = parser.predict([sentences[0], [("he", "PRP"), ("reads", "VBZ")]])
+    assert heads[0] == [2, 0, 2]
+    assert parser.predict([[("it", "PRON"), ("rains", "VBZ")]]) == [[2, 0]]

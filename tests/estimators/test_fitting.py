@@ -2,7 +2,6 @@
 
 import re
 import warnings
-from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
-from maxmargin.estimators import base
+from maxmargin.exceptions import StructureError
 
 
 @pytest.fixture
@@ -51,6 +50,18 @@ def test_support_names_examples_and_outputs(data):
         assert plane.alpha > 0
 
 
+def test_slices_of_the_support(data):
+    support = mm.SequenceTagger().fit(*data).support_
+    for part in (slice(None, 3), slice(-2, None), slice(1, 1), slice(None, None, -1)):
+        some, planes = support[part], list(support)[part]
+        assert isinstance(some, mm.outputs.Support)
+        assert list(some) == planes
+        np.testing.assert_array_equal(some.planes.toarray(), support.planes.toarray()[part])
+    assert support[-1] == list(support)[-1]
+    with pytest.raises(IndexError):
+        support[len(support)]
+
+
 @pytest.mark.parametrize("slack", ["linear", "quadratic"])
 @pytest.mark.parametrize(("C", "tol"), [(0.3, 1e-1), (3.0, 1e-2), (1000.0, 1e-6)])
 def test_dual_values_of_the_support_are_those_of_a_certificate(slack, C, tol):
@@ -83,7 +94,7 @@ def test_limits(data):
     assert (model.stop_reason_, model.n_iter_) == ("max_iter", 5)
     with pytest.warns(
         ConvergenceWarning,
-        match=r"stopped after \S+ seconds before the objective was known.*raise max_seconds",
+        match=r"stopped after \S+ seconds before the objective was known; raise max_seconds$",
     ):
         model = mm.SequenceTagger(tol=1e-15, max_seconds=1e-6).fit(*data)
     assert model.stop_reason_ == "max_seconds"
@@ -94,7 +105,7 @@ def test_limits(data):
 
 
 def test_a_ramp_that_ends_early_advises_only_what_there_is(data, monkeypatch):
-    monkeypatch.setattr(base, "ConcaveConvex", partial(base.ConcaveConvex, most_steps=1))
+    monkeypatch.setattr(mm.SequenceTagger, "_max_outer", 1)
     with pytest.warns(ConvergenceWarning) as caught:
         model = mm.SequenceTagger(bound="ramp", tol=1e-9, max_iter=2).fit(*data)
     assert model.stop_reason_ == "max_outer"
@@ -188,7 +199,11 @@ WATCHABLE = {
     "tagger": (mm.SequenceTagger(tol=1e-9), mm.datasets.make_chains(40, random_state=3), {}),
     "columns": (mm.ColumnTagger(tol=1e-12, solver="subgradient"), words(), {}),
     "multiclass": (mm.MulticlassSVM(tol=1e-9), mm.datasets.make_multiclass(60), {}),
-    "ranker": (mm.PrecisionAtK(k=2, tol=1e-12, solver="subgradient"), rows_of_queries(), {"groups": QUERIES}),
+    "ranker": (
+        mm.StructuredRanker(measure="precision@2", tol=1e-12, solver="subgradient"),
+        rows_of_queries(),
+        {"groups": QUERIES},
+    ),
 }
 
 
@@ -249,14 +264,14 @@ def test_interruption_keeps_the_best_weights(data):
 @pytest.mark.parametrize("solver", ["auto", "nslack", "oneslack", "bundle", "subgradient", "perceptron"])
 def test_checkpoint_resumes_bit_for_bit(data, tmp_path, solver, searched):
     path = tmp_path / "run.ckpt"
-    settings = {"solver": solver, "tol": 1e-10, "checkpoint": path, "checkpoint_every": 0.0, "C": 3.0}
+    settings = {"solver": solver, "tol": 1e-10, "checkpoint": mm.Checkpoint(path, every=0.0), "C": 3.0}
     if searched:
         settings |= {"bound": "slack", "loss": {0: 5.0, 1: 0.2}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         whole = mm.SequenceTagger(**settings, max_iter=9).fit(*data)
         mm.SequenceTagger(**settings, max_iter=4).fit(*data)
-        resumed = mm.SequenceTagger(**settings, max_iter=9).resume(path, *data)
+        resumed = mm.SequenceTagger(**settings, max_iter=9).fit(*data, resume=path)
     assert np.array_equal(whole.coef_, resumed.coef_)
     assert whole.certificate_.dual == resumed.certificate_.dual
     assert whole.certificate_.oracle_calls == resumed.certificate_.oracle_calls
@@ -268,14 +283,14 @@ def test_checkpoint_of_another_run(data, tmp_path):
     X, Y = data
     mm.SequenceTagger(checkpoint=path).fit(X, Y)
     with pytest.raises(ValueError, match="another run: its C"):
-        mm.SequenceTagger(C=0.5).resume(path, X, Y)
+        mm.SequenceTagger(C=0.5).fit(X, Y, resume=path)
     with pytest.raises(ValueError, match="another run: its data"):
-        mm.SequenceTagger().resume(path, [x + 1 for x in X], Y)
+        mm.SequenceTagger().fit([x + 1 for x in X], Y, resume=path)
     with pytest.raises(FileNotFoundError):
-        mm.SequenceTagger().resume(tmp_path / "none", X, Y)
+        mm.SequenceTagger().fit(X, Y, resume=tmp_path / "none")
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ValueError, match="damaged"):
-        mm.SequenceTagger().resume(path, X, Y)
+        mm.SequenceTagger().fit(X, Y, resume=path)
 
 
 def test_checkpoint_knows_all_that_matters(tmp_path):
@@ -288,16 +303,16 @@ def test_checkpoint_knows_all_that_matters(tmp_path):
     mm.SequenceTagger(**settings).fit(pairs, Y, sample_weight=weights)
     others = [(x, 2 * edges) for x, edges in pairs]
     with pytest.raises(ValueError, match="its data"):
-        mm.SequenceTagger(**settings).resume(path, others, Y, sample_weight=weights)
+        mm.SequenceTagger(**settings).fit(others, Y, sample_weight=weights, resume=path)
     with pytest.raises(ValueError, match="its sample_weight"):
-        mm.SequenceTagger(**settings).resume(path, pairs, Y, sample_weight=weights[::-1])
+        mm.SequenceTagger(**settings).fit(pairs, Y, sample_weight=weights[::-1], resume=path)
     for loss in ({0: 2.0}, "zero-one", "hamming-share"):
         with pytest.raises(ValueError, match="its data"):
-            mm.SequenceTagger(**settings, loss=loss).resume(path, pairs, Y, sample_weight=weights)
+            mm.SequenceTagger(**settings, loss=loss).fit(pairs, Y, sample_weight=weights, resume=path)
     never = [(a, b) for a in range(4) for b in range(4) if not any((y[:-1] == a)[y[1:] == b].any() for y in Y)]
     with pytest.raises(ValueError, match="its data"):
-        mm.SequenceTagger(**settings, constraints=never[:1]).resume(path, pairs, Y, sample_weight=weights)
-    assert mm.SequenceTagger(**settings).resume(path, pairs, Y, sample_weight=weights).stop_reason_ == "tol"
+        mm.SequenceTagger(**settings, constraints=never[:1]).fit(pairs, Y, sample_weight=weights, resume=path)
+    assert mm.SequenceTagger(**settings).fit(pairs, Y, sample_weight=weights, resume=path).stop_reason_ == "tol"
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e3, 1e6])
@@ -341,7 +356,7 @@ def test_failed_write_leaves_the_checkpoint_whole(data, tmp_path, monkeypatch):
     def fails(*args, **kwargs):
         raise OSError("disk full")
 
-    monkeypatch.setattr(np, "savez", fails)
+    monkeypatch.setattr("maxmargin.training.checkpoint.write_archive", fails)
     with pytest.raises(OSError, match="disk full"):
         mm.SequenceTagger(checkpoint=path, C=0.5).fit(*data)
     assert path.read_bytes() == before
@@ -371,10 +386,10 @@ def test_structure_that_raises_leaves_the_checkpoint(tmp_path):
 
     X = np.random.default_rng(0).normal(size=(20, 3))
     Y = np.where(X[:, 0] + 0.5 * X[:, 1] ** 2 > 0.3, 1, -1).tolist()
-    with pytest.raises(mm.StructureError, match=r"X\[\d+\]: loss_augmented_argmax raised RuntimeError: out of luck"):
-        mm.StructuralSVM(Breaks(), tol=1e-12, checkpoint=path, checkpoint_every=0.0).fit(X, Y)
+    with pytest.raises(StructureError, match=r"X\[\d+\]: loss_augmented_argmax raised RuntimeError: out of luck"):
+        mm.StructuralSVM(Breaks(), tol=1e-12, checkpoint=mm.Checkpoint(path, every=0.0)).fit(X, Y)
     Breaks.calls = -10_000
-    resumed = mm.StructuralSVM(Breaks(), tol=1e-12).resume(path, X, Y)
+    resumed = mm.StructuralSVM(Breaks(), tol=1e-12).fit(X, Y, resume=path)
     assert resumed.certificate_.gap <= 1e-12
 
 
@@ -404,14 +419,16 @@ def test_path_agrees_with_single_fits(data, slack, solver):
 
 def test_groups_of_a_path_are_named(data):
     X, y = rows_of_queries()
-    models = mm.regularization_path(mm.PrecisionAtK(k=2), X, y, [1.0], groups=QUERIES)
-    np.testing.assert_array_equal(models[0].coef_, mm.PrecisionAtK(k=2).fit(X, y, groups=QUERIES).coef_)
+    models = mm.regularization_path(mm.StructuredRanker(measure="precision@2"), X, y, [1.0], groups=QUERIES)
+    np.testing.assert_array_equal(
+        models[0].coef_, mm.StructuredRanker(measure="precision@2").fit(X, y, groups=QUERIES).coef_
+    )
     with pytest.raises(TypeError, match="SequenceTagger takes no groups"):
         mm.regularization_path(mm.SequenceTagger(), *data, [1.0], groups=QUERIES)
-    with pytest.raises(TypeError, match="PrecisionAtK does not accept sample_weight, only groups"):
-        mm.regularization_path(mm.PrecisionAtK(), X, y, [1.0], np.ones(60), groups=QUERIES)
-    with pytest.raises(TypeError, match="PrecisionAtK does not accept sample_weight, only groups"):
-        mm.regularization_path(mm.PrecisionAtK(), X, y, [1.0], sample_weight=QUERIES)  # not read as groups
+    with pytest.raises(TypeError, match="StructuredRanker does not accept sample_weight, only groups"):
+        mm.regularization_path(mm.StructuredRanker(), X, y, [1.0], np.ones(60), groups=QUERIES)
+    with pytest.raises(TypeError, match="StructuredRanker does not accept sample_weight, only groups"):
+        mm.regularization_path(mm.StructuredRanker(), X, y, [1.0], sample_weight=QUERIES)  # not read as groups
 
 
 def test_ctrl_c_ends_a_path(data):

@@ -63,7 +63,7 @@ def test_the_objective_falls_from_chains_on(model, data):
     objectives = [row["objective"] for row in model.history_]
     assert len(objectives) > 1
     assert (np.diff(objectives) <= 1e-9).all()
-    fixed = mm.LatentStructuralSVM(mm.Forest(), C=1.0, tol=1e-2, max_outer=1).fit(X, Y)  # the chains never change
+    fixed = mm.StructuralSVM(mm.Forest(), C=1.0, tol=1e-2, max_outer=1).fit(X, Y)  # the chains never change
     assert objectives[-1] < 0.9 * fixed.certificate_.primal
 
 
@@ -182,7 +182,7 @@ def test_grid_search_over_r(data):
 
 
 def test_structured_checks(data):
-    for _, check in mm.structured_estimator_checks(mm.ForestClustering(), *data):
+    for _, check in mm.testing.structured_estimator_checks(mm.ForestClustering(), *data):
         check()
 
 
@@ -217,7 +217,7 @@ def test_bad_input(data, model):
             model.predict([X[0], wrong])
     with pytest.raises(ValueError, match="feature_names has 2 names, but pairs have 3 features"):
         mm.ForestClustering(feature_names=["a", "b"]).fit(X, Y)
-    with pytest.raises(ValueError, match="r must be a finite number ≥ 0, found -1"):
+    with pytest.raises(ValueError, match="r must be a number ≥ 0, found -1"):
         mm.ForestClustering(r=-1).fit(X, Y)
     with pytest.raises(ValueError, match="needs a finite C"):
         mm.ForestClustering(C=np.inf).fit(X, Y)
@@ -237,10 +237,12 @@ def test_the_place_of_an_example_is_the_users_where_some_have_no_weight(data):
 def test_explain_points_to_links():
     X, Y = [np.random.default_rng(0).normal(size=(4, 4, 2))], [[0, 0, 1, 1]]
     model = mm.ForestClustering().fit(X, Y)
-    with pytest.raises(TypeError, match=r"Forest cannot explain an output: use links\(x\) of ForestClustering"):
+    with pytest.raises(AttributeError, match="no attribute 'explain'") as error:
         model.explain(X[0])
+    assert "Forest cannot explain an output: use links(x) of ForestClustering" in str(error.value.__cause__)
     assert len(model.links(X[0])) == 4 - len(set(model.predict(X)[0]))
-    latent = mm.LatentStructuralSVM(mm.Forest(), C=0.1, tol=1e-2).fit(X, Y)
-    with pytest.raises(TypeError, match=r"or structure_\.links\(coef_, x\) of LatentStructuralSVM"):
+    latent = mm.StructuralSVM(mm.Forest(), C=0.1, tol=1e-2).fit(X, Y)
+    with pytest.raises(AttributeError) as error:
         latent.explain(X[0])
+    assert "or structure_.links(coef_, x) of StructuralSVM" in str(error.value.__cause__)
     assert latent.structure_.links(latent.coef_, X[0]) == model.links(X[0])

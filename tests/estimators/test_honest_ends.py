@@ -12,6 +12,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
+from maxmargin.exceptions import InexactArgmaxWarning
 
 
 class Pairs(mm.Structure):
@@ -71,7 +72,7 @@ def test_a_search_that_proves_too_little_is_not_called_tol():
             assert not caught
         elif model.stop_reason_ == "estimated":
             (only,) = caught
-            assert only.category is mm.InexactArgmaxWarning
+            assert only.category is InexactArgmaxWarning
             assert f"{certificate.primal:.6g}" in str(only.message)
             assert f"{certificate.primal_bound:.6g}" in str(only.message)
             assert "estimated" in certificate.standing and certificate.proven_gap > 1e-3
@@ -127,6 +128,19 @@ def test_ordinary_features_are_proven_despite_rounding():
     certificate = mm.MulticlassSVM().fit(X, X[:, :3].argmax(axis=1)).certificate_
     assert certificate.standing == "proven"
     assert 0 < certificate.primal_bound - certificate.primal < 1e-9 * certificate.primal
+
+
+class WithoutLoss(Pairs):
+    def loss(self, y, y_hat):
+        return 0.0
+
+
+@pytest.mark.parametrize(("bound", "slack"), [("margin", "quadratic"), ("slack", "linear"), ("slack", "quadratic")])
+def test_an_optimum_of_zero_is_proven_by_a_search(bound, slack):
+    """At weights of 0 no output rises, so the argmax with the greatest loss has the greatest violation."""
+    certificate = mm.StructuralSVM(WithoutLoss(), bound=bound, slack=slack).fit(*pairs(0, 5)).certificate_
+    assert certificate.proven
+    assert certificate.primal == certificate.primal_bound == certificate.proven_gap == 0.0
 
 
 class Slow(Pairs):

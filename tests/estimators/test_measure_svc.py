@@ -9,7 +9,7 @@ from sklearn import metrics
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_classification, make_multilabel_classification
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score, train_test_split
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -17,12 +17,15 @@ from sklearn.svm import LinearSVC
 
 import maxmargin as mm
 
-pytestmark = pytest.mark.filterwarnings("ignore:all rows have the same score:UserWarning")  # random labels
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:all rows (have the same score|are predicted):UserWarning"
+)  # random labels
 
 X, Y = make_classification(
     300, 6, n_informative=4, n_redundant=0, weights=[0.8], flip_y=0.02, class_sep=1.5, random_state=0
 )
 THREE = make_classification(150, 6, n_informative=4, n_classes=3, random_state=1)
+X_SEPARABLE, Y_SEPARABLE = X[np.abs(X @ np.ones(6)) > 1.0], (X @ np.ones(6) > 0)[np.abs(X @ np.ones(6)) > 1.0]
 MANY = make_multilabel_classification(120, 8, n_classes=4, random_state=2)
 
 
@@ -41,16 +44,77 @@ def test_the_error_rate_is_the_loss_of_a_linear_svm():
     assert model.certificate_.primal == pytest.approx(hinges(other, 0.3, np.ones(len(Y))), rel=1e-5)
 
 
-def test_the_balanced_error_is_a_margin_for_each_class():
+def test_the_balanced_error_weights_rows_by_their_class():
     model = mm.MeasureSVC(measure="balanced", C=0.3, tol=1e-7).fit(X, Y)
-    margins = (len(Y) / (2 * np.bincount(Y)))[Y]
-    assert model.certificate_.primal == pytest.approx(hinges(model, 0.3, margins), rel=1e-9)
+    other = LinearSVC(C=0.3, loss="hinge", class_weight="balanced", tol=1e-9, max_iter=10**6).fit(X, Y)
+    weights = (len(Y) / (2 * np.bincount(Y)))[Y]
+    assert model.certificate_.primal == pytest.approx(hinges(model, 0.3, weights), rel=1e-9)
+    assert model.certificate_.primal == pytest.approx(hinges(other, 0.3, weights), rel=1e-5)
+    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-2)
+    np.testing.assert_array_equal(model.predict(X), other.predict(X))
 
 
-def hinges(model, C, margins):
-    """The objective of a linear SVM, each row with its own margin."""
+@pytest.mark.parametrize("share", [0.02, 0.05, 0.1])
+def test_rare_classes_are_found_by_the_balanced_error(share):
+    x, y = make_classification(1000, 20, n_informative=5, weights=[1 - share], class_sep=0.7, random_state=3)
+    model = mm.MeasureSVC(measure="balanced").fit(x, y)
+    other = LinearSVC(loss="hinge", class_weight="balanced", max_iter=10**6).fit(x, y)
+    expected = metrics.balanced_accuracy_score(y, other.predict(x))
+    assert expected > 0.7
+    assert model.score(x, y) == pytest.approx(expected, abs=0.02)
+
+
+def test_the_balanced_error_of_weighted_rows_and_of_several_labels():
+    given = np.random.default_rng(0).integers(1, 4, len(Y))
+    model, repeated = (
+        mm.MeasureSVC(measure="balanced", tol=1e-6).fit(X, Y, given),
+        mm.MeasureSVC(measure="balanced", tol=1e-6).fit(np.repeat(X, given, axis=0), np.repeat(Y, given)),
+    )
+    assert model.certificate_.primal == pytest.approx(repeated.certificate_.primal, rel=1e-5)
+    x, y = THREE
+    each = [mm.MeasureSVC(measure="balanced").fit(x, y == k) for k in range(3)]
+    np.testing.assert_array_equal(mm.MeasureSVC(measure="balanced").fit(x, y).coef_, np.vstack([m.coef_ for m in each]))
+    with pytest.raises(
+        ValueError, match=r"measure='balanced' is the error of rows.*use MeasureSVC\(measure='balanced'\)"
+    ):
+        mm.StructuralSVM(mm.Contingency(measure="balanced")).fit([X], [Y])
+
+
+def hinges(model, C, weights):
+    """The objective of a linear SVM of weighted rows."""
     w, b = model.coef_[0], model.intercept_[0]
-    return 0.5 * (w @ w + b * b) + C * np.maximum(0.0, margins - (2 * Y - 1) * (X @ w + b)).sum()
+    return 0.5 * (w @ w + b * b) + C * (weights * np.maximum(0.0, 1.0 - (2 * Y - 1) * (X @ w + b))).sum()
+
+
+@pytest.mark.parametrize(
+    ("name", "usual"),
+    [
+        ("accuracy", "error"),
+        ("balanced_accuracy", "balanced"),
+        ("auc", "roc_auc"),
+        ("matthews_corrcoef", "mcc"),
+        ("ap", "average_precision"),
+    ],
+)
+def test_names_of_scikit_learn(name, usual):
+    first, second = (mm.MeasureSVC(measure=measure).fit(X, Y) for measure in (name, usual))
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+    assert first.score(X, Y) == second.score(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("f1_macro", r"measure='f1_macro': use MeasureSVC\(measure='f1', average='macro'\)"),
+        ("jaccard_weighted", r"use MeasureSVC\(measure='jaccard', average='macro' \(no weighted means\)\)"),
+        ("roc_auc_ovr", "measure='roc_auc_ovr': use 'roc_auc', which learns one label versus rest"),
+        ("recall", "measure='recall': all rows predicted positive reach it: use 'recall@10'"),
+        ("log_loss", "measure must be 'f1', .*'balanced', 'roc_auc'.*found 'log_loss'"),
+    ],
+)
+def test_names_that_have_another_form(name, message):
+    with pytest.raises(ValueError, match=message):
+        mm.MeasureSVC(measure=name).fit(X, Y)
 
 
 def test_area_is_the_hinge_of_all_pairs():
@@ -65,14 +129,14 @@ VALUES = {
     "f1": metrics.f1_score,
     "jaccard": metrics.jaccard_score,
     "mcc": metrics.matthews_corrcoef,
-    "fbeta": lambda y, found: metrics.fbeta_score(y, found, beta=2.0),
+    "f2": lambda y, found: metrics.fbeta_score(y, found, beta=2.0),
 }
 
 
 @pytest.mark.parametrize("measure", VALUES)
 @pytest.mark.parametrize("bound", ["margin", "slack", "ramp"])
 def test_the_objective_bounds_the_loss_of_the_predictions(measure, bound):
-    model = mm.MeasureSVC(measure=measure, beta=2.0, bound=bound, tol=1e-2).fit(X, Y)
+    model = mm.MeasureSVC(measure=measure, bound=bound, tol=1e-2).fit(X, Y)
     value = VALUES[measure](Y, model.predict(X))
     assert model.score(X, Y) == pytest.approx(value, abs=1e-12)
     w = np.append(model.coef_, model.bias_)
@@ -87,41 +151,37 @@ def test_a_function_is_the_measure_it_computes():
 
 
 def test_partial_areas_lift_the_top():
-    whole, part = (mm.MeasureSVC(measure="roc_auc", C=1.0, max_fpr=m).fit(X, Y) for m in (None, 0.1))
+    whole, part = (mm.MeasureSVC(measure=m, C=1.0).fit(X, Y) for m in ("roc_auc", "roc_auc@fpr=0.1"))
     assert part.score(X, Y) == metrics.roc_auc_score(Y, part.decision_function(X), max_fpr=0.1)
     assert part.score(X, Y) > metrics.roc_auc_score(Y, whole.decision_function(X), max_fpr=0.1)
 
 
 @pytest.mark.parametrize("k", [5, 40])
 def test_counts_of_the_best_rows(k):
-    named, given = (
-        mm.MeasureSVC(measure=f"precision@{k}").fit(X, Y),
-        mm.MeasureSVC(measure="precision@k", k=k).fit(X, Y),
-    )
-    np.testing.assert_array_equal(named.coef_, given.coef_)
+    named = mm.MeasureSVC(measure=f"precision@{k}").fit(X, Y)
     best = np.argsort(-named.decision_function(X))[:k]
     assert named.score(X, Y) == pytest.approx(Y[best].mean())
     assert (named.predict(X) == 1).sum() == k
-    recall = mm.MeasureSVC(measure="recall@k", k=k).fit(X, Y)
+    recall = mm.MeasureSVC(measure=f"recall@{k}").fit(X, Y)
     assert recall.score(X, Y) == pytest.approx(Y[best].sum() / Y.sum())
 
 
 # ---------------------------------------------------------------------- thresholds
 
 
-@pytest.mark.parametrize("measure", ["f1", "mcc", "recall_at_precision", harmonic])
+@pytest.mark.parametrize("measure", ["f1", "mcc", "recall@precision=0.7", harmonic])
 def test_tuned_thresholds_are_the_best_of_all(measure):
-    model = mm.MeasureSVC(measure=measure, threshold="tuned", precision=0.7).fit(X, Y)
+    model = mm.MeasureSVC(measure=measure, threshold="tuned").fit(X, Y)
     scores, best = X @ model.coef_[0] + model.bias_[0], []
     for at in [*scores, scores.min() - 1]:
         found = scores > at
         tp, fp = (found & (Y == 1)).sum(), (found & (Y == 0)).sum()
         recall = tp / Y.sum() if tp >= 0.7 * (tp + fp) else 0.0
         correlation = np.corrcoef(Y, found)[0, 1] if 0 < found.sum() < len(Y) else 0.0
-        others = {"recall_at_precision": recall, "mcc": correlation}
+        others = {"recall@precision=0.7": recall, "mcc": correlation}
         best.append(others.get(measure, 2 * tp / (tp + fp + Y.sum())))
     assert model.score(X, Y) == pytest.approx(max(best), abs=1e-12)
-    assert model.score(X, Y) >= mm.MeasureSVC(measure=measure, precision=0.7).fit(X, Y).score(X, Y)
+    assert model.score(X, Y) >= mm.MeasureSVC(measure=measure).fit(X, Y).score(X, Y)
 
 
 def test_thresholds_by_counts():
@@ -142,11 +202,79 @@ def test_no_intercept():
 def test_classes_that_overlap_too_much():
     """Where no weights are better than 0, a warning says so."""
     labels = np.random.default_rng(0).random(len(X)) < 0.1
-    with pytest.warns(UserWarning, match="all rows have the same score: the classes overlap"):
-        model = mm.MeasureSVC().fit(X, labels)
+    message = "all rows have the same score, since the weights are 0, and are predicted False: the classes overlap"
+    with pytest.warns(UserWarning, match=message):
+        model = mm.MeasureSVC(bound="margin").fit(X, labels)
     assert model.certificate_.primal == pytest.approx(labels.sum(), rel=0.01)
     area = mm.MeasureSVC(measure="roc_auc").fit(X, labels)
     assert np.ptp(area.decision_function(X)) > 0.1
+
+
+def rare_and_weak(seed):
+    x, y = make_classification(3000, 20, n_informative=8, weights=[0.95], flip_y=0.05, class_sep=0.6, random_state=seed)
+    return train_test_split(x, y, test_size=0.5, random_state=0, stratify=y)
+
+
+@pytest.mark.parametrize("measure", ["f1", "jaccard", "prbep", "precision@30"])
+def test_rare_classes_with_weak_features(measure):
+    """The convex optimum is w = 0; the ramp from a plain SVM is about as good as that SVM with the best threshold."""
+    a, b, y, z = rare_and_weak(0)
+    with pytest.warns(UserWarning, match="weights are 0"):
+        convex = mm.MeasureSVC(measure=measure, bound="margin").fit(a, y)
+    model = mm.MeasureSVC(measure=measure).fit(a, y)
+    assert model.certificate_.start == "plain"
+    assert model.score(b, z) > convex.score(b, z) + 0.1
+    scores = LinearSVC(dual=False).fit(a, y).decision_function(b)
+    best = np.argsort(-scores)[: np.count_nonzero(z)]
+    assert model.score(b, z) > 0.5 * z[best].mean()
+
+
+def test_the_plain_start_has_the_best_threshold():
+    a, _, y, _ = rare_and_weak(1)
+    plain = LinearSVC(C=1.0, dual=False).fit(a, y)
+    scores = plain.decision_function(a)
+    best = max(metrics.f1_score(y, scores > t) for t in np.unique(scores)[::5])
+    assert mm.MeasureSVC().fit(a, y).score(a, y) >= best - 0.02
+
+
+def test_what_ramps_do_not_have_is_convex_by_default(tmp_path):
+    for more in ({"C": np.inf}, {"checkpoint": tmp_path / "fit.npz"}, {"measure": "error"}):
+        model = mm.MeasureSVC(**more).fit(X_SEPARABLE, Y_SEPARABLE)
+        assert model.certificate_.outer_steps == 0, more
+    assert mm.MeasureSVC().fit(X_SEPARABLE, Y_SEPARABLE).certificate_.outer_steps > 0
+
+
+def test_thresholds_of_cross_validation():
+    """The threshold is the best one of scores of rows that the models have not seen."""
+    a, b, y, z = rare_and_weak(2)
+    learned, cv = (mm.MeasureSVC(threshold=way).fit(a, y) for way in ("learned", "cv"))
+    np.testing.assert_array_equal(learned.coef_, cv.coef_)
+    assert cv.threshold_[0] != 0.0
+    assert cv.score(b, z) > learned.score(b, z) - 0.03
+    assert mm.MeasureSVC(measure="prbep", threshold="cv").fit(a, y).score(b, z) > 0.1
+    rows, tables = MANY
+    assert mm.MeasureSVC(average="micro", threshold="cv").fit(rows, tables).score(rows, tables) > 0.5
+    with pytest.raises(ValueError, match="threshold='cv' needs a measure of predicted labels"):
+        mm.MeasureSVC(measure="roc_auc", threshold="cv").fit(a, y)
+
+
+def test_equal_predictions_of_different_scores():
+    labels = np.array(["rare", "usual"])[(np.random.default_rng(0).random(len(X)) > 0.1).astype(int)]
+    with pytest.warns(UserWarning, match="all rows are predicted 'usual': errors in a rare class.*measure='balanced'"):
+        model = mm.MeasureSVC(measure="error").fit(X, labels)
+    assert set(model.predict(X)) == {"usual"}
+    assert np.ptp(model.decision_function(X)) > 1e-3
+
+
+@pytest.mark.parametrize(("average", "shown"), [("macro", "without label 1"), ("micro", "without labels")])
+def test_labels_that_are_never_predicted(average, shown):
+    table = np.column_stack([Y, np.random.default_rng(0).random(len(X)) < 0.05])
+    table = table if average == "macro" else table[:, [1, 1]]
+    with pytest.warns(UserWarning) as found:
+        model = mm.MeasureSVC(measure="error", average=average).fit(X, table)
+    (warning,) = found
+    assert f"are predicted {shown}: errors" in str(warning.message)
+    assert not model.predict(X)[:, 1].any()
 
 
 # ---------------------------------------------------------------------- weights of rows
@@ -175,7 +303,7 @@ def test_any_weights_of_linear_losses():
 def test_fractions_need_a_linear_loss():
     weights = np.ones(len(Y))
     weights[7] = 0.5
-    with pytest.raises(ValueError, match=r"sample_weight\[7\] is 0.5: measure='f1' takes whole numbers"):
+    with pytest.raises(ValueError, match=r"sample_weight\[7\] is 0.5: measure='f1' takes integers"):
         mm.MeasureSVC().fit(X, Y, weights)
     same = mm.MeasureSVC(C=2.0, tol=1e-6).fit(X, Y)
     half = mm.MeasureSVC(C=4.0, tol=1e-6).fit(X, Y, np.full(len(Y), 0.5))
@@ -219,7 +347,7 @@ def test_tables_of_labels(average, form):
 
 def test_the_micro_average_is_one_table():
     x, y = MANY
-    model = mm.MeasureSVC(average="micro", C=0.1, tol=1e-6).fit(x, y)
+    model = mm.MeasureSVC(average="micro", C=0.1, tol=1e-6, bound="margin").fit(x, y)
     structure = mm.StructuralSVM(mm.Contingency(n_labels=4), C=0.1, tol=1e-6).fit([x], [y])
     assert model.certificate_.primal == pytest.approx(structure.certificate_.primal, rel=1e-5)
     np.testing.assert_array_equal(structure.predict([x])[0], model.predict(x))
@@ -262,7 +390,7 @@ def test_pictures_of_scikit_learn():
     area = mm.MeasureSVC(measure="roc_auc").fit(X, Y)
     assert metrics.RocCurveDisplay.from_estimator(area, X, Y).roc_auc == pytest.approx(area.score(X, Y))
     metrics.ConfusionMatrixDisplay.from_estimator(model, X, Y)
-    mm.ConvergenceDisplay.from_estimator(model)
+    mm.plots.ConvergenceDisplay.from_estimator(model)
 
 
 @pytest.mark.parametrize(
@@ -275,10 +403,11 @@ def test_pictures_of_scikit_learn():
     ],
 )
 def test_saved_and_pickled(model, tmp_path):
+    functions = {"measure": harmonic} if callable(model.measure) else None
     for x, y in ((X, np.array(["no", "yes"])[Y]), THREE, MANY):
         model = clone(model).fit(x[:100], y[:100])
         model.save(tmp_path / "m.mm")
-        for again in (mm.load(tmp_path / "m.mm", modules=__name__), pickle.loads(pickle.dumps(model))):
+        for again in (mm.load(tmp_path / "m.mm", functions=functions), pickle.loads(pickle.dumps(model))):
             np.testing.assert_array_equal(again.decision_function(x), model.decision_function(x))
             np.testing.assert_array_equal(again.predict(x), model.predict(x))
             assert again.score(x, y) == model.score(x, y)
@@ -353,18 +482,20 @@ def test_warm_starts():
         ),
         (mm.MeasureSVC(measure=lambda tp: tp), X, Y, "measure <lambda> raised TypeError for tp=0, fp=0"),
         (mm.MeasureSVC(measure=lambda *table: "x"), X, Y, "measure <lambda> returned 'x' for tp=0, fp=0"),
-        (mm.MeasureSVC(measure="f2"), None, None, r"measure must be 'f1'.*'roc_auc'.*found 'f2'"),
+        (mm.MeasureSVC(measure="f2x"), None, None, r"measure must be 'f1'.*'roc_auc'.*found 'f2x'"),
         (mm.MeasureSVC(measure=7), None, None, "measure must be 'f1'.*found 7"),
-        (mm.MeasureSVC(measure="fbeta", beta=-1), None, None, "beta must be a number ≥ 0"),
-        (mm.MeasureSVC(measure="precision@k", k=0), None, None, "k must be a whole number ≥ 1"),
-        (mm.MeasureSVC(measure="roc_auc", max_fpr=2), None, None, "max_fpr must be a number above 0"),
+        (mm.MeasureSVC(measure="fbeta"), None, None, "measure='fbeta': β is part of the name: use 'f2' or 'f0.5'"),
+        (mm.MeasureSVC(measure="precision@0"), None, None, "k must be an integer ≥ 1, found 0"),
+        (mm.MeasureSVC(measure="recall@2.5"), None, None, "k must be an integer ≥ 1, found 2.5"),
+        (mm.MeasureSVC(measure="recall@k"), None, None, "k is part of the name: use 'recall@10'"),
+        (mm.MeasureSVC(measure="roc_auc@fpr=2"), None, None, "max_fpr must be a number above 0"),
         (
             mm.MeasureSVC(measure="roc_auc", threshold="tuned"),
             None,
             None,
             "threshold='tuned' needs a measure of predicted",
         ),
-        (mm.MeasureSVC(threshold="best"), None, None, "threshold must be 'learned' or 'tuned', found 'best'"),
+        (mm.MeasureSVC(threshold="best"), None, None, "threshold must be 'learned' or 'tuned' or 'cv', found 'best'"),
         (mm.MeasureSVC(average="mean"), None, None, "average must be 'macro' or 'micro', found 'mean'"),
         (mm.MeasureSVC(C=0), None, None, "C must be a number > 0"),
         (mm.MeasureSVC(), X, Y[:-1], "inconsistent numbers of samples"),

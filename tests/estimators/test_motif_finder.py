@@ -90,11 +90,11 @@ def test_a_ramp_begins_at_words_too():
     assert mm.MotifFinder(length=9, background_order=1, bound="ramp", C=1.0).fit(X, y).score(X, y) > 0.9
 
 
-@pytest.mark.parametrize("name", [name for name, _ in mm.structured_estimator_checks(mm.MotifFinder(), [], [])])
+@pytest.mark.parametrize("name", [name for name, _ in mm.testing.structured_estimator_checks(mm.MotifFinder(), [], [])])
 def test_conventions(name):
     X, y, _ = planted(24, size=20, change=0.0)  # so clear that all runs end at the same point
     finder = mm.MotifFinder(length=9, background_order=0, n_restarts=2)
-    dict(mm.structured_estimator_checks(finder, X, y.tolist()))[name]()
+    dict(mm.testing.structured_estimator_checks(finder, X, y.tolist()))[name]()
 
 
 def test_classifier_conventions(found):
@@ -193,7 +193,7 @@ def test_save_and_load(found, tmp_path):
 def test_display(found):
     matplotlib = pytest.importorskip("matplotlib.pyplot")
     finder, X, _, _ = found
-    display = mm.MotifDisplay.from_estimator(finder, X[:10])
+    display = mm.plots.MotifDisplay.from_estimator(finder, X[:10])
     np.testing.assert_array_equal(display.motif, finder.motif_)
     matplotlib.close("all")
 
@@ -210,9 +210,9 @@ def test_display(found):
         ("ACGT", [0, 1, 0, 1], {}, "X: expected a sequence of examples, found str"),
         (["ACGTACGT"] * 3, [0, 1], {}, "X has 3 examples but Y has 2"),
         (["ACGTACGT"] * 2, [0.5, 1.5], {}, "Unknown label type: continuous"),
-        (["ACGTACGT"] * 2, [0, 1], {"length": 0}, "length must be a whole number ≥ 1, found 0"),
-        (["ACGTACGT"] * 2, [0, 1], {"start": "best"}, "start must be 'words' or 'random', found 'best'"),
-        (["ACGTACGT"] * 2, [0, 1], {"n_restarts": 0}, "n_restarts must be a whole number ≥ 1, found 0"),
+        (["ACGTACGT"] * 2, [0, 1], {"length": 0}, "length must be an integer ≥ 1, found 0"),
+        (["ACGTACGT"] * 2, [0, 1], {"start": "best"}, "start must be one of .*'words', 'random', .* found 'best'"),
+        (["ACGTACGT"] * 2, [0, 1], {"n_restarts": 0}, "n_restarts must be an integer ≥ 1, found 0"),
         (["ABAB"] * 2, [0, 1], {"alphabet": "AB", "both_strands": True}, "both_strands needs an alphabet of A, C, G"),
     ],
 )
@@ -266,3 +266,22 @@ def test_the_positive_label(found):
     ):
         with pytest.raises(ValueError, match=message):
             clone(finder).set_params(**parameters).fit(X, y)
+
+
+def test_counts_of_sites_for_other_programs(tmp_path):
+    rng = np.random.default_rng(0)
+    without = ["".join(rng.choice(list("ACGT"), 20)) for _ in range(30)]
+    holding = [x[:h] + "TTGACC" + x[h + 6 :] for x, h in zip(without, rng.integers(0, 15, 30), strict=True)]
+    finder = mm.MotifFinder(length=6, background_order=0).fit(without + holding, [0] * 30 + [1] * 30)
+    counts = finder.site_counts(holding)
+    found = finder.predict(holding) == 1
+    assert counts.shape == (6, 4)
+    assert counts.sum(axis=1).tolist() == [found.sum()] * 6
+    windows = [x[site.position : site.position + 6] for x, site in zip(holding, finder.sites(holding), strict=True)]
+    expected = [
+        [sum(w[j] == a for w, keep in zip(windows, found, strict=True) if keep) for a in "ACGT"] for j in range(6)
+    ]
+    assert counts.tolist() == expected
+    assert "".join("ACGT"[k] for k in counts.argmax(axis=1)) == "TTGACC"
+    mm.formats.write_jaspar(tmp_path / "m", {"motif": counts})
+    assert (tmp_path / "m").read_text().startswith(">motif\nA [ ")

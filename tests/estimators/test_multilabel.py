@@ -36,7 +36,8 @@ def test_without_pairs_every_label_is_a_machine_of_its_own():
     machines = [mm.MultilabelSVM(pairs=None, tol=1e-7).fit(X, Y[:, [k]]) for k in range(4)]
     total = sum(machine.certificate_.primal for machine in machines)
     assert model.certificate_.primal == pytest.approx(total, rel=1e-5)
-    np.testing.assert_allclose(model.coef_, np.vstack([machine.coef_ for machine in machines]), atol=2e-3)
+    far = 2.0 * np.sqrt(2.0 * 1e-7 * total)  # ½‖w − w*‖² is at most the gap, for both
+    np.testing.assert_allclose(model.coef_, np.vstack([machine.coef_ for machine in machines]), atol=far)
     np.testing.assert_allclose(model.decision_function(X), X @ model.coef_.T + model.intercept_, atol=1e-9)
     signs = np.where(Y == 1, 1.0, -1.0)
     hinges = np.maximum(0.0, 1.0 - signs * model.decision_function(X)).sum()

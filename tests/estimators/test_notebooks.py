@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 
 import maxmargin as mm
 from maxmargin.core.certificate import Certificate
-from maxmargin.estimators._html import certificate_html
+from maxmargin.estimators.html import certificate_html
 
 
 @pytest.fixture(scope="module")

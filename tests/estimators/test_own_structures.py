@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
 
 import maxmargin as mm
-from maxmargin.solvers.working_sets import WorkingSets
+from maxmargin.exceptions import StructureError
+from maxmargin.solvers.working_sets.sets import WorkingSets
 
 
 class Sign(mm.Structure):
@@ -97,13 +98,13 @@ def test_a_structure_whose_parameters_cannot_be_set():
 def test_losses_that_fail_at_score_time_are_named():
     model = mm.StructuralSVM(Sign()).fit(X, Y)
     model.structure_.loss = lambda y, y_hat: 1.0 / (y - 1)
-    with pytest.raises(mm.StructureError, match=r"Y\[\d+\]: loss raised ZeroDivisionError"):
+    with pytest.raises(StructureError, match=r"Y\[\d+\]: loss raised ZeroDivisionError"):
         model.score(X, Y)
 
 
 def test_argmaxes_that_fail_at_prediction_are_named():
     model = mm.StructuralSVM(Sign()).fit(X, Y)
-    with pytest.raises(mm.StructureError, match=r"^X\[1\]: argmax raised ValueError: matmul") as failed:
+    with pytest.raises(StructureError, match=r"^X\[1\]: argmax raised ValueError: matmul") as failed:
         model.predict([X[0], X[0][:2], X[1]])
     assert isinstance(failed.value.__cause__, ValueError)
 
@@ -150,7 +151,7 @@ def test_outputs_that_are_one_array_filled_anew():
 def test_a_size_that_is_no_number():
     structure = Refilling()
     structure.size = "5"
-    with pytest.raises(ValueError, match="the attribute `size` must be a whole number ≥ 1, found '5'"):
+    with pytest.raises(ValueError, match="the attribute `size` must be an integer ≥ 1, found '5'"):
         mm.StructuralSVM(structure).fit(X, np.where(X > 0, 1, -1))
 
 
@@ -177,9 +178,9 @@ def test_a_checkpoint_knows_the_loss(tmp_path):
     path = tmp_path / "fit.npz"
     with pytest.warns(UserWarning):
         mm.StructuralSVM(Sign(), checkpoint=path, max_iter=3, tol=1e-12).fit(X, Y)
-    mm.StructuralSVM(Sign(), max_iter=40, tol=1e-2).resume(path, X, Y)
+    mm.StructuralSVM(Sign(), max_iter=40, tol=1e-2).fit(X, Y, resume=path)
     with pytest.raises(ValueError, match="belongs to another run: its data"):
-        mm.StructuralSVM(Dearer(), max_iter=40, tol=1e-2).resume(path, X, Y)
+        mm.StructuralSVM(Dearer(), max_iter=40, tol=1e-2).fit(X, Y, resume=path)
 
 
 class NeverWrong(Sign):
@@ -227,7 +228,7 @@ def test_threads_share_few_examples():
     np.testing.assert_array_equal(together.coef_, alone.coef_)
     assert together.predict(X[:8]) == alone.predict(X[:8])
     assert len(observed.predicted - {here}) == 2
-    with pytest.raises(mm.StructureError, match=r"^X\[3\]: argmax raised"):
+    with pytest.raises(StructureError, match=r"^X\[3\]: argmax raised"):
         together.predict([*X[:3], X[3][:2], X[4], X[5][:2]])
 
 
@@ -239,7 +240,7 @@ def test_without_threads_argmaxes_stay_where_they_are(n_jobs):
 
 
 class Weighing(mm.Structure):
-    """Labels 0 to 2; features of the truth are whole numbers, those of other labels may be any."""
+    """Labels 0 to 2; features of the truth are integers, those of other labels may be any."""
 
     size = 9
 

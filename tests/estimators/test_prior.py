@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from latent_bags import Bag, PairedBag, bags
-from latent_bags import objective as latent_objective
 from scipy.optimize import minimize
 
 import maxmargin as mm
+from tests.helpers.latent_bags import Bag, PairedBag, bags
+from tests.helpers.latent_bags import objective as latent_objective
 
 X, Y = mm.datasets.make_multiclass(60, random_state=3)
 K = len(np.unique(Y))
@@ -75,7 +75,7 @@ def test_a_path_over_C_keeps_the_prior():
 def test_saving_and_resuming(tmp_path):
     whole = model(prior=PRIOR).fit(X, Y)
     stopped = model(prior=PRIOR, checkpoint=tmp_path / "c.npz", tol=0.2).fit(X, Y)
-    resumed = model(prior=PRIOR).resume(tmp_path / "c.npz", X, Y)
+    resumed = model(prior=PRIOR).fit(X, Y, resume=tmp_path / "c.npz")
     assert stopped.certificate_.gap > 1e-5
     assert np.array_equal(resumed.coef_, whole.coef_)
     whole.save(tmp_path / "m.mm")
@@ -94,7 +94,7 @@ def test_latent_structures(structure):
     """The objective of the last outer step, by enumeration, is that around the prior."""
     inputs, labels = bags(3)
     prior = np.array([1.0, -0.5, 0.3])
-    fitted = mm.LatentStructuralSVM(structure, C=0.5, prior=prior).fit(inputs, labels)
+    fitted = mm.StructuralSVM(structure, C=0.5, prior=prior).fit(inputs, labels)
     w, budgets = fitted.coef_, np.full(len(labels), 0.5)
     around = latent_objective(w, inputs, labels, budgets) - 0.5 * w @ w + 0.5 * (w - prior) @ (w - prior)
     assert fitted.history_[-1]["objective"] == pytest.approx(around, rel=1e-9)

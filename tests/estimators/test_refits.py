@@ -43,7 +43,7 @@ REFITS = {
     "multiclass, other labels": (mm.MulticlassSVM(), mm.datasets.make_multiclass(20, random_state=0), renamed),
     "columns": (mm.ColumnTagger(), words(), with_columns),
     "motif": (mm.MotifFinder(length=4, background_order=0), motifs(), renamed),
-    "ranker": (mm.PrecisionAtK(k=1), queries(), wider),
+    "ranker": (mm.StructuredRanker(measure="precision@1"), queries(), wider),
 }
 
 
@@ -104,14 +104,14 @@ def test_a_new_fit_leaves_nothing_of_a_path():
 
 def test_a_warm_start_is_what_a_ranker_begins_with():
     X, y, groups = queries()
-    model = mm.PrecisionAtK(k=1, warm_start=True).fit(X, y, groups=groups)
+    model = mm.StructuredRanker(measure="precision@1", warm_start=True).fit(X, y, groups=groups)
     first = model.coef_
     np.testing.assert_array_equal(model.fit(X, y, groups=groups).start_coef_, first)
 
 
 def test_each_model_of_a_path_knows_its_data():
     X, y, groups = queries()
-    models = mm.regularization_path(mm.PrecisionAtK(k=1), X, y, [0.1, 1.0], groups=groups)
+    models = mm.regularization_path(mm.StructuredRanker(measure="precision@1"), X, y, [0.1, 1.0], groups=groups)
     assert [model.n_features_in_ for model in models] == [2, 2]
     np.testing.assert_array_equal(models[1].start_coef_, models[0].coef_)
     path = mm.regularization_path(mm.MotifFinder(length=4, background_order=0), *motifs(), [0.1, 1.0])
@@ -165,7 +165,7 @@ def test_what_a_derived_estimator_learns_is_its_own():
 
 def saved_and_loaded(model, path):
     model.save(path / "model.mm")
-    return mm.load(path / "model.mm", [__name__])
+    return mm.load(path / "model.mm", classes=type(model))
 
 
 KEPT = {"pickle": lambda model, path: pickle.loads(pickle.dumps(model)), "model file": saved_and_loaded}

@@ -1,10 +1,11 @@
-"""Habits of scikit-learn's users: class weights, folds, names of arguments, data frames, routed metadata."""
+"""Habits of scikit-learn's users: two classes, class weights, folds, names of arguments, data frames, routing."""
 
 import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
+from sklearn.svm import LinearSVC
 
 import maxmargin as mm
 
@@ -14,7 +15,86 @@ RANKED = np.random.default_rng(0).normal(size=(60, 3))
 RELEVANT, QUERIES = (RANKED[:, 0] > 0.3).astype(int), np.arange(60) // 10
 
 
+# ---------------------------------------------------------------------- two classes, methods that are absent
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("nonnegative", [False, True, ["x0", 3]])
+def test_two_classes_have_one_row_of_weights(fit_intercept, nonnegative, tmp_path):
+    two = np.array(["a", "b"])[LABELS % 2]
+    model = mm.MulticlassSVM(fit_intercept=fit_intercept, nonnegative=nonnegative, tol=1e-6).fit(ROWS, two)
+    assert model.coef_.shape == (1, ROWS.shape[1])
+    assert model.intercept_.shape == (1,)
+    decisions = model.decision_function(ROWS)
+    np.testing.assert_allclose(decisions, ROWS @ model.coef_[0] + model.intercept_[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(ROWS), np.where(decisions > 0, "b", "a"))
+    assert model.decision_scores(ROWS).shape == (len(ROWS), 2)
+    weights = model._flat_weights()
+    hinges = np.maximum(0.0, 1.0 - np.where(two == "b", 1, -1) * decisions).sum()
+    assert 0.5 * weights @ weights + hinges == pytest.approx(model.certificate_.primal, rel=1e-9)
+    if nonnegative:
+        kept = weights if nonnegative is True else weights[[0, 1, 3]]  # weights of x0, and the second of x1
+        assert kept.min() >= 0.0 and kept.max() > 0.0
+    model.save(tmp_path / "m.mm")
+    again = mm.load(tmp_path / "m.mm")
+    np.testing.assert_array_equal(again.coef_, model.coef_)
+    np.testing.assert_array_equal(again.decision_scores(ROWS), model.decision_scores(ROWS))
+    if nonnegative is False:
+        other = LinearSVC(C=2.0, loss="hinge", tol=1e-9, max_iter=10**6, fit_intercept=fit_intercept).fit(ROWS, two)
+        np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-2)
+
+
+def test_two_classes_start_from_their_weights():
+    two = LABELS % 2
+    model = mm.MulticlassSVM(warm_start=True).fit(ROWS, two)
+    steps = model.n_iter_
+    assert model.fit(ROWS, two).n_iter_ < steps
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "message"),
+    [
+        (mm.MeasureSVC(), "predict_proba", r"CalibratedClassifierCV\(model\) learns them from decision_function"),
+        (mm.MeasureSVC(), "predict_log_proba", "MeasureSVC has no predict_log_proba: margins are not probabilities"),
+        (mm.SequenceTagger(), "predict_proba", "SequenceTagger has no predict_proba: .* predict_marginals returns"),
+        (mm.StructuredRanker(), "predict_proba", "scores are not probabilities; use decision_scores$"),
+        (mm.CostLearner(mm.Optimizer.assignment(2)), "predict_proba", "scores are not probabilities; use topk$"),
+        (mm.MulticlassSVM(), "partial_fit", "set warm_start=True and call fit on all examples"),
+        (mm.StructuralSVM(mm.Chain()), "partial_fit", "StructuralSVM has no partial_fit"),
+        (mm.SequenceTagger(), "resume", r"SequenceTagger has no resume: fit\(X, y, resume=path\) continues"),
+    ],
+)
+def test_absent_methods_say_what_to_use(model, name, message):
+    assert not hasattr(model, name)
+    assert name not in dir(model)
+    with pytest.raises(AttributeError, match=message):
+        getattr(model, name)
+
+
+def test_other_attributes_have_their_own_errors():
+    with pytest.raises(AttributeError, match="object has no attribute 'something'"):
+        _ = mm.MulticlassSVM().something
+    with pytest.raises(sklearn.exceptions.NotFittedError):
+        _ = mm.MulticlassSVM().feature_names_out
+
+
 # ---------------------------------------------------------------------- class weights
+
+
+def test_all_classifiers_with_class_weights_say_which(tmp_path):
+    none = mm.MulticlassSVM().fit(ROWS, LABELS)
+    assert none.class_weight_ == dict.fromkeys(range(4), 1.0)
+    rows = mm.MulticlassSVM(class_weight={1: 3.0}, classes=[0, 1, 2, 3, 4]).fit(ROWS, LABELS)
+    assert rows.class_weight_ == {0: 1.0, 1: 3.0, 2: 1.0, 3: 1.0, 4: 1.0}
+    rows.save(tmp_path / "m.mm")
+    assert mm.load(tmp_path / "m.mm").class_weight_ == rows.class_weight_
+    nodes = mm.TaxonomyClassifier(
+        hierarchy=[("r", "a"), ("r", "b"), ("r", "c"), ("r", "d"), ("r", "e")], class_weight="balanced"
+    ).fit(ROWS, np.array(list("abcd"))[LABELS])
+    counts = np.bincount(LABELS)
+    assert nodes.class_weight_ == pytest.approx({**dict(zip("abcd", 120 / (4 * counts), strict=True)), "e": 1.0})
+    tagger = mm.SequenceTagger().fit(X, Y)
+    assert tagger.class_weight_ == dict.fromkeys(range(4), 1.0)
 
 
 @pytest.mark.parametrize("loss", ["zero-one", {0: 2.0}])
@@ -122,22 +202,24 @@ def test_cost_matrices_know_no_other_label():
 
 
 @pytest.mark.parametrize("model", [mm.SequenceTagger(), mm.StructuralSVM(mm.Chain())])
-def test_y_is_a_name_of_the_outputs(model, tmp_path):
+def test_outputs_are_called_y(model, tmp_path):
     path = tmp_path / "c"
     first = clone(model).set_params(checkpoint=path, max_iter=3, tol=1e-9)
     with pytest.warns(sklearn.exceptions.ConvergenceWarning):
         first.fit(X, y=Y)
     by_name, by_place = clone(model).fit(X, y=Y), clone(model).fit(X, Y)
     np.testing.assert_array_equal(by_name.coef_, by_place.coef_)
-    assert by_name.score(X, y=Y) == by_name.score(X, Y) == by_name.score(X, Y=Y)
+    assert by_name.score(X, y=Y) == by_name.score(X, Y)
     resumed = clone(model).set_params(tol=1e-9, max_iter=3)
     with pytest.warns(sklearn.exceptions.ConvergenceWarning):
-        resumed.resume(path, X, y=Y)
+        resumed.fit(X, y=Y, resume=path)
     (only,) = mm.regularization_path(model, X, y=Y, Cs=[0.3])
     assert only.score(X, Y) > 0 or isinstance(model, mm.StructuralSVM)
     for call in (by_name.fit, by_name.score):
-        with pytest.raises(TypeError, match="Y and y are the same argument: pass one of them"):
-            call(X, Y, y=Y)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'Y'"):
+            call(X, Y=Y)
+        with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'"):
+            call(X)
 
 
 def test_clusters_by_y():
@@ -152,13 +234,13 @@ def test_a_path_needs_trade_offs():
 
 
 def test_qid_is_a_name_of_the_groups():
-    ranker = mm.PrecisionAtK(k=2, drop_empty=True)
+    ranker = mm.StructuredRanker(measure="precision@2", drop_empty=True)
     by_qid, by_groups = clone(ranker).fit(RANKED, RELEVANT, qid=QUERIES), ranker.fit(RANKED, RELEVANT, QUERIES)
     np.testing.assert_array_equal(by_qid.coef_, by_groups.coef_)
     score = by_qid.score(RANKED, RELEVANT, qid=QUERIES)
     assert score == by_qid.score(RANKED, RELEVANT, QUERIES)
-    assert mm.metrics.precision_at_k(RELEVANT, by_qid.predict(RANKED), qid=QUERIES, k=2) == score
-    (model,) = mm.regularization_path(ranker, RANKED, RELEVANT, [1.0], qid=QUERIES)
+    assert mm.metrics.precision_at_k(RELEVANT, by_qid.predict(RANKED), QUERIES, k=2) == score
+    (model,) = mm.regularization_path(ranker, RANKED, RELEVANT, [1.0], groups=QUERIES)
     np.testing.assert_allclose(model.coef_, by_qid.coef_)
     with pytest.raises(TypeError, match="groups and qid are the same argument"):
         ranker.fit(RANKED, RELEVANT, QUERIES, qid=QUERIES)
@@ -167,11 +249,11 @@ def test_qid_is_a_name_of_the_groups():
 @pytest.mark.parametrize("name", ["groups", "qid"])
 def test_routed_queries(name):
     with pytest.raises(ValueError, match=r"groups= is required.*set_fit_request"):
-        mm.PrecisionAtK().fit(RANKED, RELEVANT)
+        mm.StructuredRanker().fit(RANKED, RELEVANT)
     with pytest.raises(ValueError, match="groups= is required"):
         mm.metrics.precision_at_k(RELEVANT, RANKED[:, 0])
     with sklearn.config_context(enable_metadata_routing=True):
-        ranker = mm.PrecisionAtK(k=2, drop_empty=True)
+        ranker = mm.StructuredRanker(measure="precision@2", drop_empty=True)
         request = {"groups": name == "groups", "qid": name == "qid"}
         ranker = ranker.set_fit_request(**request).set_score_request(**request)
         params = {"groups": QUERIES, name: QUERIES}

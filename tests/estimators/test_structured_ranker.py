@@ -1,4 +1,4 @@
-"""StructuredRanker: all measures and bounds, agreement with explicit pairs and PrecisionAtK, bad input."""
+"""StructuredRanker: all measures and bounds, agreement with explicit pairs, bad input."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.svm import LinearSVC
 
 import maxmargin as mm
+from maxmargin.exceptions import FormatError
 
 
 def queries(n_queries=15, n_documents=12, d=5, seed=0):
@@ -69,15 +70,6 @@ def test_pairs_are_the_ranking_svm():
     other.fit(signs[:, None] * rows, signs, sample_weight=weights)
     assert model.certificate_.dual <= objective(other.coef_[0]) + 1e-9
     np.testing.assert_allclose(model.coef_, other.coef_[0], atol=2e-3)
-
-
-@pytest.mark.parametrize("bound", ["ties", "ramp"])
-def test_precision_agrees_with_its_own_estimator(bound):
-    ranker = mm.StructuredRanker(measure="precision@3", bound=bound, C=3.0).fit(X, Y, groups=GROUPS)
-    other = mm.PrecisionAtK(k=3, bound={"ties": "margin"}.get(bound, bound), C=3.0).fit(X, Y, groups=GROUPS)
-    np.testing.assert_array_equal(ranker.coef_, other.coef_)
-    np.testing.assert_array_equal(ranker.start_coef_, other.start_coef_)
-    assert ranker.score(X, Y, GROUPS) == other.score(X, Y, GROUPS)
 
 
 def tied(seed=0):
@@ -162,10 +154,10 @@ def test_checkpoints_of_convex_bounds(tmp_path):
     whole = mm.StructuredRanker(measure="pairwise", tol=1e-8).fit(X, Y, groups=GROUPS)
     with pytest.warns(sklearn.exceptions.ConvergenceWarning):
         clone(whole).set_params(max_iter=2, checkpoint=path).fit(X, Y, groups=GROUPS)
-    resumed = clone(whole).resume(path, X, Y, groups=GROUPS)
+    resumed = clone(whole).fit(X, Y, groups=GROUPS, resume=path)
     np.testing.assert_array_equal(resumed.coef_, whole.coef_)
     with pytest.raises(ValueError, match="no checkpoints"):
-        mm.StructuredRanker(measure="ndcg@3").resume(path, X, Y, groups=GROUPS)
+        mm.StructuredRanker(measure="ndcg@3").fit(X, Y, groups=GROUPS, resume=path)
 
 
 def test_a_path_over_c():
@@ -183,13 +175,41 @@ def test_results_do_not_depend_on_threads():
 def test_queries_with_nothing_to_learn():
     empty = np.where(np.isin(GROUPS, ["q3", "q7"]), 0, Y)
     for measure, reason in (("ndcg@3", "has no relevant document"), ("pairwise", "has no two documents of different")):
-        ranker = mm.StructuredRanker(measure=measure)
+        ranker = mm.StructuredRanker(measure=measure, drop_empty=False)
         with pytest.raises(ValueError, match=rf"query 'q[37]' {reason}.*drop_empty=True.*\(2 here\)"):
             ranker.fit(X, empty, groups=GROUPS)
         kept = ~np.isin(GROUPS, ["q3", "q7"])
         dropped = clone(ranker).set_params(drop_empty=True).fit(X, empty, groups=GROUPS)
-        np.testing.assert_array_equal(dropped.coef_, ranker.fit(X[kept], empty[kept], groups=GROUPS[kept]).coef_)
+        assert dropped.n_dropped_ == 2
+        rest = ranker.fit(X[kept], empty[kept], groups=GROUPS[kept])
+        assert rest.n_dropped_ == 0
+        np.testing.assert_array_equal(dropped.coef_, rest.coef_)
         assert 0 < dropped.score(X, empty, groups=GROUPS) < 1
+        with pytest.warns(UserWarning, match=rf"2 of .* queries are left out.*'q[37]' {reason}.*drop_empty"):
+            noted = mm.StructuredRanker(measure=measure).fit(X, empty, groups=GROUPS)
+        np.testing.assert_array_equal(noted.coef_, rest.coef_)
+
+
+def test_sizes_of_queries():
+    """Of LightGBM and XGBoost: the error says how to make groups of them."""
+    message = r"X has 6 rows but groups has 2; these look like the sizes of queries: pass groups=np.repeat"
+    with pytest.raises(ValueError, match=message):
+        mm.StructuredRanker().fit(X[:6], Y[:6], groups=[4, 2])
+    with pytest.raises(TypeError, match="group"):
+        mm.StructuredRanker().fit(X[:6], Y[:6], group=[4, 2])
+
+
+def test_ranked_documents():
+    model = mm.StructuredRanker(measure="pairwise").fit(X, Y, groups=GROUPS)
+    names = [f"d{i}" for i in range(len(X))]
+    ranked, scores = model.rank(X, GROUPS, documents=names), model.predict(X)
+    assert set(ranked) == set(GROUPS)
+    for query, found in ranked.items():
+        rows = [int(name[1:]) for name in found]
+        assert sorted(rows) == np.flatnonzero(query == GROUPS).tolist()
+        assert (np.diff(scores[rows]) <= 0).all()
+    with pytest.raises(ValueError, match=rf"X has {len(X)} rows but documents has 2"):
+        model.rank(X, GROUPS, documents=["a", "b"])
 
 
 def test_few_documents():
@@ -215,7 +235,7 @@ def test_huge_and_tiny_features():
 @pytest.mark.parametrize(
     ("y", "parameters", "message"),
     [
-        (Y, {"measure": "ndcg@0"}, "k of the measure must be a whole number ≥ 1, found 0"),
+        (Y, {"measure": "ndcg@0"}, "k of the measure must be an integer ≥ 1, found 0"),
         (Y, {"measure": "mrr"}, "measure must be 'ndcg@k', 'precision@k'.* found 'mrr'"),
         (Y, {"measure": None}, "measure must be"),
         (Y, {"bound": "slack"}, "bound must be 'auto' or 'margin' or 'ties' or 'ramp', found 'slack'"),
@@ -224,8 +244,8 @@ def test_huge_and_tiny_features():
             {"measure": "ap", "bound": "ties"},
             "bound='ties' is for measures in which the order of documents of equal",
         ),
-        (Y, {"start": "zero"}, "start must be 'auto', 'pairwise', 'classifier' or weights, found 'zero'"),
-        (Y, {"measure": "ndcg@3", "start": [1.0]}, r"start must be 5 finite weights, .* found shape \(1,\)"),
+        (Y, {"start": "zero"}, "start must be one of 'auto', 'convex', .*'pairwise', 'classifier', .* found 'zero'"),
+        (Y, {"measure": "ndcg@3", "start": [1.0]}, r"start: the weights have 1 entries, but these data need 5"),
         (Y, {"gain": "log"}, "gain must be 'exponential' or 'linear', found 'log'"),
         (Y, {"discount": "none"}, "discount must be 'log2' or 'letor'"),
         (Y, {"C": 0.0}, "C must be a number > 0"),
@@ -278,16 +298,16 @@ def test_letor_files(tmp_path):
     ("text", "message"),
     [
         ("", "no rows: expected lines of RELEVANCE qid:QUERY FEATURE:VALUE"),
-        ("1 qid:1 1:2\n0 1:3\n", "2: expected qid:QUERY, a whole number, after the relevance, found '1:3'"),
+        ("1 qid:1 1:2\n0 1:3\n", "2: expected qid:QUERY, an integer, after the relevance, found '1:3'"),
         ("1 qid:a 1:2\n", "qid"),
-        ("1\n", "1: expected qid:QUERY, a whole number, after the relevance, found nothing"),
+        ("1\n", "1: expected qid:QUERY, an integer, after the relevance, found nothing"),
         ("1 qid:1 1:2 1:3\n", "1: expected features in ascending order"),
         ("x qid:1 1:2\n", "1: expected a number as label, found 'x'"),
     ],
 )
 def test_bad_letor_files(tmp_path, text, message):
     (tmp_path / "bad.txt").write_text(text)
-    with pytest.raises(mm.formats.FormatError, match=message):
+    with pytest.raises(FormatError, match=message):
         mm.formats.read_letor(tmp_path / "bad.txt")
 
 
@@ -303,3 +323,12 @@ def test_ohsumed():
     assert not convex.coef_.any()
     assert convex.certificate_.dual > 0.999 * 63
     assert ramp.score(X, y, qid=qid) > convex.score(X, y, qid=qid) + 0.02
+
+
+def test_messages_speak_of_documents():
+    rng = np.random.default_rng(0)
+    X, groups = rng.normal(size=(60, 3)), np.repeat(np.arange(6), 10)
+    with pytest.warns(UserWarning, match="2 landmarks of 60 distinct documents lose"):
+        mm.StructuredRanker(kernel=mm.Kernel("rbf", n_components=2)).fit(X, (X[:, 0] > 0).astype(int), groups=groups)
+    with pytest.raises(ValueError, match=r"X\[0\]: expected features of documents as an array \(documents, d\)"):
+        mm.StructuralSVM(mm.Ranking(measure="precision@1")).fit([["a"], ["b"]], [[1], [0]])

@@ -69,6 +69,40 @@ def test_scores_are_sums_over_nodes():
         model.node_weights("animal")
 
 
+def test_the_default_loss_is_mostly_zero_one():
+    model = mm.TaxonomyClassifier(hierarchy=PARENTS).fit(X, Y)
+    assert model.losses(["cat", "cat", "cat"], ["cat", "dog", "owl"]).tolist() == [0.0, 0.875, 1.0]
+    flat = mm.TaxonomyClassifier().fit(X, Y)
+    assert flat.losses(["cat", "cat"], ["cat", "dog"]).tolist() == [0.0, 1.0]
+
+
+def few_of_many_classes(seed):
+    """Two rows of each of 24 classes below 4 nodes that have no features in common, and 20 rows of each to test."""
+    rng = np.random.default_rng(seed)
+    centres = rng.normal(size=(24, 60))
+    y = np.repeat(np.arange(24), 22)
+    X = centres[y] + rng.normal(scale=2.0, size=(len(y), 60))
+    X /= np.linalg.norm(X, axis=1)[:, None]
+    train = np.arange(len(y)) % 22 < 2
+    return X[train], y[train], X[~train], y[~train], {k: f"group {k % 4}" for k in range(24)}
+
+
+def test_the_default_is_not_below_flat_where_nodes_mean_nothing():
+    """With separable data the loss sets the ratio of margins: that of siblings must not be half of the others."""
+    right: dict[str, list[float]] = {}
+    for seed in range(4):
+        X, y, held, true, parents = few_of_many_classes(seed)
+        tree = parents | {f"group {k}": "all" for k in range(4)}
+        for name, given in {"flat": {"loss": "zero-one"}, "default": {"hierarchy": tree}}.items():
+            model = mm.TaxonomyClassifier(C=10.0, tol=1e-2, **given).fit(X, y)
+            right.setdefault(name, []).append(model.score(held, true))
+        tall = mm.TaxonomyClassifier(hierarchy=tree, loss="tree", C=10.0, tol=1e-2).fit(X, y)
+        right.setdefault("tree", []).append(tall.score(held, true))
+    flat, default, tree_loss = (np.mean(right[name]) for name in ("flat", "default", "tree"))
+    assert tree_loss < 0.85 * flat
+    assert default > 0.92 * flat
+
+
 def test_the_tree_loss_avoids_distant_classes():
     noisy, labels = beasts(400, 1.5, 1)
     held, true = beasts(2000, 1.5, 2)
@@ -94,7 +128,7 @@ def test_classes_without_examples_and_listed_classes():
 def test_inner_nodes_as_classes():
     vague = Y.astype(object)
     vague[:10] = [PARENTS[y] for y in Y[:10]]
-    model = mm.TaxonomyClassifier(hierarchy=PARENTS, inner_nodes=True, C=10.0).fit(X, vague)
+    model = mm.TaxonomyClassifier(hierarchy=PARENTS, inner_nodes=True, loss="tree", C=10.0).fit(X, vague)
     assert model.classes_.tolist() == ["animal", "bird", "cat", "dog", "hen", "mammal", "owl"]
     assert not model.decision_scores(X)[:, 0].any(), "the root has no weights"
     assert model.score(X, vague) > 0.8
@@ -106,7 +140,7 @@ def test_inner_nodes_as_classes():
 
 def test_a_lattice():
     lattice = {**PARENTS, "owl": ["bird", "hunter"], "cat": ["mammal", "hunter"], "hunter": "animal"}
-    model = mm.TaxonomyClassifier(hierarchy=lattice, C=10.0).fit(X, Y)
+    model = mm.TaxonomyClassifier(hierarchy=lattice, loss="tree", C=10.0).fit(X, Y)
     assert model.losses(["owl", "owl"], ["cat", "dog"]).tolist() == [1.0, 2.0]
     assert model.score(X, Y) > 0.9
 
@@ -190,7 +224,7 @@ def test_large_hierarchies_take_little_memory(monkeypatch):
         ({"hierarchy": ":"}, LEAVES, "hierarchy=':': expected labels that are paths with ':' between the names, but no "
          "label contains it, for example 'cat'"),
         ({"hierarchy": 7}, LEAVES, "hierarchy must be a dict of parents by child"),
-        ({"loss": "hamming"}, LEAVES, "loss must be 'tree', 'zero-one', a matrix or a dict, found 'hamming'"),
+        ({"loss": "hamming"}, LEAVES, "loss must be 'tree', 'mixed', 'zero-one', a matrix or a dict, found 'hamming'"),
         ({"hierarchy": PARENTS, "loss": np.eye(3)}, LEAVES, "expected a 4 × 4 cost matrix"),
         ({"inner_nodes": "yes"}, LEAVES, "inner_nodes must be True or False, found 'yes'"),
         ({"seen_pairs": "some"}, LEAVES, "seen_pairs must be True or False, found 'some'"),

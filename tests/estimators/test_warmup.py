@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import maxmargin as mm
-from maxmargin import _compile_messages
-from maxmargin._compile_messages import CompileMessages
+from maxmargin._base import jit as _jit
+from maxmargin._base.jit import CompileMessages
 
 SIGNATURES = """
 import sys, warnings
@@ -21,8 +21,8 @@ warnings.simplefilter("ignore")
 def signatures():
     modules = [module for name, module in sorted(sys.modules.items()) if name.startswith("maxmargin.")]
     values = [value for module in modules for value in vars(module).values()]
-    kernels = {id(k): k for k in values if hasattr(k, "signatures") and hasattr(k, "py_func")}
-    return {(k.py_func.__name__, str(s)) for k in kernels.values() for s in k.signatures}
+    compiled = {id(k): k for k in values if hasattr(k, "signatures") and hasattr(k, "py_func")}
+    return {(k.py_func.__name__, str(s)) for k in compiled.values() for s in k.signatures}
 
 mm.warmup(KIND, verbose=0)
 before = signatures()
@@ -54,6 +54,7 @@ mm.CostLearner(mm.Optimizer.shortest_path(arcs, 0, 2)).fit(X, costs=costs).predi
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", USES)
 def test_nothing_is_left_to_compile(kind):
     code = SIGNATURES.replace("KIND", repr(kind)) + USES[kind] + "print(sorted(signatures() - before))"
@@ -77,7 +78,7 @@ def test_an_unknown_kind():
 def listener(monkeypatch):
     """A listener that does not wait for its first line."""
     monkeypatch.delenv("MAXMARGIN_QUIET", raising=False)
-    monkeypatch.setattr(_compile_messages, "_SHORT", 0.0)
+    monkeypatch.setattr(_jit, "_SHORT", 0.0)
     return CompileMessages()
 
 
@@ -101,13 +102,13 @@ def test_lines_at_the_start_and_at_the_end(listener, capsys):
     listener.finish()
     listener.finish()
     first, last = capsys.readouterr().err.splitlines()
-    assert first.startswith("maxmargin: compiling kernels, once per machine")
-    assert last == "maxmargin: compiled 2 kernels in 0 s"
+    assert first.startswith("maxmargin: compiling functions, once per machine")
+    assert last == "maxmargin: compiled 2 functions in 0 s"
 
 
 def test_what_is_short_or_a_users_is_not_mentioned(listener, capsys, monkeypatch):
     compile_one(listener, "users.functions")
-    monkeypatch.setattr(_compile_messages, "_SHORT", 1000.0)
+    monkeypatch.setattr(_jit, "_SHORT", 1000.0)
     listener.on_start(event())
     listener.on_end(event())
     listener.finish()
@@ -121,7 +122,7 @@ def test_messages_are_silenced(listener, capsys, monkeypatch):
     assert capsys.readouterr().err == ""
 
 
-def test_a_fit_with_cached_kernels_is_silent(capsys, monkeypatch):
+def test_a_fit_with_cached_functions_is_silent(capsys, monkeypatch):
     monkeypatch.delenv("MAXMARGIN_QUIET", raising=False)
     mm.warmup("multiclass", verbose=0)
     capsys.readouterr()

@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score, ndcg_score, roc_auc_score
 
-from maxmargin.metrics import mean_average_precision, mean_reciprocal_rank, ndcg_at_k, pair_accuracy, precision_at_k
+from maxmargin.metrics import (
+    expected_reciprocal_rank,
+    mean_average_precision,
+    mean_reciprocal_rank,
+    ndcg_at_k,
+    pair_accuracy,
+    precision_at_k,
+)
 from maxmargin.metrics.queries import rows_by_query
 
 
@@ -28,7 +35,7 @@ def test_queries_come_in_the_order_of_their_first_rows():
 def test_bad_input():
     with pytest.raises(ValueError, match="differ"):
         precision_at_k([1, 0], [0.5], ["a", "a"])
-    with pytest.raises(ValueError, match="k must be a whole number ≥ 1, found 0"):
+    with pytest.raises(ValueError, match="k must be an integer ≥ 1, found 0"):
         precision_at_k([1], [0.5], ["a"], k=0)
     with pytest.raises(ValueError, match="expected at least one document to rank, found none"):
         precision_at_k([], [], [])
@@ -149,5 +156,28 @@ def test_bad_gains():
         ndcg_at_k([1], [1.0], [0], gain="log")
     with pytest.raises(ValueError, match="discount must be 'log2' or 'letor', found 3"):
         ndcg_at_k([1], [1.0], [0], discount=3)
-    with pytest.raises(ValueError, match="k must be a whole number ≥ 1, found 0"):
+    with pytest.raises(ValueError, match="k must be an integer ≥ 1, found 0"):
         ndcg_at_k([1], [1.0], [0], 0)
+
+
+def test_expected_reciprocal_rank_by_its_definition():
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        y, scores, groups = rng.integers(0, 5, 12), rng.permutation(12), rng.integers(0, 2, 12)
+        for k in (1, 3, None):
+            values = []
+            for query in np.unique(groups):
+                ranked = y[groups == query][np.argsort(-scores[groups == query])]
+                value, reached = 0.0, 1.0
+                for place, r in enumerate(ranked[:k], 1):
+                    stop = (2.0**r - 1) / 2**4
+                    value += reached * stop / place
+                    reached *= 1 - stop
+                values.append(value)
+            found = expected_reciprocal_rank(y, scores, groups, k, max_relevance=4)
+            assert found == pytest.approx(np.mean(values), abs=1e-12)
+    assert expected_reciprocal_rank([1, 0], [1.0, 0.0], [0, 0]) == 0.5
+    with pytest.raises(ValueError, match=r"y\[0\]: relevance 3 is above max_relevance=2"):
+        expected_reciprocal_rank([3, 0], [1.0, 0.0], [0, 0], max_relevance=2)
+    with pytest.raises(ValueError, match="2 groups differ; these look like the sizes of queries"):
+        expected_reciprocal_rank([3, 0, 1], [1.0, 0.0, 2.0], [2, 1])

@@ -8,10 +8,11 @@ import pickle
 
 import numpy as np
 import pytest
-from deciders import all_paths, cheapest_two, fits, grid, within
 
 import maxmargin as mm
+from maxmargin.exceptions import StructureError
 from maxmargin.optimizers.optimizer import as_optimizer
+from tests.helpers.deciders import all_paths, cheapest_two, fits, grid, within
 
 RNG = np.random.default_rng(0)
 
@@ -52,10 +53,10 @@ def test_programs():
     every = np.array(list(itertools.product((0.0, 1.0), repeat=5)))
     A, b = RNG.normal(size=(2, 5)), np.array([0.5, 1.0])
     for sense in ("min", "max"):
-        best(mm.Optimizer.milp(A, b, sense=sense), RNG.normal(size=(10, 5)), every[(every @ A.T <= b).all(axis=1)])
-    own = mm.Optimizer.milp(A, b).solve([-1.0] * 5, (np.ones((1, 5)), [3]))
+        best(mm.Optimizer.milp(A, high=b, sense=sense), RNG.normal(size=(10, 5)), every[(every @ A.T <= b).all(axis=1)])
+    own = mm.Optimizer.milp(A, high=b).solve([-1.0] * 5, (np.ones((1, 5)), -np.inf, [3]))
     assert own.sum() == 3
-    mixed = mm.Optimizer.milp(np.ones((1, 2)), [1.5], integrality=[1, 0]).solve([-2.0, -1.0])
+    mixed = mm.Optimizer.milp(np.ones((1, 2)), high=[1.5], integer=[True, False]).solve([-2.0, -1.0])
     assert mixed == pytest.approx([1.0, 0.5])
 
 
@@ -98,11 +99,11 @@ def test_errors_of_the_function_name_the_example():
     def broken(costs):
         raise RuntimeError("no licence")
 
-    with pytest.raises(mm.StructureError, match=r"X\[0\]: broken raised RuntimeError: no licence"):
+    with pytest.raises(StructureError, match=r"X\[0\]: broken raised RuntimeError: no licence"):
         mm.Optimizer(broken, 3).solve(np.zeros(3))
-    with pytest.raises(mm.StructureError, match=r"shape \(3,\) for costs of shape \(1, 3\).*needs batch=False"):
+    with pytest.raises(StructureError, match=r"shape \(3,\) for costs of shape \(1, 3\).*needs batch=False"):
         mm.Optimizer(lambda c: np.zeros(3), 3, batch=True).solve(np.zeros(3))
-    with pytest.raises(mm.StructureError, match=r"solve returned \[\{0, 1\}\], expected an array .* needs batch=False"):
+    with pytest.raises(StructureError, match=r"solve returned \[\{0, 1\}\], expected an array .* needs batch=False"):
         mm.Optimizer(lambda c: [cheapest_two(row) for row in c], 3, batch=True).solve(np.arange(3.0))
     with pytest.raises(ValueError, match=r"X\[0\]: solve returned an infeasible decision, variables \[0, 1, 2\]"):
         mm.Optimizer(lambda c, i: np.ones(3), 3, feasible=fits).solve(np.zeros(3), (np.ones(3), 2))
@@ -131,7 +132,7 @@ def test_costs_that_no_decision_is_best_for(ready, costs, message):
     [
         (lambda: mm.Optimizer(3), "solve must be a function"),
         (lambda: mm.Optimizer(within, sense="low"), "sense must be 'min' or 'max', found 'low'"),
-        (lambda: mm.Optimizer(within, 0), "n_variables must be a whole number ≥ 1"),
+        (lambda: mm.Optimizer(within, 0), "n_variables must be an integer ≥ 1"),
         (lambda: mm.Optimizer(within, batch=2), "batch must be True or False"),
         (lambda: mm.Optimizer(within, feasible=1), "feasible must be a function"),
         (lambda: mm.Optimizer.shortest_path([(0, 1), (1, 0)], 0, 1), "the arcs form a cycle"),
@@ -142,9 +143,12 @@ def test_costs_that_no_decision_is_best_for(ready, costs, message):
         (lambda: mm.Optimizer.shortest_path(7, 0, 3), "found 7"),
         (lambda: mm.Optimizer.knapsack([[1.0, 2.0]], [1.0, 2.0]), "a capacity for each row of weights"),
         (lambda: mm.Optimizer.knapsack([-1.0], 1.0), "finite numbers ≥ 0"),
-        (lambda: mm.Optimizer.milp([[1.0, 2.0]], [1.0, 2.0]), "one b for each row of A"),
-        (lambda: mm.Optimizer.milp([[1.0]], [-1.0]).solve([1.0]), r"^X\[0\]: the program has no feasible decision"),
-        (lambda: mm.Optimizer.milp([[1.0]], [1.0], low=-np.inf).solve([1.0]), "is unbounded"),
+        (lambda: mm.Optimizer.milp([[1.0, 2.0]], high=[1.0, 2.0]), "high must be a number or 1 numbers"),
+        (
+            lambda: mm.Optimizer.milp([[1.0]], high=[-1.0]).solve([1.0]),
+            r"^X\[0\]: the program has no feasible decision",
+        ),
+        (lambda: mm.Optimizer.milp([[1.0]], high=[1.0], lower=-np.inf).solve([1.0]), "is unbounded"),
         (lambda: as_optimizer(mm.Optimizer), "must be a maxmargin.Optimizer or an object with solve"),
     ],
 )

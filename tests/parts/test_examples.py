@@ -1,4 +1,4 @@
-"""The parts layer: blocks of every kind, threads inside one example, bounds of approximate argmaxes, wrong parts."""
+"""The parts layer: blocks of every kind, threads inside one example, bounds on approximate argmaxes, wrong parts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ import scipy.sparse as sp
 from maxmargin.bounds import Bound
 from maxmargin.core.codes import NO_OUTPUT
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
 from maxmargin.core.structure import StructureError
 from maxmargin.engines import Local
 from maxmargin.parts import blocks
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.examples import PartExamples, counted_once
+from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.registry import SOLVERS
 
@@ -167,7 +167,7 @@ def hinge_by_hand(examples, rows, i, w, k):
     return max(values)
 
 
-@pytest.mark.parametrize("name", ["auto", "bundle", "nslack", "oneslack", "subgradient"])
+@pytest.mark.parametrize("name", ["proximal", "bundle", "nslack", "oneslack", "subgradient"])
 def test_bounds_of_an_approximate_argmax_keep_the_objective_bounded(name):
     rng = np.random.default_rng(2)
     examples, rows = choices(rng, [5, 6, 4, 5, 6, 5], 3, 1, 2, kind=Greedy)

@@ -29,7 +29,7 @@ def lines(display):
 
 def test_lines_are_the_outer_steps(data):
     model = mm.MulticlassSVM(bound="ramp").fit(*data)
-    display = mm.BoundDisplay.from_estimator(model)
+    display = mm.plots.BoundDisplay.from_estimator(model)
     drawn = lines(display)
     assert tuple(drawn) == LABELS
     for label, column in zip(LABELS, COLUMNS, strict=True):
@@ -41,7 +41,7 @@ def test_lines_are_the_outer_steps(data):
 
 def test_lines_are_the_ends_of_a_path(data):
     models = mm.regularization_path(mm.MulticlassSVM(bound="ramp"), *data, Cs=[0.01, 1.0, 0.1])
-    display = mm.BoundDisplay.from_models(models)
+    display = mm.plots.BoundDisplay.from_models(models)
     last = {model.C: model.history_[-1] for model in models}
     drawn = lines(display)
     for label, column in zip(LABELS, COLUMNS, strict=True):
@@ -55,25 +55,25 @@ def test_lines_are_the_ends_of_a_path(data):
 def test_latent_bounds_have_no_loss():
     X = [np.random.default_rng(n).normal(size=(n, n, 2)) for n in (3, 4, 5)]
     model = mm.ForestClustering().fit(X, [[0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1, 1]])
-    display = mm.BoundDisplay.from_estimator(model)
+    display = mm.plots.BoundDisplay.from_estimator(model)
     assert tuple(lines(display)) == ("convex bound", "bound")
 
 
 def test_given_axes(data):
     _, ax = plt.subplots()
-    display = mm.BoundDisplay([0, 1], [3.0, 2.0], [1.0, 0.5], [0.4, 0.4]).plot(ax=ax)
+    display = mm.plots.BoundDisplay([0, 1], [3.0, 2.0], [1.0, 0.5], [0.4, 0.4]).plot(ax=ax)
     assert display.ax_ is ax
     assert ax.get_ylim()[0] == 0
 
 
 def test_bad_input(data):
     with pytest.raises(ValueError, match="MulticlassSVM is not fitted: it has no history_"):
-        mm.BoundDisplay.from_estimator(mm.MulticlassSVM(bound="ramp"))
+        mm.plots.BoundDisplay.from_estimator(mm.MulticlassSVM(bound="ramp"))
     with pytest.raises(ValueError, match=r"MulticlassSVM\(bound='margin'\) was fitted to a convex bound"):
-        mm.BoundDisplay.from_estimator(mm.MulticlassSVM().fit(*data))
+        mm.plots.BoundDisplay.from_estimator(mm.MulticlassSVM().fit(*data))
     with pytest.raises(ValueError, match="there are no models to plot"):
-        mm.BoundDisplay.from_models([])
+        mm.plots.BoundDisplay.from_models([])
     with pytest.raises(ValueError, match="four columns of equal length"):
-        mm.BoundDisplay([0, 1], [1.0], [1.0], [1.0])
+        mm.plots.BoundDisplay([0, 1], [1.0], [1.0], [1.0])
     with pytest.raises(ValueError, match="over must be 'outer steps' or 'C', found 'time'"):
-        mm.BoundDisplay([0], [1.0], [1.0], [1.0], over="time")
+        mm.plots.BoundDisplay([0], [1.0], [1.0], [1.0], over="time")

@@ -14,7 +14,7 @@ def model():
 
 @pytest.mark.parametrize("x", ["seconds", "oracle_calls", "iteration"])
 def test_lines_are_the_history(model, x):
-    display = mm.ConvergenceDisplay.from_estimator(model, x=x)
+    display = mm.plots.ConvergenceDisplay.from_estimator(model, x=x)
     rows = [row for row in model.history_ if np.isfinite(row["primal"])]
     primal, dual = display.axes_[0].lines[:2]
     gap = display.axes_[1].lines[0]
@@ -28,24 +28,24 @@ def test_a_resumed_fit_without_new_steps(tmp_path):
     X, Y = mm.datasets.make_chains(10, random_state=0)
     path = tmp_path / "run.ckpt"
     mm.SequenceTagger(checkpoint=path).fit(X, Y)
-    resumed = mm.SequenceTagger().resume(path, X, Y)
+    resumed = mm.SequenceTagger().fit(X, Y, resume=path)
     with pytest.raises(ValueError, match=rf"resumed after {resumed.n_iter_} steps and made no new ones"):
-        mm.ConvergenceDisplay.from_estimator(resumed)
+        mm.plots.ConvergenceDisplay.from_estimator(resumed)
 
 
 def test_given_axes_and_bad_input(model):
     figure, axes = plt.subplots(1, 2)
-    assert mm.ConvergenceDisplay.from_estimator(model, axes=axes).figure_ is figure
+    assert mm.plots.ConvergenceDisplay.from_estimator(model, axes=axes).figure_ is figure
     plt.close(figure)
     with pytest.raises(ValueError, match="x must be one of"):
-        mm.ConvergenceDisplay.from_estimator(model, x="time")
+        mm.plots.ConvergenceDisplay.from_estimator(model, x="time")
     with pytest.raises(ValueError, match="not fitted"):
-        mm.ConvergenceDisplay.from_estimator(mm.SequenceTagger())
+        mm.plots.ConvergenceDisplay.from_estimator(mm.SequenceTagger())
 
 
 @pytest.mark.parametrize("x", ["iteration", "oracle_calls"])
 def test_counts_have_whole_ticks(model, x):
-    display = mm.ConvergenceDisplay.from_estimator(model, x=x)
+    display = mm.plots.ConvergenceDisplay.from_estimator(model, x=x)
     for ax in display.axes_:
         ax.set_xlim(1.2, 17.7)  # where ticks would be 2.5 apart
         assert all(tick == round(tick) for tick in ax.get_xticks())

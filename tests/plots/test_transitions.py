@@ -20,7 +20,7 @@ def close():
 
 def test_cells_are_the_weights(close):
     model = mm.SequenceTagger().fit(X, Y)
-    display = mm.TransitionDisplay.from_estimator(model)
+    display = mm.plots.TransitionDisplay.from_estimator(model)
     shown = display.image_.get_array()
     np.testing.assert_array_equal(shown[0, :3], model.start_)
     np.testing.assert_array_equal(shown[1:, :3], model.transitions_)
@@ -35,7 +35,7 @@ def test_cells_are_the_weights(close):
 
 def test_forbidden_transitions_are_hatched(close):
     model = mm.SequenceTagger(constraints="bio").fit(X, Y)
-    display = mm.TransitionDisplay.from_estimator(model)
+    display = mm.plots.TransitionDisplay.from_estimator(model)
     cells = {(round(p.get_y() + 0.5), round(p.get_x() + 0.5)) for p in display.ax_.patches if p.get_hatch()}
     assert cells == {(0, 1), (3, 1)}  # start → I-X, O → I-X
     shown = np.ma.masked_invalid(display.image_.get_array())
@@ -47,21 +47,21 @@ def test_many_labels_and_given_axes(close):
     X, Y = mm.datasets.make_chains(60, n_labels=30, random_state=0)
     model = mm.SequenceTagger(tol=0.3, classes=list(range(30))).fit(X, Y)
     figure, ax = plt.subplots()
-    display = mm.TransitionDisplay.from_estimator(model, ax=ax)
+    display = mm.plots.TransitionDisplay.from_estimator(model, ax=ax)
     assert display.figure_ is figure
     assert not ax.texts, "31 × 31 numbers would not be readable"
-    own = mm.TransitionDisplay.from_estimator(model)
+    own = mm.plots.TransitionDisplay.from_estimator(model)
     own.figure_.canvas.draw()
     boxes = [tick.get_window_extent() for tick in own.ax_.get_yticklabels()]
     assert not any(a.overlaps(b) for a, b in pairwise(boxes)), "labels are readable"
 
 
 def test_all_weights_zero(close):
-    display = mm.TransitionDisplay(["a", "b"], np.zeros((2, 2)), np.zeros(2), np.zeros(2)).plot()
+    display = mm.plots.TransitionDisplay(["a", "b"], np.zeros((2, 2)), np.zeros(2), np.zeros(2)).plot()
     assert display.image_.get_clim() == (-1.0, 1.0)
 
 
 def test_no_tagger():
     for model in (mm.SequenceTagger(), mm.MulticlassSVM()):
         with pytest.raises(ValueError, match="no transitions_ to plot"):
-            mm.TransitionDisplay.from_estimator(model)
+            mm.plots.TransitionDisplay.from_estimator(model)

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from problems import Case
 from scipy.optimize import minimize
 
 from maxmargin.core.lower_bounds import conjugate
-from maxmargin.solvers.aggregate import AggregateModel, maximise_on_simplex
 from maxmargin.solvers.base import Limits
-from maxmargin.solvers.bundle import ProximalBundle
-from maxmargin.solvers.oneslack import OneSlack
+from maxmargin.solvers.cutting.aggregate import AggregateModel, maximise_on_simplex
+from maxmargin.solvers.cutting.bundle import ProximalBundle
+from maxmargin.solvers.cutting.oneslack import OneSlack
+from tests.helpers.problems import Case
 
 
 def value(gram, linear, beta):

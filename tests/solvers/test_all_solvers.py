@@ -4,54 +4,17 @@ from __future__ import annotations
 
 import io
 import itertools
-import json
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from problems import FACTORIES, INSTANCES, Case
 
-from maxmargin.solvers.base import Limits, Solver
-from maxmargin.solvers.bundle import ProximalBundle
-from maxmargin.solvers.joint.solver import CertificateProgram, MinMax
-from maxmargin.solvers.nslack import NSlack
-from maxmargin.solvers.oneslack import OneSlack
-from maxmargin.solvers.perceptron import AveragedPerceptron
-from maxmargin.solvers.proximal import ProximalWorkingSets
+from maxmargin.solvers.base import Limits
+from maxmargin.solvers.cutting.bundle import ProximalBundle
 from maxmargin.solvers.registry import SOLVERS, resolve
-from maxmargin.solvers.subgradient import Subgradient
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A solver and the gap it must reach in a number of steps; None if it does not minimise the objective."""
-
-    solver: Solver
-    tol: float | None
-    max_iter: int
-
-
-ENTRIES = {
-    "auto": Entry(ProximalWorkingSets(), 1e-5, 300),
-    "nslack": Entry(NSlack(epsilon=1e-6), 1e-5, 50),
-    "oneslack": Entry(OneSlack(), 1e-5, 200),
-    "bundle": Entry(ProximalBundle(), 1e-5, 200),
-    "pegasos": Entry(Subgradient(batch=4), 0.05, 400),
-    "polyak": Entry(Subgradient(step_rule="polyak"), 0.02, 1000),
-    "perceptron": Entry(AveragedPerceptron(), None, 5),
-    "minmax": Entry(MinMax(), 1e-5, 60),
-    "certificate": Entry(CertificateProgram(form="odd-sets"), 1e-5, 60),
-}
-#: Solvers of joint programs: structures with a polytope, or with a certificate that is exact with slack.
-JOINT = {
-    "minmax": (
-        "dense", "csr", "chain", "chain without ends", "chain of shares", "tree", "undirected tree", "path",
-        "assignment", "matching",
-    ),
-    "certificate": ("matching",),
-}  # fmt: skip
-#: Solvers that combine planes, of any structure.
-PLANES = {name: entry for name, entry in ENTRIES.items() if name not in JOINT}
+from maxmargin.solvers.working_sets.nslack import NSlack
+from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
+from tests.helpers.problems import FACTORIES, INSTANCES, Case
+from tests.helpers.solvers import CONVEX, ENTRIES, PROGRAMS, assert_same, check_certificate
 
 #: Structures besides the first ones are solved in two formulations: solvers see planes only.
 TWO_FORMS = (("margin", "linear"), ("slack", "quadratic"))
@@ -71,10 +34,10 @@ every_solver = pytest.mark.parametrize("name", ENTRIES)
 
 def solvable(name, case):
     """Whether a solver supports a structure and a bound, and minimises the objective itself."""
-    if name not in JOINT:
+    if name not in PROGRAMS:
         return True
     labels = case.structure in ("dense", "csr")  # √Δ is a sum over parts if outputs are single parts
-    return case.structure in JOINT[name] and case.rescaling == "margin" and (case.slack == "linear" or labels)
+    return case.structure in PROGRAMS[name] and case.rescaling == "margin" and (case.slack == "linear" or labels)
 
 
 def pairs(cases):
@@ -89,41 +52,7 @@ def first_case(name):
 
 @pairs(CASES)
 def test_the_certificate_is_true_and_the_optimum_is_reached(name, case):
-    entry, problem = ENTRIES[name], case.problem()
-    state = entry.solver.init(problem, seed=1)
-    reason = entry.solver.run(problem, state, Limits(entry.tol or 0.0, entry.max_iter))
-    certificate, optimum = state.certificate(problem), case.optimum()
-
-    exact_argmax = (case.rescaling, case.slack) == ("margin", "linear") or problem.examples.exact_for(problem.bound)
-    assert problem.exact == exact_argmax
-    assert certificate.oracle_calls >= problem.n_examples
-    assert certificate.dual <= optimum * (1 + 2e-6)
-    if not certificate.exact:  # outputs may have been missed, but no more than the certificate says
-        assert not exact_argmax
-        assert case.primal(state.best_w) <= certificate.primal_bound * (1 + 1e-9)
-        return
-    assert certificate.primal == pytest.approx(case.primal(state.best_w), rel=2e-6 if problem.searches else 1e-9)
-    assert certificate.primal >= optimum * (1 - 2e-6)
-    assert certificate.dual > 0.0 or (name == "perceptron" and not state.provable)
-    if entry.tol is not None:
-        assert reason == "tol"
-        assert certificate.primal <= optimum * (1 + entry.tol + 2e-6)
-
-
-def snapshot(state):
-    """All that the next steps depend on or the user sees, but for the clock."""
-    arrays = state.arrays()
-    meta = json.loads(bytes(arrays["meta"]).decode())
-    meta["counters"].pop("seconds")
-    return {name: array for name, array in arrays.items() if name != "meta" and not name.startswith("sets.")}, meta
-
-
-def assert_same(state, other):
-    arrays, meta = snapshot(state)
-    others, other_meta = snapshot(other)
-    assert meta == other_meta
-    for key, array in arrays.items():
-        assert np.array_equal(array, others[key]), key
+    check_certificate(name, case)
 
 
 @pairs(FEW)
@@ -210,16 +139,15 @@ def test_weights_to_start_from(name):
             assert certificate.primal <= case.optimum() * (1 + entry.tol + 2e-6)
 
 
-@pytest.mark.parametrize("name", PLANES)
+@pytest.mark.parametrize("name", CONVEX)
 def test_nothing_to_learn(name):
     """Where no output has a loss, w = 0 is optimal and its objective 0."""
     solver, problem = ENTRIES[name].solver, Case("own").problem()
     problem.examples.structure.loss = lambda y, y_hat: 0.0
     state = solver.init(problem)
     solver.run(problem, state, Limits(1e-3, 3))
-    if name != "perceptron":
-        assert state.certificate(problem).primal == 0.0
-        assert not state.best_w.any()
+    assert state.certificate(problem).primal == 0.0
+    assert not state.best_w.any()
 
 
 @pytest.mark.parametrize("name", [name for name, solver in SOLVERS.items() if not solver.hard_margin])
@@ -228,13 +156,18 @@ def test_solvers_without_hard_margin_say_so(name):
         SOLVERS[name]().check_trade_off(np.inf)
 
 
+def test_every_solver_is_tested():
+    """Those of smooth bounds are tested in `test_likelihood.py`."""
+    assert {type(entry.solver) for entry in ENTRIES.values()} == {kind for kind in SOLVERS.values() if not kind.smooth}
+
+
 def test_solvers_by_name():
-    planes = ["auto", "nslack", "oneslack", "bundle", "subgradient", "perceptron"]
-    assert list(SOLVERS) == [*planes, "minmax", "certificate"]
+    planes = ["proximal", "nslack", "oneslack", "bundle", "subgradient", "perceptron"]
+    assert list(SOLVERS) == [*planes, "lbfgs", "minmax", "certificate"]
     assert isinstance(resolve("bundle"), ProximalBundle)
     mine = NSlack(epsilon=0.5)
     assert resolve(mine) is mine
-    with pytest.raises(ValueError, match=r"solver must be one of 'auto', 'nslack'.*found 'svm'"):
+    with pytest.raises(ValueError, match=r"solver must be one of 'auto', 'proximal', 'nslack'.*found 'svm'"):
         resolve("svm")
 
 

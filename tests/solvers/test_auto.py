@@ -8,11 +8,11 @@ import pytest
 import maxmargin as mm
 from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
+from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits
-from maxmargin.solvers.bundle import ProximalBundle
-from maxmargin.solvers.proximal import ProximalWorkingSets
+from maxmargin.solvers.cutting.bundle import ProximalBundle
 from maxmargin.solvers.registry import resolve
+from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
 from maxmargin.structures.multiclass import Multiclass
 from maxmargin.training.run import Run
 
@@ -49,7 +49,7 @@ def test_resumed_bit_for_bit(tmp_path):
     X, Y = chains(3)
     whole = mm.SequenceTagger(tol=1e-5).fit(X, Y)
     mm.SequenceTagger(tol=1e-1, checkpoint=tmp_path / "c.npz").fit(X, Y)
-    resumed = mm.SequenceTagger(tol=1e-5).resume(tmp_path / "c.npz", X, Y)
+    resumed = mm.SequenceTagger(tol=1e-5).fit(X, Y, resume=tmp_path / "c.npz")
     np.testing.assert_array_equal(resumed.coef_, whole.coef_)
     assert resumed.certificate_.oracle_calls == whole.certificate_.oracle_calls
 
@@ -92,3 +92,11 @@ def test_the_run_knows_the_solver_that_was_chosen():
         run = Run(resolve("auto"), Limits(1e-3))
         run.go(problem)
         assert run.solver == solver
+
+
+def test_auto_and_proximal_are_two_things():
+    X, Y = chains(3)
+    proximal = mm.SequenceTagger(solver="proximal").fit(X, Y)
+    assert "bundle" not in used(proximal)
+    np.testing.assert_array_equal(proximal.coef_, mm.SequenceTagger(solver=ProximalWorkingSets()).fit(X, Y).coef_)
+    assert (resolve("proximal").name, resolve("auto").name) == ("proximal", "auto")

@@ -6,25 +6,24 @@ import itertools
 
 import numpy as np
 import pytest
-import test_all_solvers as common
-from bounded import bounded, bounds, dim, margins, multiclass, optimum, rows
-from problems import Case
 from scipy.optimize import nnls
 
 from maxmargin.bounds import Bound
 from maxmargin.bounds.references import References
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
+from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits
-from maxmargin.solvers.feasibility import NotSeparableError
-from maxmargin.solvers.perceptron import AveragedPerceptron
-from maxmargin.solvers.proximal import ProximalWorkingSets
+from maxmargin.solvers.hard_margin import NotSeparableError
+from maxmargin.solvers.primal.perceptron import AveragedPerceptron
+from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
 from maxmargin.training.cccp import ConcaveConvex
 from maxmargin.training.checkpoint import load_checkpoint, save_checkpoint
 from maxmargin.training.run import Run
+from tests.helpers.bounded_problems import bounded, bounds, dim, margins, multiclass, optimum, rows
+from tests.helpers.problems import Case
+from tests.helpers.solvers import CONVEX, assert_same, check_certificate
 
-CONVEX = {name: entry for name, entry in common.PLANES.items() if name != "perceptron"}
-EXACT = ["auto", "nslack", "oneslack", "bundle"]
+EXACT = ["proximal", "nslack", "oneslack", "bundle"]
 CASES = [
     Case(structure, rescaling, slack, structure in ("dense", "chain"), centred=1.0)
     for structure, rescaling, slack in itertools.product(
@@ -40,7 +39,7 @@ every_convex_solver = pytest.mark.parametrize("name", CONVEX)
 def test_the_optimum_around_the_centre_is_reached(name, case):
     values = case.stacked()[1]
     assert values.min() < 0.0 < values.max()  # of either sign, unlike losses
-    common.test_the_certificate_is_true_and_the_optimum_is_reached(name, case)
+    check_certificate(name, case)
 
 
 def test_values_and_hinges_are_those_of_the_planes():
@@ -96,7 +95,7 @@ def hard_around(A: np.ndarray, centre: np.ndarray) -> float:
     return 0.5 * float(v @ v)
 
 
-@pytest.mark.parametrize("name", ["auto", "nslack"])
+@pytest.mark.parametrize("name", ["proximal", "nslack"])
 @pytest.mark.parametrize("C", [np.inf, 1e6])
 @pytest.mark.parametrize("size", [0.3, 3.0])
 def test_hard_margins(name, C, size):
@@ -113,7 +112,7 @@ def test_hard_margins(name, C, size):
         assert state.best_primal == pytest.approx(best, rel=3e-5)
 
 
-@pytest.mark.parametrize("name", ["auto", "nslack"])
+@pytest.mark.parametrize("name", ["proximal", "nslack"])
 def test_a_hard_margin_that_does_not_exist(name):
     X, y = np.array([[1.0], [1.0], [2.0]]), np.array([0, 1, 2])
     examples = multiclass(X, y, 1.0, None).examples
@@ -166,10 +165,10 @@ def test_a_saved_state_goes_on_bit_for_bit(name):
         restored = solver.init(fresh, seed=99)
         restored.restore(arrays)
         solver.run(fresh, restored, Limits(0.0, 7))
-        common.assert_same(whole, restored)
+        assert_same(whole, restored)
 
 
-@pytest.mark.parametrize("name", ["auto", "nslack", "bundle"])
+@pytest.mark.parametrize("name", ["proximal", "nslack", "bundle"])
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
 def test_outer_steps_minimise_the_ramp_around_the_centre(name, rescaling):
     case = Case("own", rescaling, C=2.0, centred=0.5)

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
+from maxmargin.problem import Problem
 from maxmargin.solvers import few_planes
-from maxmargin.solvers.proximal import ProximalWorkingSets
-from maxmargin.solvers.proximal.state import ROUNDING
-from maxmargin.solvers.working_sets import WorkingSets
+from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
+from maxmargin.solvers.working_sets.proximal_state import ROUNDING
+from maxmargin.solvers.working_sets.sets import WorkingSets
 from maxmargin.structures.multiclass import Multiclass
 
 

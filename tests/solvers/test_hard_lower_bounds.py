@@ -1,21 +1,21 @@
-"""Hard margins and large C with lower bounds of weights, against SLSQP."""
+"""Hard margins and large C with lower bounds on weights, against SLSQP."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from bounded import bounds, hard_optimum, margins, multiclass, rows
-from problems import TwoBits
 
 from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
 from maxmargin.custom.examples import CustomExamples
+from maxmargin.problem import Problem
 from maxmargin.solvers import few_planes
 from maxmargin.solvers.base import Limits
-from maxmargin.solvers.feasibility import NotSeparableError
-from maxmargin.solvers.nslack import NSlack
-from maxmargin.solvers.proximal import ProximalWorkingSets
+from maxmargin.solvers.hard_margin import NotSeparableError
+from maxmargin.solvers.working_sets.nslack import NSlack
+from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
+from tests.helpers.bounded_problems import bounds, hard_optimum, margins, multiclass, rows
+from tests.helpers.problems import TwoBits
 
 SOLVERS = [ProximalWorkingSets(), NSlack(epsilon=1e-7)]
 both_solvers = pytest.mark.parametrize("solver", SOLVERS, ids=lambda solver: solver.name)

@@ -5,7 +5,7 @@ import pytest
 
 import maxmargin as mm
 from maxmargin.solvers import few_planes
-from maxmargin.solvers.proximal import ProximalWorkingSets
+from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
 
 
 def rows(seed, n=8, width=3, noise=0.0):
@@ -53,7 +53,7 @@ def test_resumed_fits_with_large_C_give_the_same_bits(tmp_path):
     first = mm.MulticlassSVM(C=1e6, tol=1e-6, max_iter=whole.n_iter_ - 2, checkpoint=tmp_path / "c.npz")
     with pytest.warns(match="stopped"):
         first.fit(X, y)
-    resumed = mm.MulticlassSVM(C=1e6, tol=1e-6).resume(tmp_path / "c.npz", X, y)
+    resumed = mm.MulticlassSVM(C=1e6, tol=1e-6).fit(X, y, resume=tmp_path / "c.npz")
     np.testing.assert_array_equal(resumed.coef_, whole.coef_)
 
 

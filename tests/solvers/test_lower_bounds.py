@@ -1,28 +1,28 @@
-"""Lower bounds of weights in every convex solver: true certificates, feasible weights, the optimum by SLSQP."""
+"""Lower bounds on weights in every convex solver: true certificates, feasible weights, the optimum by SLSQP."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from bounded import bounded, bounds, dim, multiclass, optimum, rows
-from problems import Case
-from test_all_solvers import PLANES, assert_same
 
 from maxmargin.bounds import Bound
 from maxmargin.bounds.references import References
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
+from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits
-from maxmargin.solvers.perceptron import AveragedPerceptron
-from maxmargin.solvers.proximal import ProximalWorkingSets
-from maxmargin.solvers.together import solve_together
-from maxmargin.solvers.working_sets import WorkingSets
+from maxmargin.solvers.held_planes import solve_together
+from maxmargin.solvers.primal.perceptron import AveragedPerceptron
+from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
+from maxmargin.solvers.working_sets.sets import WorkingSets
 from maxmargin.training.cccp import ConcaveConvex
 from maxmargin.training.checkpoint import load_checkpoint, save_checkpoint
 from maxmargin.training.run import Run
+from tests.helpers.bounded_problems import bounded, bounds, dim, multiclass, optimum, rows
+from tests.helpers.problems import Case
+from tests.helpers.solvers import PLANES, assert_same
 
 CONVEX = {name: entry for name, entry in PLANES.items() if name != "perceptron"}
-EXACT = ["auto", "nslack", "oneslack", "bundle"]
+EXACT = ["proximal", "nslack", "oneslack", "bundle"]
 KINDS = ["all 0", "some 0", "mixed", "above 0"]
 
 every_convex_solver = pytest.mark.parametrize("name", CONVEX)
@@ -65,6 +65,7 @@ def test_small_and_large_C(name, C):
     assert state.best_primal == pytest.approx(optimum(case, lower), rel=2e-5)
 
 
+@pytest.mark.slow
 @every_convex_solver
 def test_no_dual_value_is_above_the_optimum_at_any_step(name):
     for seed in range(12):
@@ -200,9 +201,9 @@ def test_the_problem_over_planes_held_is_solved(slack, rho):
     assert primal - dual <= 1e-5 * primal
 
 
-@pytest.mark.parametrize("name", ["auto", "bundle"])
+@pytest.mark.parametrize("name", ["proximal", "bundle"])
 def test_unscaled_features(name):
-    """All examples pull at the same few weights: with the default solver, joint rounds keep the bounds too."""
+    """All examples pull at the same few weights: with the default solver, held rounds keep the bounds too."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(60, 4)) + 1000.0, rng.integers(0, 3, 60)
     lower, names = bounds("mixed", 15), set()
@@ -210,10 +211,10 @@ def test_unscaled_features(name):
     state = solver.init(problem)
     assert solver.run(problem, state, Limits(1e-3, 200), lambda state, _: names.add(state.round)) == "tol"
     assert (state.best_w >= 0.1 * lower).all()
-    assert ("joint" in names) == (name == "auto")
+    assert ("held" in names) == (name == "proximal")
 
 
-@pytest.mark.parametrize("name", ["auto", "nslack", "bundle"])
+@pytest.mark.parametrize("name", ["proximal", "nslack", "bundle"])
 def test_outer_steps_keep_the_bounds(name):
     case = Case("chain")
     lower = bounds("some 0", dim(case))
@@ -240,7 +241,7 @@ def test_checkpoints_know_the_bounds(tmp_path):
 
 def test_the_perceptron_cannot_keep_bounds():
     problem = bounded(Case("dense"), np.zeros(12))
-    with pytest.raises(ValueError, match="solver='perceptron' does not support lower bounds of weights"):
+    with pytest.raises(ValueError, match="solver='perceptron' does not support lower bounds on weights"):
         AveragedPerceptron().check(problem)
 
 

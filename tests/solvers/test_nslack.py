@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from problems import Case
 
 from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
+from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits
-from maxmargin.solvers.feasibility import NotSeparableError
-from maxmargin.solvers.nslack import NSlack
-from maxmargin.solvers.proximal import ProximalWorkingSets
+from maxmargin.solvers.hard_margin import NotSeparableError
+from maxmargin.solvers.working_sets.nslack import NSlack
+from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
 from maxmargin.structures.multiclass import Multiclass
+from tests.helpers.problems import Case
 
 COSTS = np.array([[0.0, 1.0, 2.0], [0.5, 0.0, 1.0], [3.0, 1.0, 0.0]])
 

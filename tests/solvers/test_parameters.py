@@ -16,20 +16,20 @@ def test_defaults_are_fine(name):
 @pytest.mark.parametrize(
     ("solver", "sentence"),
     [
-        (NSlack(batch=0), "NSlack: batch must be a whole number ≥ 1, found 0"),
+        (NSlack(batch=0), "NSlack: batch must be an integer ≥ 1, found 0"),
         (NSlack(epsilon=-1e-3), "NSlack: epsilon must be a number ≥ 0, found -0.001"),
         (NSlack(epsilon="small"), "NSlack: epsilon must be a number ≥ 0, found 'small'"),
-        (NSlack(moves=2.5), "NSlack: moves must be a whole number ≥ 1, found 2.5"),
+        (NSlack(moves=2.5), "NSlack: moves must be an integer ≥ 1, found 2.5"),
         (NSlack(inner_gap=float("nan")), "NSlack: inner_gap must be a number ≥ 0, found nan"),
-        (OneSlack(most_planes=2), "OneSlack: most_planes must be a whole number ≥ 3, found 2"),
-        (ProximalBundle(most_planes=2), "ProximalBundle: most_planes must be a whole number ≥ 3, found 2"),
+        (OneSlack(most_planes=2), "OneSlack: most_planes must be an integer ≥ 3, found 2"),
+        (ProximalBundle(most_planes=2), "ProximalBundle: most_planes must be an integer ≥ 3, found 2"),
         (ProximalBundle(balance=(3.0, 1.0)), r"ProximalBundle: balance\[1\] must be a number ≥ 3, found 1.0"),
         (ProximalBundle(balance=1.0), "ProximalBundle: balance must be a pair of numbers, found 1.0"),
-        (ProximalWorkingSets(moves=0), "ProximalWorkingSets: moves must be a whole number ≥ 1, found 0"),
+        (ProximalWorkingSets(moves=0), "ProximalWorkingSets: moves must be an integer ≥ 1, found 0"),
         (ProximalWorkingSets(cheap_share=-1.0), "ProximalWorkingSets: cheap_share must be a number ≥ 0, found -1.0"),
-        (Subgradient(batch=0), "Subgradient: batch must be a whole number ≥ 1, found 0"),
+        (Subgradient(batch=0), "Subgradient: batch must be an integer ≥ 1, found 0"),
         (Subgradient(step_rule="adam"), "Subgradient: step_rule must be 'pegasos' or 'polyak', found 'adam'"),
-        (AveragedPerceptron(batch=-1), "AveragedPerceptron: batch must be a whole number ≥ 1, found -1"),
+        (AveragedPerceptron(batch=-1), "AveragedPerceptron: batch must be an integer ≥ 1, found -1"),
     ],
 )
 def test_bad_hyper_parameters(solver, sentence):

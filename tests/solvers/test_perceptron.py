@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
-from problems import Case
+from sklearn.exceptions import ConvergenceWarning
 
+import maxmargin as mm
 from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
+from maxmargin.datasets.toy import Sign, signs
+from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits
-from maxmargin.solvers.perceptron import AveragedPerceptron
+from maxmargin.solvers.primal.perceptron import AveragedPerceptron
 from maxmargin.structures.multiclass import Multiclass
+from tests.helpers.problems import Case
 
 
 def plain(rows, labels, orders, start=None):
@@ -148,3 +153,21 @@ def test_batches_correct_all_their_mistakes_at_once():
         expected[:, y] += x
         expected[:, 0] -= x
     assert state.w.reshape(3, 3) == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_time_limit_ends_an_epoch():
+    """The weights are the average over the examples seen, and a warning says that their objective is not known."""
+    seen = []
+
+    class Slow(Sign):
+        def loss_augmented_argmax(self, w, x, y, scale=1.0):
+            seen.append(x)
+            time.sleep(0.01)
+            return super().loss_augmented_argmax(w, x, y, scale)
+
+    X, Y = signs()
+    with pytest.warns(ConvergenceWarning, match=r"before the objective was known; raise max_seconds$"):
+        model = mm.StructuralSVM(Slow(), solver="perceptron", max_seconds=0.1).fit(X, Y)
+    assert model.stop_reason_ == "max_seconds"
+    assert 0 < len(seen) < len(X)
+    assert model.coef_.any()

@@ -11,12 +11,12 @@ from sklearn.datasets import load_wine
 import maxmargin as mm
 from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
+from maxmargin.problem import Problem
 from maxmargin.solvers import few_planes
-from maxmargin.solvers.nslack import NSlack
-from maxmargin.solvers.proximal import ProximalWorkingSets
-from maxmargin.solvers.proximal.rounds import EXACT_AFTER, SLOW, Exact
-from maxmargin.solvers.rounds import Round, run_first
+from maxmargin.solvers.held_planes import Round, run_first
+from maxmargin.solvers.working_sets.nslack import NSlack
+from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
+from maxmargin.solvers.working_sets.proximal_rounds import EXACT_AFTER, SLOW, Exact
 from maxmargin.structures.multiclass import Multiclass
 
 
@@ -74,8 +74,8 @@ def test_history_names_exact_rounds_of_hard_margins_and_large_C():
     assert "exact" in rounds_of(mm.MulticlassSVM(C=1e6, tol=1e-6).fit(X, y))
 
 
-def test_history_names_joint_rounds_on_unscaled_features():
-    assert "joint" in rounds_of(mm.MulticlassSVM().fit(*load_wine(return_X_y=True)))
+def test_history_names_held_rounds_on_unscaled_features():
+    assert "held" in rounds_of(mm.MulticlassSVM().fit(*load_wine(return_X_y=True)))
 
 
 @pytest.mark.parametrize("solver", ["nslack", "oneslack", "bundle", "subgradient", "perceptron"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from problems import Case
 
 import maxmargin as mm
-from maxmargin.solvers._points import GAIN, lower_bound
 from maxmargin.solvers.base import Limits
-from maxmargin.solvers.subgradient import Subgradient
+from maxmargin.solvers.primal.dual_points import GAIN, lower_bound
+from maxmargin.solvers.primal.subgradient import Subgradient
+from tests.helpers.problems import Case
 
 
 class Plain:

@@ -8,13 +8,12 @@ import maxmargin as mm
 from maxmargin.bounds import Bound
 from maxmargin.core.codes import TRUTH
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
 from maxmargin.custom.examples import CustomExamples
-from maxmargin.solvers.proximal import ProximalWorkingSets
-from maxmargin.solvers.proximal.balance import first_joint_rho
-from maxmargin.solvers.proximal.rounds import NEAR_FACTOR, SLOW, Joint
-from maxmargin.solvers.together import solve_together
-from maxmargin.solvers.working_sets import WorkingSets
+from maxmargin.problem import Problem
+from maxmargin.solvers.held_planes import solve_together
+from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
+from maxmargin.solvers.working_sets.proximal_rounds import NEAR_FACTOR, SLOW, Held, first_held_rho
+from maxmargin.solvers.working_sets.sets import WorkingSets
 from maxmargin.structures.multiclass import Multiclass
 
 
@@ -34,6 +33,7 @@ def test_unscaled_features(data, solver):
     assert model.certificate_.gap <= 1e-3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slack", ["linear", "quadratic"])
 def test_few_long_sequences(slack):
     X, Y = mm.datasets.make_chains(12, min_length=400, max_length=400, random_state=0)
@@ -80,14 +80,14 @@ def test_the_problem_over_planes_held_is_solved(slack, rho):
 def test_very_many_weights_are_worked_on_one_by_one():
     X, y = load_wine(return_X_y=True)
     problem = Problem(Multiclass().fit_encode(X, y), Bound(), Objective(1.0, np.ones(len(y))))
-    solver, few = ProximalWorkingSets(), ProximalWorkingSets(joint_share=1e-6)
+    solver, few = ProximalWorkingSets(), ProximalWorkingSets(held_share=1e-6)
     state = solver.init(problem)
     for _ in range(3):
         solver.step(problem, state)
         state.iteration += 1
     state.effort.level = SLOW * NEAR_FACTOR
-    assert Joint(solver).applies(problem, state)
-    assert not Joint(few).applies(problem, state)
+    assert Held(solver).applies(problem, state)
+    assert not Held(few).applies(problem, state)
 
 
 class Costs(mm.Structure):
@@ -121,4 +121,4 @@ def test_a_plane_held_that_a_search_does_not_find_again():
     problem.decode(state.w, problem.everyone)
     assert problem.keys.tolist() == [TRUTH, TRUTH]
     problem.hinges[:] = 0.0, 0.1  # as `raise_hinges` leaves it where a plane held is violated
-    assert np.isfinite(first_joint_rho(problem, state))
+    assert np.isfinite(first_held_rho(problem, state))

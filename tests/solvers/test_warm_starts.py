@@ -29,7 +29,7 @@ def test_a_hard_margin_begins_anew():
 @pytest.mark.parametrize("solver", ["bundle", "oneslack"])
 @pytest.mark.parametrize("slack", ["linear", "quadratic"])
 def test_a_path_keeps_aggregate_planes(solver, slack):
-    """The planes of another C are scaled with it, and remain lower bounds of the risk."""
+    """The planes of another C are scaled with it, and remain lower bounds on the risk."""
     X, Y = mm.datasets.make_chains(30, random_state=0)
     tagger, Cs = mm.SequenceTagger(solver=solver, slack=slack), [0.1, 1.0, 0.3]
     for C, model in zip(Cs, mm.regularization_path(tagger, X, Y, Cs), strict=True):

@@ -56,7 +56,7 @@ def test_lower_bounds_are_kept(solver):
     """With lower bounds, the weights offered are the nearest ones to 0 within the bounds."""
     from maxmargin.bounds import Bound
     from maxmargin.core.objective import Objective
-    from maxmargin.core.problem import Problem
+    from maxmargin.problem import Problem
     from maxmargin.solvers.base import Limits
     from maxmargin.solvers.registry import resolve
     from maxmargin.training.run import Run
@@ -72,6 +72,7 @@ def test_lower_bounds_are_kept(solver):
     assert state.best_primal <= problem.primal(zero)[0]
 
 
+@pytest.mark.slow
 def test_a_resumed_fit_is_unaffected(tmp_path):
     """Weights of 0 are offered after the last checkpoint, so that the rest of the fit does not depend on the stop."""
     settings = {"solver": "nslack", "C": 10.0, "tol": 1e-6, "checkpoint": tmp_path / "fit.npz"}
@@ -79,6 +80,6 @@ def test_a_resumed_fit_is_unaffected(tmp_path):
     assert not fitted(**settings, max_iter=3).coef_.any()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        resumed = mm.SequenceTagger(**settings, max_iter=9).resume(tmp_path / "fit.npz", X, Y)
+        resumed = mm.SequenceTagger(**settings, max_iter=9).fit(X, Y, resume=tmp_path / "fit.npz")
     np.testing.assert_array_equal(whole.coef_, resumed.coef_)
     assert whole.certificate_.dual == resumed.certificate_.dual

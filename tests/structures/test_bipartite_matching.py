@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conformance import StructureConformance
-from matching_instances import Assignments
 from scipy.optimize import linear_sum_assignment, linprog
 from sklearn.base import clone
 
 import maxmargin as mm
-from maxmargin.structures.bipartite_matching import _kernels as kernels
+from maxmargin.structures.bipartite_matching import _jit
+from maxmargin.testing.conformance import StructureConformance
+from tests.helpers.instances.matching import Assignments
 
 WIDE = np.ones((2, 3, 2))
 NO_COLUMN = np.array([[1, 0, 0], [1, 0, 0]], bool)
@@ -24,8 +24,35 @@ PLAIN, PAIRS, LOOSE = (
 
 class TestAssignment(StructureConformance):
     bad_input = (
-        (mm.BipartiteMatching(per_left=0), [WIDE], [[0, 1]], "per_left must be a whole number ≥ 1, found 0"),
-        (mm.BipartiteMatching(per_right=1.5), [WIDE], [[0, 1]], "per_right must be a whole number ≥ 1, found 1.5"),
+        (mm.BipartiteMatching(per_left=0), [WIDE], [[0, 1]], "per_left must be an integer ≥ 1, found 0"),
+        (mm.BipartiteMatching(per_left=[1, -1]), [WIDE], [[0, 1]], "per_left must be an integer ≥ 1, or an array"),
+        (mm.BipartiteMatching(per_left=[1, 1, 1]), [WIDE], [[0, 1]], "X[0]: per_left has 3 numbers, but X has 2 left"),
+        (mm.BipartiteMatching(per_right=[1, 0, 0]), [WIDE], [[0, 1]], "per_right=[1, 0, 0] have 1; raise per_right"),
+        (
+            mm.BipartiteMatching(per_right=[1, 0, 1]),
+            [WIDE],
+            [[0, 1]],
+            "Y[0]: right node 1 has 1 left nodes, but per",
+        ),
+        (
+            PLAIN,
+            [mm.PairFeatures(WIDE, per_left=[1, 2])],
+            [[0, 1]],
+            "X[0]: per_left of left node 1 is 2, but the",
+        ),
+        (
+            PLAIN,
+            [mm.PairFeatures(WIDE, per_right=0.5)],
+            [[0, 1]],
+            "X[0]: per_right must be an integer ≥ 0 or",
+        ),
+        (
+            PLAIN,
+            [mm.PairFeatures(WIDE, None, WIDE)],
+            [[0, 1]],
+            "X[0]: features of unassigned nodes need unass",
+        ),
+        (mm.BipartiteMatching(per_right=1.5), [WIDE], [[0, 1]], "per_right must be an integer ≥ 1, found 1.5"),
         (mm.BipartiteMatching(unassigned="no"), [WIDE], [[0, 1]], "unassigned must be True or False, found 'no'"),
         (PLAIN, [np.ones((2, 3))], [[0, 1]], "X[0]: expected an array (n_left, n_right, d), a list of n_left sparse"),
         (PLAIN, [np.ones((2, 3, 0))], [[0, 1]], "found an array of shape (2, 3, 0)"),
@@ -50,8 +77,8 @@ class TestAssignment(StructureConformance):
         (PLAIN, [WIDE], [[0, 3]], "Y[0], left node 1: expected right nodes from 0 to 2, found 3"),
         (PLAIN, [WIDE], [[0, 0]], "Y[0]: right node 0 has 2 left nodes, but per_right=1"),
         (PLAIN, [WIDE], [[0, -1]], "Y[0], left node 1: expected exactly 1 right nodes, found 0; fewer need unassigned"),
-        (PLAIN, [WIDE], [[0, -2]], "Y[0], left node 1: expected a right node, a whole number, or −1, found [-2]"),
-        (PLAIN, [WIDE], [[0.0, 1.0]], "Y[0], left node 0: expected a right node, a whole number, or −1, found [0.0]"),
+        (PLAIN, [WIDE], [[0, -2]], "Y[0], left node 1: expected a right node, an integer, or −1, found [-2]"),
+        (PLAIN, [WIDE], [[0.0, 1.0]], "Y[0], left node 0: expected a right node, an integer, or −1, found [0.0]"),
         (PLAIN, [WIDE], [5], "Y[0]: expected the right node of each left node, found 5"),
         (
             PLAIN,
@@ -99,7 +126,7 @@ class TestAssignmentWithNone(StructureConformance):
 
 class TestTwoPerLeft(StructureConformance):
     bad_input = (
-        (PAIRS, [WIDE], [[0, 1]], "Y[0], left node 0: expected a list of right nodes, whole numbers, found 0"),
+        (PAIRS, [WIDE], [[0, 1]], "Y[0], left node 0: expected a list of right nodes, integers, found 0"),
         (PAIRS, [WIDE], [[[0, 0], [1, 2]]], "Y[0], left node 0: the same right node twice: [0, 0]"),
         (PAIRS, [WIDE], [[[0], [1, 2]]], "Y[0], left node 0: expected exactly 2 right nodes, found 1; fewer need"),
         (PAIRS, [WIDE], [[[0, 1, 2], [1, 2]]], "Y[0], left node 0: expected exactly 2 right nodes, found 3"),
@@ -120,6 +147,29 @@ class TestManyToOne(StructureConformance):
         return Assignments(seed, 1, 2, True)
 
 
+class TestCapacitiesOfNodes(StructureConformance):
+    """Some left nodes need no right node, some right nodes take none."""
+
+    def instance(self, seed):
+        return Assignments(seed, 2, 2, bool(seed % 2), own=True)
+
+
+def test_capacities_of_the_structure_are_those_of_each_example():
+    """Hospitals of different sizes: the same as capacities that each example has."""
+    rng = np.random.default_rng(0)
+    rights, X = [2, 0, 1, 3], [rng.normal(size=(5, 4, 2)) for _ in range(3)]
+    shared = mm.BipartiteMatching(per_right=rights)
+    Y = [[0, 0, 2, 3, 3]] * 3
+    examples = shared.fit_encode(X, Y)
+    own = mm.BipartiteMatching().fit_encode([mm.PairFeatures(x, per_right=rights) for x in X], Y)
+    assert examples.digest() == own.digest()
+    for x in X:
+        loads = np.bincount(shared.argmax(np.array([1.0, -1.0]), x), minlength=4)
+        assert (loads <= rights).all() and loads.sum() == 5
+    again = type(shared).from_state(shared.get_state())
+    assert again.argmax(np.array([1.0, -1.0]), X[0]) == shared.argmax(np.array([1.0, -1.0]), X[0])
+
+
 @pytest.mark.parametrize(("n_left", "n_right"), [(1, 1), (7, 7), (20, 30), (40, 40)])
 def test_larger_assignments_are_those_of_scipy(n_left, n_right):
     rng = np.random.default_rng(n_left)
@@ -127,7 +177,7 @@ def test_larger_assignments_are_those_of_scipy(n_left, n_right):
         table = rng.integers(-3, 4, (n_left, n_right)).astype(float) if whole else rng.normal(size=(n_left, n_right))
         table[rng.random((n_left, n_right)) < 0.1] = -np.inf
         match = np.empty(n_left, np.int32)
-        if not kernels.best_assignment(table, np.full(n_left, -np.inf), match):
+        if not _jit.best_assignment(table, np.full(n_left, -np.inf), match):
             with pytest.raises(ValueError, match="infeasible"):
                 linear_sum_assignment(table, maximize=True)
             continue
@@ -145,7 +195,7 @@ def test_larger_flows_are_those_of_a_linear_program(n_left, n_right, R, P, none)
         table = rng.normal(size=(n_left, n_right)) + rng.normal(size=n_right)
         alone = rng.normal(size=n_left) if none else np.full(n_left, -np.inf)
         used = np.empty(table.shape, bool)
-        assert kernels.best_flow(table, alone, R, P, used)
+        assert _jit.best_flow(table, alone, np.full(n_left, R), np.full(n_right, P), used)
         assert (used.sum(axis=0) <= P).all() and (used.sum(axis=1) <= R).all()
         missing = R - used.sum(axis=1)
         assert none or not missing.any()
@@ -168,8 +218,9 @@ def test_a_left_node_without_allowed_pairs_leaves_no_matching():
         with pytest.raises(ValueError, match="need 4 places" if (R, P) == (2, 1) else "contain no matching"):
             structure.argmax(np.ones(1), (WIDE[:, :, :1], allowed))
         table, used = np.where(allowed, 0.0, -np.inf), np.empty((2, 3), bool)
-        assert not kernels.best_flow(table, np.full(2, -np.inf), R, P, used)
-        assert kernels.best_flow(table, np.array([-np.inf, -1.0]), R, P, used) and not used[1].any()
+        sides = np.full(2, R), np.full(3, P)
+        assert not _jit.best_flow(table, np.full(2, -np.inf), *sides, used)
+        assert _jit.best_flow(table, np.array([-np.inf, -1.0]), *sides, used) and not used[1].any()
 
 
 def test_learns_saves_and_explains(tmp_path):
@@ -205,7 +256,9 @@ def test_weights_have_the_names_of_features():
     assert structure.feature_names().tolist() == ["a", "b", "c", "unassigned, old", "unassigned"]
     np.testing.assert_array_equal(structure.joint_feature((x, None, [{}, {"old": 2.0}]), [1, -1]), [0, 0, 1, 2, 1])
     assert list(structure.split_weights(np.arange(5.0))) == ["pairs", "unassigned"]
-    assert clone(structure).get_params() == {"per_left": 1, "per_right": 1, "unassigned": True}
+    assert clone(structure).get_params() == {
+        "per_left": 1, "per_right": 1, "unassigned": True, "decision": "auto",
+    }  # fmt: skip
 
 
 def test_losses_count_wrong_pairs():

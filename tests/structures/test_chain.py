@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 import pytest
-from conformance import BOUNDS, StructureConformance, every_case
-from instances import Sequences
 
 from maxmargin.core.codes import Answers
 from maxmargin.structures.chain.structure import Chain
+from maxmargin.testing.conformance import BOUNDS, StructureConformance, every_case
+from tests.helpers.instances.rows_and_sequences import Sequences
 
 
 class TestChain(StructureConformance):
@@ -114,7 +114,7 @@ def test_weights_have_names_in_their_order():
 @pytest.mark.parametrize("k", [0, -1, 2.5, "two", True])
 def test_topk_needs_at_least_one(k):
     chain = Chain().fit([np.ones((2, 1))], [["a", "b"]])
-    with pytest.raises(ValueError, match=f"k must be a whole number ≥ 1, found {k!r}"):
+    with pytest.raises(ValueError, match=f"k must be an integer ≥ 1, found {k!r}"):
         chain.topk(np.zeros(chain.size), np.ones((2, 1)), k)
 
 

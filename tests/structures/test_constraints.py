@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from maxmargin.encoding.labels import Labels
+from maxmargin.features.rows.labels import Labels
 from maxmargin.structures.chain.constraints import (
     Constraints,
     bilou_constraints,

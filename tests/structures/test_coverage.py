@@ -5,23 +5,23 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conformance import SCALES, StructureConformance, every_case
-from coverage_instances import Candidates
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 import maxmargin as mm
 from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
-from maxmargin.structures.coverage import _kernels as kernels
+from maxmargin.problem import Problem
+from maxmargin.structures.coverage import _jit
 from maxmargin.structures.coverage.structure import Coverage
 from maxmargin.structures.ranking.outputs import SelectedDocuments
+from maxmargin.testing.conformance import SCALES, StructureConformance, every_case
+from tests.helpers.instances.coverage import Candidates
 
 
 class TestOneCandidate(StructureConformance):
     """Choosing one candidate greedily is exact, so that everything holds that holds for exact argmaxes."""
 
-    n_cases, n_checked = StructureConformance.n_cases // 3, 1
+    n_cases, n_checked = -(-StructureConformance.n_cases // 3), 1
 
     def instance(self, seed):
         return Candidates(seed, k=1)
@@ -30,7 +30,7 @@ class TestOneCandidate(StructureConformance):
 class TestAllCandidates(StructureConformance):
     """So is choosing all of them."""
 
-    n_cases, n_checked = StructureConformance.n_cases // 5, 0
+    n_cases, n_checked = -(-StructureConformance.n_cases // 5), 1
 
     def instance(self, seed):
         return Candidates(seed, k=9)
@@ -39,7 +39,7 @@ class TestAllCandidates(StructureConformance):
 class TestSomeCandidates(StructureConformance):
     """Choices are greedy: what is said of them is true, and the bounds hold."""
 
-    n_cases, n_checked = StructureConformance.n_cases // 3, 1
+    n_cases, n_checked = -(-StructureConformance.n_cases // 3), 1
 
     def instance(self, seed):
         return Candidates(seed)
@@ -141,12 +141,12 @@ def test_bounds_contain_the_optimum_of_a_mixed_integer_program(signs):
         table, ptr, items, counts = random_cover(rng, 25, 40, 0.15)
         worths = rng.normal(size=40) if signs == "mixed" else rng.random(40)
         found = np.zeros(5, np.int32)
-        value = kernels.choose(0, 25, 5, ptr, items, worths, found)
+        value = _jit.choose(0, 25, 5, ptr, items, worths, found)
         covered = table[found].any(axis=0)
         assert value == pytest.approx(worths[covered].sum())
         best = best_cover(table, worths, 5)
-        better, tight = kernels.improve(0, 25, 5, ptr, items, worths, counts, 200, found.copy(), value)
-        _, loose = kernels.improve(0, 25, 5, ptr, items, worths, counts, 0, found.copy(), value)
+        better, tight = _jit.improve(0, 25, 5, ptr, items, worths, counts, 200, found.copy(), value)
+        _, loose = _jit.improve(0, 25, 5, ptr, items, worths, counts, 0, found.copy(), value)
         assert value <= better <= best + 1e-7
         assert best <= tight + 1e-7 <= loose + 2e-7
         if signs == "positive":
@@ -165,8 +165,8 @@ def test_a_shared_charge_is_paid_once():
     ptr, items = np.arange(11) * 2, np.ravel([[j, 10] for j in range(10)]).astype(np.int32)
     worths = np.array([*np.linspace(1.0, 0.1, 10), -2.0])
     counts, found = np.array([1] * 10 + [10]), np.zeros(4, np.int32)
-    value = kernels.choose(0, 10, 4, ptr, items, worths, found)
-    better, bound = kernels.improve(0, 10, 4, ptr, items, worths, counts, 0, found, value)
+    value = _jit.choose(0, 10, 4, ptr, items, worths, found)
+    better, bound = _jit.improve(0, 10, 4, ptr, items, worths, counts, 0, found, value)
     assert value == better == pytest.approx(bound) == pytest.approx(1.0 + 0.9 + 0.8 + 0.7 - 2.0)
 
 
@@ -176,7 +176,7 @@ def test_lazy_evaluation_is_plain_greedy():
         table, ptr, items, _ = random_cover(rng, 30, 20, 0.2)
         worths = rng.integers(-2, 4, 20).astype(float)
         found = np.zeros(6, np.int32)
-        kernels.choose(0, 30, 6, ptr, items, worths, found)
+        _jit.choose(0, 30, 6, ptr, items, worths, found)
         chosen = []
         for _ in range(6):
             left = [j for j in range(30) if j not in chosen]
@@ -236,8 +236,8 @@ def test_bad_input(x, y, message):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"k": 0}, "k must be a whole number ≥ 1, found 0"),
-        ({"k": 2.5}, "k must be a whole number ≥ 1, found 2.5"),
+        ({"k": 0}, "k must be an integer ≥ 1, found 0"),
+        ({"k": 2.5}, "k must be an integer ≥ 1, found 2.5"),
         ({"thresholds": []}, "thresholds must be ascending numbers"),
         ({"thresholds": [0.5, 0.1]}, "thresholds must be ascending numbers"),
         ({"thresholds": [0.5, 1.5]}, "thresholds must be between 0 and 1"),
@@ -245,7 +245,7 @@ def test_bad_input(x, y, message):
         ({"thresholds": 0.5}, "thresholds must be ascending numbers"),
         ({"levels": [0, 1]}, "levels must be above 0"),
         ({"cost": "sum"}, "cost must be 'popularity' or 'uniform', found 'sum'"),
-        ({"bound_steps": -1}, "bound_steps must be a whole number ≥ 0"),
+        ({"bound_steps": -1}, "bound_steps must be an integer ≥ 0"),
     ],
 )
 def test_bad_parameters(parameters, message):

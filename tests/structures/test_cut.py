@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conformance import SCALES, StructureConformance
-from graph_instances import LabelledGraphs
 from scipy.sparse.csgraph import maximum_flow
 
 import maxmargin as mm
-from maxmargin.structures.cut import _flow as flow
+from maxmargin.algorithms import max_flow
+from maxmargin.exceptions import StructureError
+from maxmargin.testing.conformance import SCALES, StructureConformance
+from tests.helpers.instances.graphs import LabelledGraphs
 
 ROWS = np.ones((3, 2))
 EDGES = np.array([[0, 1], [1, 2]])
@@ -23,7 +26,7 @@ class TestCut(StructureConformance):
         (mm.Cut(), [(ROWS,)], [Y], "found tuple of 1"),
         (mm.Cut(), [(ROWS, EDGES), (ROWS, EDGES + 1)], [Y] * 2, "X[1]: edge 1 is (2, 3), expected nodes from 0 to 2"),
         (mm.Cut(), [(ROWS, [[0, 0]])], [Y], "X[0]: edge 0 joins node 0 with itself"),
-        (mm.Cut(), [(ROWS, EDGES * 0.5)], [Y], "X[0]: expected edges as an array of whole numbers of shape (m, 2)"),
+        (mm.Cut(), [(ROWS, EDGES * 0.5)], [Y], "X[0]: expected edges as an array of integers of shape (m, 2)"),
         (mm.Cut(), [(ROWS, EDGES, ROWS)], [Y], "X[0]: 3 rows of edge features but 2 edges"),
         (
             mm.Cut(),
@@ -53,7 +56,7 @@ class TestCut(StructureConformance):
             "Y[0]: false costs have shape (3,), expected (3, 2)",
         ),
         (mm.Cut(cost="zero-one"), [(ROWS, EDGES)], [Y], "cost must be 'hamming', 'hamming-share', a matrix or a dict"),
-        (mm.Cut(bound_steps=-1), [(ROWS, EDGES)], [Y], "bound_steps must be a whole number ≥ 0, found -1"),
+        (mm.Cut(bound_steps=-1), [(ROWS, EDGES)], [Y], "bound_steps must be an integer ≥ 0, found -1"),
     )
 
     def instance(self, seed):
@@ -67,8 +70,8 @@ class TestFlows:
     def cut(edges, terminal, capacity):
         n, side = len(terminal), np.empty(len(terminal), np.int32)
         first, leaving = np.empty(n + 1, np.int64), np.empty(2 * len(edges), np.int64)
-        flow.arcs_by_node(edges, n, first, leaving)
-        flow.minimum_cut(edges, first, leaving, terminal.copy(), capacity.copy(), side)
+        max_flow.arcs_by_node(edges, n, first, leaving)
+        max_flow.minimum_cut(edges, first, leaving, terminal.copy(), capacity.copy(), side)
         return side
 
     @staticmethod
@@ -162,7 +165,7 @@ def test_no_reward_is_greater_than_the_cost_of_a_forbidden_label(n_labels):
 def test_edges_must_not_reward_different_labels():
     x = (ROWS, EDGES)
     structure = mm.Cut().fit([x], [Y])
-    with pytest.raises(mm.StructureError, match=r"X\[0\]: an edge rewards different labels, which a cut cannot do"):
+    with pytest.raises(StructureError, match=r"X\[0\]: an edge rewards different labels, which a cut cannot do"):
         structure.argmax(np.array([0.0] * 6 + [-1.0]), x)
 
 
@@ -202,3 +205,58 @@ def test_nodes_without_costs_do_not_count():
     counts[:7] = 1.0
     assert structure.loss(mm.PartCosts(Y[0], counts), wrong) == 7.0
     assert structure.loss(Y[0], wrong) == 25.0
+
+
+def test_decision_scores_of_nodes_and_edges():
+    x = np.array([[2.0], [0.5], [-1.0]]), [(0, 1), (1, 2)]
+    model = mm.StructuralSVM(mm.Cut(), C=10.0).fit([x], [["in", "in", "out"]])
+    found = model.decision_scores([x])[0]
+    every = {y: float(model.coef_ @ model.structure_.joint_feature(x, y)) for y in product(("in", "out"), repeat=3)}
+    for v, k in np.ndindex(3, 2):
+        best = max(score for y, score in every.items() if y[v] == ("in", "out")[k])
+        assert found["nodes"][v, k] == pytest.approx(best)
+    for e, (a, b) in enumerate(x[1]):
+        assert found["edges"][e] == pytest.approx(max(score for y, score in every.items() if y[a] == y[b]))
+
+
+def test_decision_scores_of_more_labels_are_lower_bounds():
+    n, tight = 0, 0
+    for seed in range(30):
+        case = LabelledGraphs(seed, n_labels=3)
+        for i, found in enumerate(case.structure.encode(case.X).max_marginals(case.w, np.arange(case.n))):
+            expected = case.max_marginals(i, found)
+            for name in ("nodes", "edges"):
+                assert (found[name] <= expected[name] + 1e-9).all()
+                np.testing.assert_array_equal(np.isinf(found[name]), np.isinf(expected[name]))
+                n, tight = n + found[name].size, tight + np.isclose(found[name], expected[name]).sum()
+    assert tight >= 0.95 * n, f"{tight} of {n}"
+
+
+def test_the_k_best_of_more_labels_are_distinct_and_sorted():
+    for seed in range(10):
+        case = LabelledGraphs(seed, n_labels=3)
+        for i, x in enumerate(case.X):
+            ranked = case.structure.topk(case.w, x, len(case.outputs(i)) + 1)
+            assert sorted(map(repr, case.outputs(i))) == sorted(repr(y) for y, _ in ranked)
+            expected = [float(case.w @ case.psis[i][case.name(y)]) for y, _ in ranked]
+            np.testing.assert_allclose([score for _, score in ranked], expected, atol=1e-9)
+
+
+def test_large_grids_are_ranked_by_few_cuts():
+    """Of each node, the best labelling that changes it, compared with an argmax of its own."""
+    rng = np.random.default_rng(0)
+    node = np.arange(400).reshape(20, 20)
+    edges = np.concatenate([np.stack([a.ravel(), b.ravel()], axis=1)
+                            for a, b in ((node[:, :-1], node[:, 1:]), (node[:-1], node[1:]))])  # fmt: skip
+    rows, w = rng.normal(size=(400, 1)), np.array([0.0, 1.0, 0.8])
+    structure = mm.Cut(fit_intercept=False).fit([(rows, edges)], [np.arange(400) % 2])
+    found = structure.encode([(rows, edges)]).max_marginals(w, np.zeros(1, int))[0]["nodes"]
+    best = structure.argmax(w, (rows, edges))
+    for v in range(0, 400, 37):
+        allowed = np.ones((400, 2), bool)
+        allowed[v, best[v]] = False
+        x = rows, edges, None, allowed
+        changed = structure.argmax(w, x)
+        assert found[v, changed[v]] == pytest.approx(float(w @ structure.joint_feature(x, changed)), abs=1e-9)
+    (_, first), (second, score), *_ = structure.topk(w, (rows, edges), 3)
+    assert score == pytest.approx(np.sort(found.min(axis=1))[-1]) and score < first and second != best

@@ -1,16 +1,15 @@
 """Dependency trees of sentences against all trees, with features made one by one."""
 
-from conformance import StructureConformance
-from sentence_instances import Sentences
-
 import maxmargin as mm
+from maxmargin.testing.conformance import StructureConformance
+from tests.helpers.instances.sentences import Sentences
 
 
 class TestDependencyTree(StructureConformance):
     bad_input = (
         (mm.DependencyTree(), ["a b"], [[0, 1]], "X[0]: expected a list of words"),
         (mm.DependencyTree(), [["a", "b"]], [[2, 1]], "Y[0]: not a tree, the heads form a cycle"),
-        (mm.DependencyTree(min_count=0), [["a"]], [[0]], "min_count must be a whole number ≥ 1"),
+        (mm.DependencyTree(min_count=0), [["a"]], [[0]], "min_count must be an integer ≥ 1"),
         (mm.DependencyTree(tags=["a", "a"]), [["a"]], [[0]], "tags must be distinct columns besides form"),
     )
 

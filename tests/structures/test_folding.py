@@ -6,13 +6,14 @@ import pickle
 
 import numpy as np
 import pytest
-from conformance import StructureConformance
-from folding_instances import Folds, pairs_of, terms
 from sklearn.base import clone
 
 import maxmargin as mm
-from maxmargin.encoding.rna import dot_bracket, encode_bases, partners
-from maxmargin.structures.folding import _kernels as kernels
+from maxmargin.core.scores import Scores
+from maxmargin.features.biology.rna import dot_bracket, encode_bases, partners
+from maxmargin.structures.folding import _jit, _log_sums, _sums
+from maxmargin.testing.conformance import StructureConformance
+from tests.helpers.instances.folding import Folds, pairs_of, terms
 
 X, Y = ["GGGAAAACCC", "GCGAAAGCAA"], ["(((....)))", "((....)).."]
 PLAIN = mm.Folding()
@@ -25,9 +26,9 @@ class TestFolding(StructureConformance):
         (mm.Folding(cost={"missed": -1, "false": 0}), X, Y, "cost['missed'] must be a number ≥ 0, found -1"),
         (mm.Folding(cost={"missed": 1, "false": np.nan}), X, Y, "cost['false'] must be a number ≥ 0, found nan"),
         (mm.Folding(canonical=1), X, Y, "canonical must be True or False, found 1"),
-        (mm.Folding(min_hairpin=-1), X, Y, "min_hairpin must be a whole number ≥ 0, found -1"),
+        (mm.Folding(min_hairpin=-1), X, Y, "min_hairpin must be an integer ≥ 0, found -1"),
         (mm.Folding(min_hairpin=31), X, Y, "min_hairpin must be at most 30, found 31"),
-        (mm.Folding(max_loop=1), X, Y, "max_loop must be a whole number ≥ 2, found 1"),
+        (mm.Folding(max_loop=1), X, Y, "max_loop must be an integer ≥ 2, found 1"),
         (mm.Folding(impossible="ignore"), X, Y, "impossible must be 'error' or 'drop', found 'ignore'"),
         (PLAIN, X, Y[:1], "X has 2 examples but Y has 1"),
         (PLAIN, "GC", Y, "X must be a sequence of strings, found str"),
@@ -75,6 +76,10 @@ class TestFolding(StructureConformance):
     def instance(self, seed):
         return Folds(seed)
 
+    def risk(self, case, y, y_hat):
+        """The number of missed and of false pairs: 1 − recall divides by the pairs of y, and is not a sum over them."""
+        return len(set(pairs_of(y).items()) ^ set(pairs_of(y_hat).items()))
+
 
 def scored(structure, w, x, y):
     """The score of a structure by the names of its terms."""
@@ -99,18 +104,18 @@ def test_longer_sequences_by_loops_one_at_a_time(most, least):
         x = "".join(rng.choice(list("ACGU"), n))
         w = random_weights(structure, rng, favoured)
         symbols, _ = encode_bases([x])
-        truth, costs = np.full(n, -1, np.int32), (0.0, 0.3 * trial)
+        pairs = np.full(n * (n + 1) // 2, 0.3 * trial)
         tables = [np.empty(n * (n + 1) // 2) for _ in range(3)] + [np.empty(n + 1)]
-        given = symbols, truth, *costs, least, *structure.terms.scores(w), *tables
-        kernels.fill(*given)
+        given = symbols, pairs, least, *structure.terms.scores(w), *tables
+        _jit.fill(*given)
         values, heads = np.empty(3000), np.empty((3000, 2), np.int64)
         for i in range(n):
             for j in range(i + least + 1, n):
                 at = i * n - i * (i + 1) // 2 + j
-                for kind, table in zip((kernels.CLOSED, kernels.SINGLE, kernels.SEVERAL), tables, strict=False):
-                    if kind == kernels.CLOSED and tables[0][at] == -np.inf:
+                for kind, table in zip((_jit.CLOSED, _jit.SINGLE, _jit.SEVERAL), tables, strict=False):
+                    if kind == _jit.CLOSED and tables[0][at] == -np.inf:
                         continue
-                    found = kernels.options(kind, i, j, *given, values, heads)
+                    found = _jit.options(kind, i, j, *given, values, heads)
                     assert values[:found].max(initial=-np.inf) == pytest.approx(table[at], rel=1e-12, abs=1e-12)
         y = structure.argmax(w, x)
         assert scored(structure, w, x, y) == pytest.approx(structure.topk(w, x, 1)[0][1], rel=1e-12)
@@ -207,3 +212,171 @@ def test_notation_of_structures():
     assert dot_bracket(code) == "((..[[..))..]]"
     assert dot_bracket(partners("<<..AA..>>..aa", "y")) == "((..[[..))..]]"
     assert dot_bracket(partners("(.(...).)[,:_-~]", "y")) == "(.(...).)(.....)"
+
+
+# ---------------------------------------------------------------------- sums over structures
+
+
+def summed(structure, x, w, pairs=None, logs=False):
+    """log Z, expected weights, pair probabilities, and whether they are right: by numbers, or by logarithms."""
+    terms, (symbols, _), n = structure.terms, encode_bases([x]), len(x)
+    flat, size = terms.flat_scores(w), n * (n + 1) // 2
+    pairs = np.zeros(size) if pairs is None else pairs
+    tables = [np.empty(size) for _ in range(4)] + [np.empty(n + 1)]
+    found, probable = np.zeros(len(flat)), np.zeros(size)
+    given = symbols, pairs, terms.min_hairpin, terms.max_loop, flat
+    if logs:
+        _log_sums.fill_logs(*given, *tables)
+        _log_sums.expected_terms(*given, *tables[:3], tables[4], found, probable)
+        return tables[4][0], terms.weight_counts(found), probable, True
+    factors = np.empty(len(flat))
+    _sums.exp_letters(flat, factors)
+    bound = _sums.largest_loop(flat, terms.max_loop)
+    log_z, _, right = _sums.sum_scaled(*given, bound, np.empty(n), factors, *tables, found, probable)
+    return log_z, terms.weight_counts(found), probable, right
+
+
+@pytest.mark.parametrize(("most", "least"), [(30, 3), (30, 0), (5, 2), (7, 1), (10, 3), (2, 0)])
+def test_sums_over_long_sequences_are_those_of_all_derivations(most, least):
+    """Vectorised sums over loops agree with sums over a list of all loops, one at a time, of any length."""
+    rng = np.random.default_rng(most)
+    structure = mm.Folding(max_loop=most, min_hairpin=least).fit(["GGGAAAACCC"], [".........."])
+    for favoured in ("interior length", "multi-loop", "bulge length", "interior asymmetry"):
+        x = "".join(rng.choice(list("ACGUN"), int(rng.integers(45, 90))))
+        w = 0.3 * random_weights(structure, rng, favoured)
+        pairs = rng.normal(size=len(x) * (len(x) + 1) // 2)
+        pairs[rng.random(len(pairs)) < 0.1] = -np.inf
+        log_z, terms, probable, right = summed(structure, x, w, pairs)
+        expected = summed(structure, x, w, pairs, logs=True)
+        assert right and log_z == pytest.approx(expected[0], rel=1e-12)
+        np.testing.assert_allclose(terms, expected[1], atol=1e-9 * (1 + terms.max()))
+        np.testing.assert_allclose(probable, expected[2], atol=1e-11)
+        assert not probable[pairs == -np.inf].any()
+
+
+@pytest.mark.parametrize("shift", [-4.0, 4.0])
+def test_sums_are_scaled_where_numbers_would_overflow(shift):
+    """Every unpaired base and every pair adds to the score, so that log Z is far beyond the range of numbers."""
+    structure = mm.Folding(max_loop=6).fit(X, Y)
+    names = structure.feature_names()
+    changed = np.array([name in ("exterior, unpaired base", "multi-loop, unpaired base") for name in names], float)
+    w, x = shift * changed, "GGCAUCGAUAGC" * 16
+    log_z, terms, probable, right = summed(structure, x, w)
+    expected = summed(structure, x, w, logs=True)
+    assert right and log_z == pytest.approx(expected[0], rel=1e-11) and abs(log_z) > (700 if shift > 0 else 60)
+    np.testing.assert_allclose(probable, expected[2], atol=1e-9)
+    np.testing.assert_allclose(terms, expected[1], atol=1e-7)
+
+
+def test_sums_that_numbers_cannot_hold_are_refused():
+    """A helix in half of the sequence scores far above the mean: the error bound tells, and logarithms are used."""
+    structure = mm.Folding().fit(X, Y)
+    names, half = structure.feature_names(), "".join(np.random.default_rng(0).choice(list("ACGU"), 60))
+    w = np.array([9.0 if name.startswith("stacking") else 0.0 for name in names])
+    x = half + "GAAA" + half[::-1].translate(str.maketrans("ACGU", "UGCA")) + "A" * 124
+    assert not summed(structure, x, w)[3]
+    examples = structure.encode([x])
+    sums = examples.sums(examples.scores(w, np.arange(1)), np.arange(1))
+    best = "(" * 60 + "...." + ")" * 60 + "." * 124
+    assert sums.log_partitions[0] == pytest.approx(9.0 * 59, abs=2.0)
+    table = examples.arranged_marginals(sums.marginals, 0)
+    for i, j in pairs_of(best).items():
+        if 0 < i < 59:
+            assert table[i, j] == table[j, i] > 0.99
+
+
+def test_pair_probabilities_and_structures_of_maximum_expected_accuracy():
+    structure = mm.Folding().fit(X, Y)
+    rng = np.random.default_rng(3)
+    examples, ids, w = (
+        structure.encode(["GGCGAAAGCCAAGGAAACCUU", "AAAA"]),
+        np.arange(2),
+        rng.normal(size=structure.size),
+    )
+    scores = examples.scores(w, ids)
+    sums = examples.sums(scores, ids)
+    one = examples.take(ids[:1])
+    table = one.arranged_marginals(one.sums(one.scores(w, ids[:1]), ids[:1]).marginals, 0)
+    codes = examples.samples(scores, ids, 4000, np.array([1, 2], np.uint64))[:, :21]
+    seen = np.zeros((21, 21))
+    for code in codes:
+        seen[np.flatnonzero(code >= 0), code[code >= 0]] += 1 / len(codes)
+    np.testing.assert_allclose(table, seen, atol=0.04)
+    assert (table.sum(axis=0) <= 1 + 1e-12).all() and np.array_equal(table, table.T)
+    for gamma, fewest in ((1e-3, 0), (1e3, 3)):
+        answers = examples.empty_answers()
+        examples.decode_scores(examples.risk_scores(sums.marginals, scores, ids, gamma), ids, np.zeros(2), answers)
+        n_pairs = int((answers.codes[:21] >= 0).sum()) // 2
+        assert n_pairs >= fewest if fewest else n_pairs == int((table > 1 / (1 + gamma)).sum()) // 2
+
+
+def test_a_sequence_without_structures():
+    """If unpaired bases are forbidden, nothing remains; a part that all structures have decides alone."""
+    structure = mm.Folding().fit(X, Y)
+    examples, ids = structure.encode(["GGAAACC", "GAAAC"]), np.arange(2)
+    terms, pairs = examples.scores(np.zeros(structure.size), ids)
+    forbidden = np.where(structure.feature_names() == "exterior, unpaired base", -np.inf, terms.values)
+    barred = [Scores(forbidden, terms.starts), Scores(np.full_like(pairs.values, -np.inf), pairs.starts)]
+    sums = examples.sums(barred, ids)
+    assert (sums.log_partitions == -np.inf).all() and not any(values.any() for values in sums.marginals)
+    codes = examples.samples(barred, ids, 2, np.array([1, 2], np.uint64))
+    assert (codes[:, [0, 7]] == -(2**31)).all()
+    only = examples.samples([Scores(forbidden, terms.starts), pairs], ids, 3, np.array([1, 2], np.uint64))
+    assert {dot_bracket(code) for code in only[:, 7:]} == {"(...)"}
+
+
+def meets(structure, constraint):
+    """Whether a structure satisfies a constraint, in plain Python."""
+    code = partners(structure, "structure").tolist()
+    if isinstance(constraint, str):
+        allowed = {".": lambda i: True, "x": lambda i: code[i] < 0, "|": lambda i: code[i] >= 0,
+                   "<": lambda i: code[i] > i, ">": lambda i: 0 <= code[i] < i}  # fmt: skip
+        forced = partners("".join(s if s in "()" else "." for s in constraint), "constraint").tolist()
+        return all(
+            code[i] == forced[i] if forced[i] >= 0 else allowed[symbol](i) for i, symbol in enumerate(constraint)
+        )
+    return (
+        all(code[i] == j for i, j in constraint["forced"])
+        and all(code[i] != j for i, j in constraint["forbidden"])
+        and all(code[i] < 0 for i in constraint["unpaired"])
+    )
+
+
+def constraint_met_by(structure, rng):
+    """A random constraint that a structure satisfies."""
+    code = partners(structure, "structure").tolist()
+    pairs = [(i, j) for i, j in enumerate(code) if j > i]
+    if rng.random() < 0.3:
+        wrong = (0, len(code) - 1)
+        return {"forced": pairs[:1], "forbidden": [wrong] if wrong not in pairs else [],
+                "unpaired": [i for i, j in enumerate(code) if j < 0][:2]}  # fmt: skip
+    symbols = [rng.choice(["x", ".", "."]) if j < 0 else rng.choice(["|", "<" if j > i else ">", "."])
+               for i, j in enumerate(code)]  # fmt: skip
+    if pairs and rng.random() < 0.5:
+        i, j = pairs[rng.integers(len(pairs))]
+        symbols[i], symbols[j] = "(", ")"
+    return "".join(symbols)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_constraints_against_enumeration(seed):
+    """Argmax, ranking and pair probabilities are those of the structures that meet a constraint."""
+    rng, folding = np.random.default_rng(seed), mm.Folding()
+    x = "".join(rng.choice(list("ACGU"), int(rng.integers(9, 15)), p=[0.2, 0.3, 0.3, 0.2]))
+    w = 0.5 * rng.normal(size=folding.terms.size)
+    everything = list(folding.enumerate(x))
+    constraint = constraint_met_by(max(rng.choice(everything, 5), key=lambda y: y.count("(")), rng)
+    scores = {y: float(folding.joint_feature(x, y) @ w) for y in everything if meets(y, constraint)}
+    ranked = folding.topk(w, (x, constraint), len(everything) + 1)
+    assert {y for y, _ in ranked} == set(scores) and len(ranked) == len(scores)
+    assert [score for _, score in ranked] == pytest.approx([scores[y] for y, _ in ranked])
+    assert scores[folding.argmax(w, (x, constraint))] == pytest.approx(max(scores.values()))
+    examples, only = folding.encode([(x, constraint), x]).take(np.array([0])), np.array([0])
+    sums = examples.sums(examples.scores(w, only), only)
+    found = examples.arranged_marginals(sums.marginals, 0)
+    expected, total = np.zeros((len(x), len(x))), sum(np.exp(list(scores.values())))
+    for y, score in scores.items():
+        code = partners(y, "y")
+        paired = np.flatnonzero(code >= 0)
+        expected[paired, code[paired]] += np.exp(score) / total
+    np.testing.assert_allclose(found, expected, atol=1e-9)

@@ -6,15 +6,16 @@ import itertools
 
 import numpy as np
 import pytest
-from conformance import StructureConformance
-from graph_instances import Items
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 import maxmargin as mm
 from maxmargin.structures.knapsack import structure as knapsack
+from maxmargin.testing.conformance import StructureConformance
+from tests.helpers.instances.graphs import Items
 
 ROWS = np.ones((2, 3))
-X = (ROWS, [1, 2], 2)
+X, WIDE = (ROWS, [1, 2], 2), (ROWS, [1, 2], 9)
+LONG = (np.ones((3, 3)), [1, 2, 1], 3)
 
 
 class TestKnapsack(StructureConformance):
@@ -32,7 +33,13 @@ class TestKnapsack(StructureConformance):
         (mm.Knapsack(), [(*X, [1, 1])], [[1, 0]], "X[0]: the allowed items must be an array of bool of shape (2,)"),
         (mm.Knapsack(), [(*X, np.array([False, True]))], [[1, 0]], "Y[0]: item 0 is forbidden by X"),
         (mm.Knapsack(), [X], [[1, 1]], "Y[0]: the chosen items weigh 3, but the capacity is 2"),
-        (mm.Knapsack(), [X], [[1]], "Y[0]: 1 numbers, but X has 2 items"),
+        (mm.Knapsack(decision="vector"), [X], [[1]], "Y[0]: 1 numbers, but X has 2 items"),
+        (mm.Knapsack(decision="indices"), [X], [[2]], "Y[0]: item 2 does not exist: X has items 0 to 1"),
+        (mm.Knapsack(decision="indices"), [X], [[0, 0]], "Y[0]: expected distinct indices from 0 on, found [0, 0]"),
+        (mm.Knapsack(decision="both"), [X], [[0]], "decision must be one of 'auto', 'vector', 'indices', 'set', found"),
+        (mm.Knapsack(), [WIDE], [[1, 0]], "Y can be read as lists of indices and as 0/1 vectors: pass decision="),
+        (mm.Knapsack(), [LONG, X], [[1, 0, 0], {0}], "Y[1]: outputs have different forms: this is one of sets of ind"),
+        (mm.Knapsack(), [LONG, LONG], [[1, 0, 0], [2]], "but outputs before it are 0/1 vectors; use one form for all"),
         (mm.Knapsack(), [X], [[1, 0.5]], "Y[0]: expected 0 or 1 for each item, found [1, 0.5]"),
         (mm.Knapsack(), [X], ["10"], "Y[0]: expected 0 or 1 for each item, found '10'"),
         (mm.Knapsack(), [X], [mm.PartCosts([1, 0], np.ones(3))], "Y[0]: false costs have shape (3,), expected (2,)"),
@@ -109,3 +116,18 @@ def test_values_are_learnt(tmp_path):
     assert again.predict(X) == model.predict(X)
     assert again.support_.outputs == model.support_.outputs
     assert again.topk(X[0], 4) == model.topk(X[0], 4)
+
+
+def test_weights_that_are_not_whole_have_no_sums(monkeypatch):
+    Y, ids = [[1, 0]] * 2, np.arange(2)
+    examples = mm.Knapsack(decision="vector").fit_encode([X, (ROWS, [0.5, 2], 2)], Y)
+    assert not examples.summable and examples.take(np.array([0])).summable
+    assert examples.sums(examples.scores(np.zeros(3), ids[:1]), ids[:1]).log_partitions == pytest.approx(np.log(3))
+    with pytest.raises(TypeError, match=r"X\[1\]: its weights are not integers; multiply weights and capacity"):
+        examples.sums(examples.scores(np.zeros(3), ids), ids)
+    with pytest.raises(TypeError, match="Knapsack has no probabilities: sums over choices need weights that are"):
+        examples.samples(examples.scores(np.zeros(3), ids), ids, 1, np.zeros(2, np.uint64))
+    monkeypatch.setattr(knapsack, "LARGEST_TABLE", 4)
+    with pytest.raises(TypeError, match=r"X\[0\]: a table over its capacities has 6 entries, more than 4; use coarser"):
+        examples = mm.Knapsack(decision="vector").fit_encode([X], Y[:1])
+        examples.sums(examples.scores(np.zeros(3), ids[:1]), ids[:1])

@@ -54,5 +54,5 @@ def test_other_structures():
         found, bytes_taken = peak(lambda model=model, x=x: model.topk(x, HUGE))
         assert len(found) == count
         assert bytes_taken < 1e7
-    with pytest.raises(ValueError, match="k must be a whole number"):
+    with pytest.raises(ValueError, match="k must be an integer"):
         motif.structure_.topk(motif.coef_, "ACGT", -1)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conformance import StructureConformance
-from matching_instances import Partners
 from sklearn.base import clone
 
 import maxmargin as mm
-from maxmargin.structures.matching import _kernels as kernels
-from maxmargin.structures.matching._blossom import NO_EDGE, best_perfect_matching
+from maxmargin.algorithms.blossom import NO_EDGE, best_perfect_matching
+from maxmargin.structures.matching import _jit
+from maxmargin.testing.conformance import StructureConformance
+from tests.helpers.instances.matching import Partners
 
 SQUARE, TRIANGLE = np.ones((4, 4, 2)), np.ones((3, 3, 2))
 LOOSE, PERFECT = mm.Matching(perfect=False), mm.Matching()
@@ -34,8 +34,8 @@ class TestPerfectMatching(StructureConformance):
         (PERFECT, [SQUARE], [[0, 1, 3, 2]], "Y[0], node 0: expected another node from 0 to 3, or −1, found 0"),
         (PERFECT, [SQUARE], [[1, 2, 0, 0]], "Y[0]: the partner of node 0 is 1, but that of node 1 is 2"),
         (PERFECT, [SQUARE], [[1, 0, -1, -1]], "Y[0], node 2: no partner, but every node has one if perfect=True"),
-        (PERFECT, [SQUARE], [[1.0, 0.0, 3.0, 2.0]], "Y[0]: expected the partner of each node, a whole number"),
-        (PERFECT, [SQUARE], [7], "Y[0]: expected the partner of each node, a whole number, found 7"),
+        (PERFECT, [SQUARE], [[1.0, 0.0, 3.0, 2.0]], "Y[0]: expected the partner of each node, an integer"),
+        (PERFECT, [SQUARE], [7], "Y[0]: expected the partner of each node, an integer, found 7"),
         (PERFECT, [(SQUARE, ~np.eye(4, k=1, dtype=bool))], [[1, 0, 3, 2]], "Y[0]: the edge (0, 1) is not allowed by X"),
         (PERFECT, [(SQUARE, None, SQUARE)], [[1, 0, 3, 2]], "or a pair (features, allowed), found a tuple of 3"),
         (PERFECT, [SQUARE], [mm.PartCosts([1, 0, 3, 2], np.ones(6))], "Y[0]: false costs have shape (6,), expected (4"),
@@ -98,7 +98,7 @@ def test_blossoms_find_what_the_recursion_over_subsets_finds():
         weights = random_weights(rng, n, rng.choice([1, 3, 30, 10**6]), rng.choice([0.3, 0.5, 0.8, 1.0]))
         table, mate, other = np.where(weights == NO_EDGE, -np.inf, weights), np.empty(n, int), np.empty(n, int)
         found = best_perfect_matching(weights, mate)
-        assert found == kernels.best_of_subsets(table, other)
+        assert found == _jit.best_of_subsets(table, other)
         if found:
             feasible += 1
             assert total(weights, mate) == total(weights, other)
@@ -116,7 +116,7 @@ def test_more_nodes_and_nested_blossoms(high):
         weights = np.where((cluster[:, None] == cluster) & (weights != NO_EDGE), weights + 8 * high, weights)
         table, mate, other = np.where(weights == NO_EDGE, -np.inf, weights), np.empty(n, int), np.empty(n, int)
         found = best_perfect_matching(weights, mate)
-        assert found == kernels.best_of_subsets(table, other)
+        assert found == _jit.best_of_subsets(table, other)
         assert not found or total(weights, mate) == total(weights, other)
 
 
@@ -180,7 +180,7 @@ def test_weights_have_the_names_of_features():
     assert structure.feature_names().tolist() == ["near", "far", "unmatched, old", "unmatched"]
     np.testing.assert_array_equal(structure.joint_feature((x, None, [{"old": 3.0}, {}, {}]), [-1, 2, 1]), [0, 2, 3, 1])
     assert list(structure.split_weights(np.arange(4.0))) == ["edges", "unmatched"]
-    assert clone(structure).get_params() == {"perfect": False}
+    assert clone(structure).get_params() == {"perfect": False, "decision": "auto"}
 
 
 def test_losses_count_wrong_edges():

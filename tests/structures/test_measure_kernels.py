@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import average_precision_score
 
-from maxmargin.structures.measures._average_precision import average_precision_loss, insert_others, order_list
-from maxmargin.structures.measures._pairs import order_pairs, swapped_two_grades
+from maxmargin.algorithms.average_precision import average_precision_loss, insert_others, order_list
+from maxmargin.algorithms.pairs import order_pairs, swapped_two_grades
 
 
 def drawn(seed, n):

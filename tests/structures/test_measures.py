@@ -1,11 +1,11 @@
 """Measures of whole sets of rows against all labellings and all orders."""
 
 import numpy as np
-from conformance import StructureConformance
-from measure_instances import MEASURES, RowsInOrder, RowsOfGivenSize, RowsOfLabels
 
 from maxmargin.structures.measures.contingency import Contingency
 from maxmargin.structures.measures.orders import AveragePrecision, ROCArea
+from maxmargin.testing.conformance import StructureConformance
+from tests.helpers.instances.measures import MEASURES, RowsInOrder, RowsOfGivenSize, RowsOfLabels
 
 ROWS = np.array([[0.0], [1.0], [2.0]])
 
@@ -19,11 +19,16 @@ class TestContingency(StructureConformance):
         (Contingency(), [ROWS], [[0, 1, None]], "Y[0], row 2: expected a label, found None"),
         (Contingency(), [ROWS], ["abc"], "Y[0]: expected one label for each row, found str"),
         (Contingency(), [ROWS], [], "X has 1 sets of rows but Y has 0"),
-        (Contingency(measure="f2"), [ROWS], [[0, 1, 1]], "measure must be 'f1'"),
-        (Contingency(measure="fbeta", beta=0), [ROWS], [[0, 1, 1]], "beta must be a number > 0"),
-        (Contingency(measure="precision@0"), [ROWS], [[0, 1, 1]], "k must be a whole number ≥ 1, found 0"),
+        (Contingency(measure="f-2"), [ROWS], [[0, 1, 1]], "measure must be 'f1'"),
+        (Contingency(measure="f0"), [ROWS], [[0, 1, 1]], "measure='f0': β must be above 0"),
+        (Contingency(measure="precision@0"), [ROWS], [[0, 1, 1]], "k must be an integer ≥ 1, found 0"),
         (Contingency(measure="precision@4"), [ROWS], [[0, 1, 1]], "X[0]: k=4 rows are to be predicted positive, but"),
-        (Contingency(measure="recall_at_precision", precision=1.5), [ROWS], [[0, 1, 1]], "precision must be a number"),
+        (
+            Contingency(measure="recall@precision=1.5"),
+            [ROWS],
+            [[0, 1, 1]],
+            "the precision must be above 0 and at most 1",
+        ),
         (Contingency(measure=lambda *t: np.nan), [ROWS], [[0, 1, 1]], "returned nan for tp=0, fp=0, fn=2, tn=1"),
         (
             Contingency(measure=lambda tp, fp, fn, tn: tp / (tp + fp)),
@@ -41,9 +46,9 @@ class TestContingency(StructureConformance):
             Contingency(measure=lambda tp, fp, fn, tn: 1.0 if tp > fp else 0.0),
             [np.zeros((10_000, 1))],
             [[0, 1] * 5000],
-            "X[0]: measure <lambda> does not accept arrays, so that 25010001 tables would take",
+            "X[0]: measure <lambda> does not accept arrays, so 25010001 tables would take",
         ),
-        (Contingency(n_labels=0), [ROWS], [[0, 1, 1]], "n_labels must be a whole number ≥ 1"),
+        (Contingency(n_labels=0), [ROWS], [[0, 1, 1]], "n_labels must be an integer ≥ 1"),
         (Contingency(n_labels=2), [ROWS], [[0, 1, 1]], "Y[0]: expected an array (n, 2) of 0 and 1"),
     )
 

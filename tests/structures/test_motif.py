@@ -6,15 +6,15 @@ import re
 
 import numpy as np
 import pytest
-from conformance import BOUNDS, StructureConformance, every_case
-from instances import Strings
 
 import maxmargin as mm
-from maxmargin import _memory as memory
+from maxmargin._base import memory as memory
 from maxmargin.core.codes import Answers
-from maxmargin.encoding.alphabet import Alphabet
-from maxmargin.encoding.labels import Labels
+from maxmargin.features.biology.alphabet import Alphabet
+from maxmargin.features.rows.labels import Labels
 from maxmargin.structures.motif.structure import Motif, MotifSite
+from maxmargin.testing.conformance import BOUNDS, StructureConformance, every_case
+from tests.helpers.instances.rows_and_sequences import Strings
 
 
 class TestMotif(StructureConformance):
@@ -100,7 +100,7 @@ def test_damaged_outputs_are_refused(positions, reverse):
 
 def test_model_file(tmp_path):
     X, Y = ["AAGATTC", "AAAAAAA", "GATTCCC", "CCCCCCC"], ["yes", "no", "yes", "no"]
-    model = mm.LatentStructuralSVM(mm.Motif(length=5, background_order=0)).fit(X, Y)
+    model = mm.StructuralSVM(mm.Motif(length=5, background_order=0)).fit(X, Y)
     model.save(tmp_path / "model")
     assert mm.load(tmp_path / "model").predict(X) == model.predict(X)
 
@@ -123,14 +123,14 @@ def test_model_file(tmp_path):
         ({"length": 1}, ["ACGT", "TTTT"], [1, 1], "a motif is present or absent: expected two classes, found 1: [1]"),
         ({"length": 1}, ["A", "C", "G"], [1, 2, 3], "expected two classes, found 3: [1, 2, 3]"),
         ({"length": 1}, ["A", "C", "G"], [1, 2], "X has 3 sequences but y has 2 labels"),
-        ({"length": 0}, ["A", "C"], [0, 1], "length must be a whole number ≥ 1, found 0"),
-        ({"length": 1.5}, ["A", "C"], [0, 1], "length must be a whole number ≥ 1, found 1.5"),
-        ({"background_order": -1}, ["A", "C"], [0, 1], "background_order must be a whole number ≥ 0, found"),
+        ({"length": 0}, ["A", "C"], [0, 1], "length must be an integer ≥ 1, found 0"),
+        ({"length": 1.5}, ["A", "C"], [0, 1], "length must be an integer ≥ 1, found 1.5"),
+        ({"background_order": -1}, ["A", "C"], [0, 1], "background_order must be an integer ≥ 0, found"),
         ({"background_order": 15}, ["A", "C"], [0, 1], "background_order over 4 characters must be at most 14"),
         ({"background_order": 10**12}, ["A", "C"], [0, 1], "2147483647 weights, found 1000000000000"),
         ({"background_order": 10**5000}, ["A", "C"], [0, 1], "2147483647 weights, found a far larger number"),
-        ({"background_order": 30, "alphabet": "AC"}, ["A", "C"], [0, 1], "over 2 characters must be at most 29, so"),
-        ({"length": 10**10}, ["A", "C"], [0, 1], "length over 4 characters must be at most 536870847, so that there"),
+        ({"background_order": 30, "alphabet": "AC"}, ["A", "C"], [0, 1], "over 2 characters must be at most 29 so"),
+        ({"length": 10**10}, ["A", "C"], [0, 1], "length over 4 characters must be at most 536870847 so that there"),
         ({"alphabet": "AA"}, ["A", "C"], [0, 1], "alphabet must be a string of 2 to 254 different characters"),
         ({"alphabet": ["A", "C"]}, ["A", "C"], [0, 1], "alphabet must be a string of 2 to 254 different characters"),
         ({"alphabet": "ABCD", "both_strands": True}, ["A"], [0, 1], "both_strands needs an alphabet of A, C, G and T"),
@@ -174,3 +174,17 @@ def test_rna_pairs_with_u_and_a_motif_as_long_as_the_sequence_fits():
     other = structure.joint_feature("ACUU", MotifSite(1, 0, "+"))
     np.testing.assert_array_equal(site[:16], other[:16])
     assert len(structure.enumerate("ACGU")) == 3
+
+
+def test_the_site_of_least_risk_is_the_likeliest():
+    """The loss does not compare sites, and the first of many sites that are equally good would say nothing."""
+    structure = Motif(length=3, background_order=0).fit(["AAAAAA", "CCCCCC"], [0, 1])
+    examples, ids = structure.encode(["AAACGTAA"]), np.arange(1)
+    w = 2.0 * (structure.joint_feature("CGT", MotifSite(1, 0, "+")))
+    scores = examples.scores(w, ids)
+    marginals = examples.sums(scores, ids).marginals
+    assert marginals[0].argmax() == 3 and 0.5 < marginals[0].sum() < 1.0
+    for gamma, expected in ((1.0, MotifSite(1, 3, "+")), (1e-6, MotifSite(0))):
+        answers = examples.empty_answers()
+        examples.decode_scores(examples.risk_scores(marginals, scores, ids, gamma), ids, np.zeros(1), answers)
+        assert examples.outputs(answers) == [expected]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conformance import BOUNDS, StructureConformance, every_case
-from instances import LabelledRows
 
 from maxmargin.core.codes import Answers
-from maxmargin.encoding.rows import Rows
+from maxmargin.features.rows.rows import Rows
 from maxmargin.structures.multiclass import Multiclass
+from maxmargin.testing.conformance import BOUNDS, StructureConformance, every_case
+from tests.helpers.instances.rows_and_sequences import LabelledRows
 
 
 class TestMulticlass(StructureConformance):
@@ -75,7 +75,7 @@ def test_bad_input_to_encode():
     structure = Multiclass().fit([[1.0, 0.0], [0.0, 1.0]], ["a", "b"])
     with pytest.raises(ValueError, match="X has 3 features, expected 2"):
         structure.encode([[1.0, 2.0, 3.0]])
-    with pytest.raises(ValueError, match="X has 2 rows but Y has 1 labels"):
+    with pytest.raises(ValueError, match=r"X has 2 rows but Y has 1$"):
         structure.encode(np.eye(2), ["a"])
     with pytest.raises(ValueError, match=r"Y\[1\]: unknown label 'c'; the classes are 'a', 'b'"):
         structure.encode(np.eye(2), ["a", "c"])
@@ -84,7 +84,7 @@ def test_bad_input_to_encode():
 def test_topk_needs_a_whole_number():
     structure = Multiclass().fit(np.eye(2), ["a", "b"])
     for k in (0, -1, 2.5):
-        with pytest.raises(ValueError, match=f"k must be a whole number ≥ 1, found {k}"):
+        with pytest.raises(ValueError, match=f"k must be an integer ≥ 1, found {k}"):
             structure.topk(np.zeros(6), np.ones(2), k)
 
 

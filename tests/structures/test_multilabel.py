@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from conformance import BOUNDS, StructureConformance, every_case
-from taxonomy_instances import LabelSets
+from maxmargin.testing.conformance import BOUNDS, StructureConformance, every_case
+from tests.helpers.instances.taxonomy import LabelSets
 
 
 class TestAllPairs(StructureConformance):

@@ -6,11 +6,12 @@ import itertools
 
 import numpy as np
 import pytest
-from conformance import StructureConformance
-from graph_instances import Programs, made_of_tuple
 
 import maxmargin as mm
-from maxmargin.structures.program import _highs as highs
+from maxmargin.algorithms import highs as highs
+from maxmargin.exceptions import StructureError
+from maxmargin.testing.conformance import StructureConformance
+from tests.helpers.instances.graphs import Programs, made_of_tuple
 
 ROWS = np.ones((2, 3))
 
@@ -99,11 +100,11 @@ def test_linear_programs_have_fractional_decisions():
 def test_unbounded_and_infeasible_programs_are_named():
     unbounded = mm.ProgramInput(ROWS, [[1.0, -1.0]], high=1.0, upper=np.inf, integer=False)
     structure = mm.Program().fit([unbounded], [[0, 0]])
-    with pytest.raises(mm.StructureError, match=r"X\[0\]: the program is unbounded under the present weights; give bo"):
+    with pytest.raises(StructureError, match=r"X\[0\]: the program is unbounded under the present weights; give bo"):
         structure.argmax(np.ones(3), unbounded)
     infeasible = given(A=[[1.0, 1.0], [1.0, 1.0]], low=[0.0, 2.0], high=[1.0, 2.0])
     model = mm.StructuralSVM(mm.Program()).fit([given(), given()], [[1, 0], [0, 1]])
-    with pytest.raises(mm.StructureError, match=r"X\[1\]: the program is infeasible: no decision meets"):
+    with pytest.raises(StructureError, match=r"X\[1\]: the program is infeasible: no decision meets"):
         model.predict([given(), infeasible])
 
 
@@ -149,7 +150,7 @@ def test_without_a_decision_in_time_the_truth_is_used(monkeypatch):
     assert examples.outputs(answers) == [[1, 0]]
     assert answers.keys[0] == 0
     assert answers.upper[0] == pytest.approx(7.0 - 3.0), "relative to the score of the truth"
-    with pytest.raises(mm.StructureError, match=r"X\[0\]: no decision found within time_limit=0.001: Time"):
+    with pytest.raises(StructureError, match=r"X\[0\]: no decision found within time_limit=0.001: Time"):
         structure.argmax(np.ones(3), given())
 
 
@@ -180,4 +181,6 @@ def test_saved_without_a_function(tmp_path):
     model.save(tmp_path / "program.mm", support=True)
     again = mm.load(tmp_path / "program.mm")
     assert again.predict(X) == model.predict(X)
-    assert again.structure_.get_params() == {"build": None, "sense": "min", "gap": 0.1, "time_limit": None}
+    assert again.structure_.get_params() == {
+        "build": None, "sense": "min", "gap": 0.1, "time_limit": None, "decision": "auto",
+    }  # fmt: skip

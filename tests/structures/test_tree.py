@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from math import log
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conformance import StructureConformance
 from sklearn.base import clone
-from tree_instances import Graphs, crosses, reaches_root
 
 import maxmargin as mm
-from maxmargin.structures.tree import _kernels as kernels
-from maxmargin.structures.tree import _projective as projective_kernels
+from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.structures.tree import _jit, _projective
+from maxmargin.testing.conformance import StructureConformance
+from tests.helpers.instances.trees import Graphs, crosses, reaches_root
 
 SQUARE = np.ones((3, 3, 2))
 ONE_WAY = np.array([[1, 1, 0], [1, 1, 0], [1, 1, 1]], bool)
@@ -34,8 +37,8 @@ class TestRootedTree(StructureConformance):
         (mm.Tree(), [SQUARE], [[0, 0], [0, 0]], "X has 1 examples but Y has 2"),
         (mm.Tree(), [SQUARE], [[0, 0, 0]], "Y[0]: 3 heads, expected 2 as X has 3 nodes"),
         (mm.Tree(), [SQUARE], [[0, 3]], "Y[0], node 2: expected a head from 0 to 2, found 3"),
-        (mm.Tree(), [SQUARE], [[0.0, 1.0]], "Y[0]: expected the head of each node, a whole number"),
-        (mm.Tree(), [SQUARE], [5], "Y[0]: expected the head of each node, a whole number, found 5"),
+        (mm.Tree(), [SQUARE], [[0.0, 1.0]], "Y[0]: expected the head of each node, an integer"),
+        (mm.Tree(), [SQUARE], [5], "Y[0]: expected the head of each node, an integer, found 5"),
         (mm.Tree(), [SQUARE], [[2, 1]], "Y[0]: not a tree, the heads form a cycle: [2, 1]"),
         (mm.Tree(), [SQUARE], [[1, 0]], "Y[0]: not a tree, the heads form a cycle: [1, 0]"),
         (mm.Tree(single_root=True), [SQUARE], [[0, 0]], "Y[0]: 2 children of the root, but single_root=True"),
@@ -152,7 +155,7 @@ def test_larger_trees_are_those_of_the_textbook(n):
     for _ in range(60):
         table = rng.normal(size=(n + 1, n + 1))
         heads = np.empty(n, np.int32)
-        assert kernels.best_arborescence(np.ascontiguousarray(table.T[1:]), True, heads)
+        assert _jit.best_arborescence(np.ascontiguousarray(table.T[1:]), True, heads)
         expected = chu_liu_edmonds(table)
         assert heads.tolist() == [expected[m] for m in range(1, n + 1)]
 
@@ -184,10 +187,10 @@ def test_projective_trees_do_not_cross_and_are_the_best_where_the_best_of_all_tr
         arcs = np.ascontiguousarray(table.T[1:])
         for single_root in (False, True):
             best, projective = np.empty((2, n), np.int32)
-            kernels.best_rooted_trees(
+            _jit.best_rooted_trees(
                 np.zeros(1, int), arcs.ravel(), np.array([0, arcs.size]), np.array([0, n]), single_root, best
             )
-            assert projective_kernels.best_projective(arcs, single_root, projective)
+            assert _projective.best_projective(arcs, single_root, projective)
             assert not crosses(projective.tolist())
             assert (projective == 0).sum() == 1 or not single_root
             totals = [arcs[np.arange(n), heads].sum() for heads in (best, projective)]
@@ -196,6 +199,91 @@ def test_projective_trees_do_not_cross_and_are_the_best_where_the_best_of_all_tr
                 compared += 1
                 assert best.tolist() == projective.tolist()
     assert compared > 20
+
+
+KINDS = [
+    {}, {"single_root": True}, {"directed": False}, {"projective": True}, {"projective": True, "single_root": True}
+]  # fmt: skip
+
+
+def powers_of_two(structure, exponents):
+    """log Z and marginals of a table of exponents of 2, in rational numbers; and the examples of the structure."""
+    x = (exponents[:, :, None] * log(2.0), exponents > -np.inf)
+    trees = list(structure.enumerate(x))
+    arcs = [[(h, m) for m, h in enumerate(y, 1)] if structure.directed else y for y in trees]
+    weights = [Fraction(2) ** int(sum(exponents[a] for a in tree)) for tree in arcs]
+    total, table = sum(weights), np.zeros(exponents.shape)
+    for tree, weight in zip(arcs, weights, strict=True):
+        for i, j in tree:
+            table[i, j] += float(weight / total)
+            if not structure.directed:
+                table[j, i] = table[i, j]
+    top = max(weights)
+    scale = top.numerator.bit_length() - top.denominator.bit_length()
+    return log(2.0) * scale + log(total / Fraction(2) ** scale), table, structure.fit([x], [trees[0]]).encode([x])
+
+
+@pytest.mark.parametrize("size", [2.0, 50.0, 1000.0, 14_000.0])
+@pytest.mark.parametrize("parameters", KINDS, ids=str)
+def test_sums_of_weights_of_very_different_sizes(parameters, size):
+    """Where nodes of a cycle prefer each other, the matrix-tree theorem cancels; sums in numbers underflow."""
+    rng, ids = np.random.default_rng(int(size)), np.zeros(1, int)
+    for case in range(12):
+        exponents = np.round(size * rng.normal(size=(5, 5)))
+        if case % 2:
+            exponents[0] -= size
+            exponents[rng.random(exponents.shape) < 0.3] = -np.inf
+            exponents[0, 1] = -size
+            exponents[np.arange(4), np.arange(1, 5)] = 0.0
+        log_z, table, examples = powers_of_two(mm.Tree(**parameters), exponents)
+        sums = examples.sums(examples.scores(np.ones(1), ids), ids)
+        assert sums.log_partitions[0] == pytest.approx(log_z, rel=1e-12, abs=1e-12)
+        np.testing.assert_allclose(examples.arranged_marginals(sums.marginals, 0), table, atol=1e-10)
+
+
+@pytest.mark.parametrize(("parameters", "count"), [
+    ({}, 41.0 * log(43)), ({"single_root": True}, 41.0 * log(42)), ({"directed": False}, 41.0 * log(43)),
+])  # fmt: skip
+def test_numbers_of_trees(parameters, count):
+    """Cayley: n nodes have nⁿ⁻² trees; 42 of them besides a root have 43⁴¹, and 42⁴¹ with a single root."""
+    x, ids = np.zeros((43, 43, 1)), np.zeros(1, int)
+    truth = [0] + [1] * 41 if parameters.get("directed", True) else [(0, m) for m in range(1, 43)]
+    examples = mm.Tree(**parameters).fit([x], [truth]).encode([x])
+    sums = examples.sums(examples.scores(np.ones(1), ids), ids)
+    assert sums.log_partitions[0] == pytest.approx(count, rel=1e-13)
+    assert sums.entropies[0] == pytest.approx(count, rel=1e-13)
+    assert sums.marginals[0].sum() == pytest.approx(42.0, rel=1e-13)
+
+
+@pytest.mark.parametrize("parameters", KINDS, ids=str)
+def test_samples_of_larger_trees_have_the_marginals_of_their_arcs(parameters):
+    rng, ids, n = np.random.default_rng(0), np.zeros(1, int), 4000
+    x = 2.0 * rng.normal(size=(15, 15, 1))
+    truth = [0] + [1] * 13 if parameters.get("directed", True) else [(0, m) for m in range(1, 15)]
+    examples = mm.Tree(**parameters).fit([x], [truth]).encode([x])
+    scores = examples.scores(np.ones(1), ids)
+    p = examples.sums(scores, ids).marginals[0]
+    codes = examples.samples(scores, ids, n, np.array([5], np.uint64))
+    counts = np.zeros(len(p))
+    for code in codes:
+        counts[examples.parts(ids, code)[0].indices] += 1
+        examples.structure.code_of(examples.structure.output_of(code), "a sample")  # raises an error if it is no tree
+    assert (np.abs(counts - n * p) <= 5.0 * np.sqrt(n * p * (1.0 - p)) + 3.0).all()
+
+
+@pytest.mark.parametrize("parameters", KINDS, ids=str)
+def test_graphs_without_trees_have_no_probabilities(parameters):
+    """Scores of −∞ exclude all trees: node 3 has no arcs."""
+    x, ids = np.zeros((4, 4, 1)), np.zeros(1, int)
+    truth = [0, 1, 1] if parameters.get("directed", True) else [(0, 1), (1, 2), (1, 3)]
+    examples = mm.Tree(**parameters).fit([x], [truth]).encode([x])
+    (block,) = examples.scores(np.ones(1), ids)
+    table = np.full((4, 4), -np.inf)
+    table[:3, :3] = 0.0
+    block.values[:] = table.T[1:].ravel() if parameters.get("directed", True) else table[np.triu_indices(4, 1)]
+    sums = examples.sums([block], ids)
+    assert sums.log_partitions[0] == -np.inf and not sums.marginals[0].any()
+    assert (examples.samples([block], ids, 3, np.ones(1, np.uint64))[:, 0] == NO_OUTPUT).all()
 
 
 def test_lifting_makes_trees_projective():
@@ -207,7 +295,7 @@ def test_lifting_makes_trees_projective():
         for place in range(1, n):
             heads[order[place] - 1] = order[rng.integers(0, place)]
         before = heads.copy()
-        projective_kernels.lift(heads)
+        _projective.lift(heads)
         assert not crosses(heads.tolist()) and reaches_root(heads.tolist())
         assert (heads == 0).sum() == 1
         assert crosses(before.tolist()) == (heads != before).any()

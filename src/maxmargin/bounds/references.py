@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._types import FloatArray, IntArray
+from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.codes import TRUTH
 from maxmargin.core.planes import Planes
 
@@ -39,7 +39,7 @@ class References:
         Rows ã_i.
     fixed : ndarray of shape (n_examples,)
         The part of the rises of ỹ_i, scaled as the bound scales them, that does not depend on the weights of solvers
-        (a centre or fixed scores, see `core.problem`); otherwise 0.
+        (a centre or fixed scores, see `problem`); otherwise 0.
     """
 
     keys: IntArray

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin._compile import inlined
-from maxmargin._types import FloatArray
+from maxmargin._base.jit import inlined
+from maxmargin._base.types import FloatArray
 
 
 class NamedBound(NamedTuple):
@@ -31,10 +31,13 @@ class NamedBound(NamedTuple):
         The re-scaling.
     convex : bool
         Whether the bound is the re-scaling itself; False for its ramp.
+    smooth : bool, default=False
+        Whether a sum over outputs replaces the maximum (`maxmargin.likelihood`).
     """
 
     rescaling: str
     convex: bool
+    smooth: bool = False
 
 
 #: The bounds by the names that estimators use.
@@ -43,6 +46,8 @@ BOUNDS = {
     "slack": NamedBound("slack", convex=True),
     "ramp": NamedBound("margin", convex=False),
     "ramp-slack": NamedBound("slack", convex=False),
+    "likelihood": NamedBound("none", convex=True, smooth=True),
+    "softmax-margin": NamedBound("margin", convex=True, smooth=True),
 }
 
 MARGIN, MARGIN_ROOT, SLACK, SLACK_ROOT, RISE, LOSS_TIMES_RISE = 0, 1, 2, 3, 4, 5
@@ -50,7 +55,7 @@ MARGIN, MARGIN_ROOT, SLACK, SLACK_ROOT, RISE, LOSS_TIMES_RISE = 0, 1, 2, 3, 4, 5
 
 @dataclass(frozen=True)
 class Bound:
-    """Upper bound of the loss by margin or slack re-scaling.
+    """Upper bound on the loss by margin or slack re-scaling.
 
     With the rise m = w·Ψ(x, ŷ) − w·Ψ(x, y) and the loss b, the violation of an output is b + m (margin) or b (1 + m)
     (slack). With quadratic slack √b replaces b (Tsochantaridis et al. 2004, section 3).
@@ -72,7 +77,7 @@ class Bound:
 
     @property
     def form(self) -> int:
-        """The form as a number, for kernels."""
+        """The form as a number, for compiled functions."""
         if not self.valued:
             return LOSS_TIMES_RISE if self.rescaling == "slack" else RISE
         return 2 * (self.rescaling == "slack") + (self.slack == "quadratic")
@@ -140,7 +145,7 @@ class Bound:
 
 @inlined
 def violation(form, rise, loss):
-    """Return `Bound.violation`, in kernels."""
+    """Return `Bound.violation`, in compiled functions."""
     if form == RISE:
         return rise
     if form == LOSS_TIMES_RISE:

@@ -15,9 +15,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._types import FloatArray, IntArray
+from maxmargin._base.ragged import offsets_among, spans
+from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.bounds.rescaling import Bound
-from maxmargin.core.codes import Answers, spans
+from maxmargin.core.codes import Answers
 
 #: Called as decode(ids, scales): overwrites the answers of ids.
 Decode = Callable[[IntArray, FloatArray], None]
@@ -50,7 +51,7 @@ class _Kept:
 
     def __init__(self, ids: IntArray, offsets: IntArray, n_outputs: int) -> None:
         self.ids, self.offsets, n = ids, offsets, len(ids)
-        self.local = np.concatenate([[0], np.cumsum(offsets[ids + 1] - offsets[ids])])
+        self.local = offsets_among(ids, offsets)
         self.answers, self.violations = Answers.empty(n, int(self.local[-1]), n_outputs), np.zeros(n)
 
     def update(self, rows: IntArray, answers: Answers, violations: FloatArray) -> None:
@@ -78,7 +79,7 @@ class _Kept:
 def search_over_scale(
     bound: Bound, ids: IntArray, offsets: IntArray, answers: Answers, decode: Decode, max_queries: int = 12
 ) -> FloatArray:
-    """Write the best output found for each example in ids to `answers` and return upper bounds of the violations.
+    """Write the best output found for each example in ids to `answers` and return upper bounds on the violations.
 
     If an upper bound equals the violation found (up to rounding), the output is proven to be exact.
 
@@ -100,7 +101,7 @@ def search_over_scale(
     Returns
     -------
     ndarray of shape (len(ids),)
-        Proven upper bounds of the greatest violation.
+        Proven upper bounds on the greatest violation.
     """
     brackets = _Brackets(len(ids))
     kept = _Kept(ids, offsets, len(ids) if len(answers.outputs) else 0)
@@ -134,8 +135,8 @@ def _narrow(
         (more & ~edge, (b.rise, b.loss, b.scale)),
         (~more & ~edge, (b.rise_to, b.loss_to, b.scale_to)),
     ):
-        for end, found in zip(ends, (rises, losses, scale), strict=True):
-            end[active[part]] = found[part]
+        for end, values in zip(ends, (rises, losses, scale), strict=True):
+            end[active[part]] = values[part]
     b.closed[active[edge | (b.loss_to[active] <= b.loss[active])]] = True
 
     asked, active = active, active[~b.closed[active]]

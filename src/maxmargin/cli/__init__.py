@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from maxmargin._extras import missing_package
+from maxmargin._base.extras import missing_package
 
 
 def main() -> None:
@@ -22,7 +22,7 @@ def main() -> None:
 
 
 def _reserve_standard_streams() -> None:
-    """Open the null device for standard streams that are closed, so that no file of ours takes their place."""
+    """Open the null device for standard streams that are closed so that no file of ours takes their place."""
     while True:
         number = os.open(os.devnull, os.O_RDWR)
         if number > 2:

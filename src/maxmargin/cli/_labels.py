@@ -68,7 +68,7 @@ def costs(text: str, labels: set[Any], names: tuple[str, ...]) -> Any:
     if text in names:
         return text
     by_name = {str(label): label for label in labels}
-    found = {}
+    by_label = {}
     for part in text.split(","):
         name, equals, cost = part.rpartition("=")
         try:
@@ -80,5 +80,5 @@ def costs(text: str, labels: set[Any], names: tuple[str, ...]) -> Any:
             raise ValueError(f"--loss: expected {', '.join(names)} or LABEL=COST,LABEL=COST, found {text!r}")
         if name not in by_name:
             raise ValueError(f"--loss: unknown label {name!r}; the labels are {', '.join(sorted(by_name))}")
-        found[by_name[name]] = value
-    return found
+        by_label[by_name[name]] = value
+    return by_label

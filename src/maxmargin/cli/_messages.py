@@ -65,7 +65,7 @@ def _calm(quiet: bool) -> AbstractContextManager[None]:
     """Return a block without messages about compilation if `quiet` is true."""
     if not quiet:
         return nullcontext()
-    from maxmargin._compile_messages import silent_compilation
+    from maxmargin._base.jit import silent_compilation
 
     return silent_compilation()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,7 +52,7 @@ def _numbers(part: Any) -> dict[str, Any]:
 
 
 def scores_of(sequences: bool, Y: Any, Y_hat: Any) -> Scores:
-    """Return scores of labels compared as strings, so that 1 and "1" are equal."""
+    """Return scores of labels compared as strings so that 1 and "1" are equal."""
     if not sequences:
         Y, Y_hat = [[str(label) for label in Y]], [[str(label) for label in Y_hat]]
         return Scores(token_accuracy(Y, Y_hat), len(Y[0]), None)
@@ -59,6 +60,30 @@ def scores_of(sequences: bool, Y: Any, Y_hat: Any) -> Scores:
     both = {label for part in (Y, Y_hat) for y in part for label in y}
     entities = entity_f1(Y, Y_hat) if is_entity_scheme(both) else None
     return Scores(token_accuracy(Y, Y_hat), sum(map(len, Y)), len(Y), entities)
+
+
+def scores_of_decisions(kind: Any, X: Any, Y: Any, own: Scores) -> dict[str, Scores]:
+    """Return the scores of the best outputs ("map") and of those of least expected loss ("risk").
+
+    Parameters
+    ----------
+    kind : the model, as `load_model` returns it.
+    X, Y : inputs and their labels.
+    own : scores of the model's own decision.
+
+    Returns
+    -------
+    Empty if the model has no probabilities, or a loss that is not a sum over parts.
+    """
+    if not hasattr(kind.model, "predict_marginals"):
+        return {}
+    other = copy(kind.model).set_params(decode="map" if kind.model.decode == "risk" else "risk")
+    try:
+        found = scores_of(kind.is_tagger, Y, other.predict(X))
+    except (TypeError, ValueError):  # the same inputs were predicted by the other decision: the loss has no least risk
+        return {}
+    both = {kind.model.decode: own, other.decode: found}
+    return {name: both[name] for name in ("map", "risk")}
 
 
 def unknown_labels(sequences: bool, Y: Any, classes: Any) -> Counter[str]:

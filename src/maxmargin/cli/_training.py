@@ -25,17 +25,15 @@ class Plan:
 
 def fit(kind: Kind, X: Any, Y: Any, plan: Plan, quiet: bool) -> None:
     """Fit the model of `kind` and write it."""
-    # Read before the fit, so that an invalid file is reported at once.
+    # Read before the fit so that an invalid file is reported at once.
     dev = None if plan.dev is None else _read_dev(kind, plan.dev, X)
     if len(plan.Cs) > 1:
         assert dev is not None
         _save(_choose(kind, X, Y, plan, dev, quiet), plan.output, quiet)
         return
     model = kind.model.set_params(C=plan.Cs[0])
-    if plan.resume and plan.checkpoint is not None and os.path.exists(plan.checkpoint):
-        model.resume(plan.checkpoint, X, Y)
-    else:
-        model.fit(X, Y)
+    begun = plan.resume and plan.checkpoint is not None and os.path.exists(plan.checkpoint)
+    model.fit(X, Y, resume=plan.checkpoint if begun else None)
     _save(model, plan.output, quiet)
     if dev is not None and not quiet:
         say(f"{plan.dev}: {_scores(kind, model, dev)}")
@@ -68,5 +66,4 @@ def _read_dev(kind: Kind, dev: str, X: Any) -> tuple[Any, Any]:
     """Return the development data, as wide as the training data."""
     if kind.name == "rows":
         return kind.read(dev, width=X.shape[1])
-    widths = {"columns": lambda: len(X[0][0]), "attributes": lambda: None, "sequences": lambda: X[0].shape[1]}
-    return kind.read(dev, width=widths[kind.name]())
+    return kind.read(dev, width=X[0].shape[1] if kind.name == "sequences" else None)

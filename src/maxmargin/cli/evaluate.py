@@ -13,11 +13,15 @@ def evaluate(
     model: opt.Model, data: opt.Input, as_json: opt.AsJson = False, zero_based: opt.ZeroBased = False,
     debug: opt.Debug = False,
 ) -> None:  # fmt: skip
-    """Compare predictions with the labels of a file: entities if labels form them, otherwise accuracy."""
+    """Compare predictions with the labels of a file: entities if labels form them, otherwise accuracy.
+
+    Where the model has probabilities and its loss allows it, both decisions are compared: the best output (map), and
+    that of least expected loss (risk).
+    """
     from maxmargin.cli._data import load_model
-    from maxmargin.cli._scores import scores_of, unknown_labels
+    from maxmargin.cli._scores import scores_of, scores_of_decisions, unknown_labels
     from maxmargin.cli._tables import print_entities
-    from maxmargin.io.formats.streams import check_standard_output
+    from maxmargin.formats.streams import check_standard_output
 
     check_standard_output()
     kind = load_model(model, zero_based)
@@ -26,11 +30,15 @@ def evaluate(
     if unknown:
         shown = ", ".join(f"{label} ({n})" for label, n in unknown.most_common(10))
         say(f"maxmargin: warning: {data} has labels that the model does not know, so they count as wrong: {shown}")
-    found = scores_of(kind.is_tagger, Y, kind.model.predict(X))
+    scores = scores_of(kind.is_tagger, Y, kind.model.predict(X))
+    decisions = scores_of_decisions(kind, X, Y, scores)
     if as_json:
-        print_json({**found.as_dict(), "unknown_labels": dict(unknown)})
+        by_decision = {"decisions": {name: some.as_dict() for name, some in decisions.items()}} if decisions else {}
+        print_json({**scores.as_dict(), **by_decision, "unknown_labels": dict(unknown)})
         return
-    if found.entities is not None:
-        print_entities(found.entities)
-    what = f"tokens of {found.n_sequences} sequences" if found.n_sequences is not None else "rows"
-    typer.echo(f"{100 * found.accuracy:.2f} % right of {found.n_labels} {what}")
+    if scores.entities is not None:
+        print_entities(scores.entities)
+    what = f"tokens of {scores.n_sequences} sequences" if scores.n_sequences is not None else "rows"
+    typer.echo(f"{100 * scores.accuracy:.2f} % right of {scores.n_labels} {what}")
+    for name, some in decisions.items():
+        typer.echo(f"decode={name}: {some}{' (as the model predicts)' if name == kind.model.decode else ''}")

@@ -19,9 +19,23 @@ def tagger(
     data_format: Annotated[
         opt.Format, typer.Option("--format", metavar="NAME", help="conll, crfsuite, svmhmm or auto (detect).")
     ] = opt.Format.auto,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="LIST",
+            help="Columns to use, the word first: 0,2 or, in CoNLL-U, form,xpos. By default the word alone.",
+        ),
+    ] = None,
     label_column: Annotated[
-        int, typer.Option("--label-column", metavar="N", help="Column of the label, from 0; negative from the end.")
-    ] = -1,
+        str | None,
+        typer.Option(
+            "--label-column",
+            metavar="COLUMN",
+            help="Column of the label: a number from 0, negative from the end, or a name in CoNLL-U. By default the "
+            "last, in CoNLL-U upos.",
+        ),
+    ] = None,
     constraints: Annotated[
         opt.ConstraintName,
         typer.Option("--constraints", metavar="NAME", help="none, bio (iob2), bioes, bilou or auto (detect)."),
@@ -33,12 +47,6 @@ def tagger(
     affixes: Annotated[int, typer.Option("--affixes", metavar="N", min=0, help="Longest prefix and suffix.")] = 4,
     shape: Annotated[bool, typer.Option("--shape/--no-shape", help="Shapes of words, as Xxxx.")] = True,
     pairs: Annotated[bool, typer.Option("--pairs/--no-pairs", help="Pairs and triples of neighbours.")] = True,
-    column: Annotated[
-        list[int] | None,
-        typer.Option("--column", metavar="N", help="A further column to use; repeatable; all by default."),
-    ] = None,
-    words_only: Annotated[bool, typer.Option("--words-only", help="Use no further column.")] = False,
-    word_column: Annotated[int, typer.Option("--word-column", metavar="N", help="Column of the word.")] = 0,
     min_count: Annotated[
         int, typer.Option("--min-count", metavar="N", min=1, help="Leave out features of fewer tokens.")
     ] = 1,
@@ -59,20 +67,17 @@ def tagger(
 ) -> None:
     """Train a tagger: a label for every token of a sequence."""
     plan = _plan(C, train, dev, output, checkpoint, resume)
-    if words_only and column:
-        raise typer.BadParameter(
-            "--words-only uses no further columns, so --column cannot be given", param_hint="--column"
-        )
 
     from maxmargin.cli import _data, _labels, _training
-    from maxmargin.encoding.templates import TokenTemplates
-    from maxmargin.estimators.column_tagger import ColumnTagger
-    from maxmargin.estimators.tagger import SequenceTagger
-    from maxmargin.formats import FormatError
+    from maxmargin.estimators.text.column_tagger import ColumnTagger
+    from maxmargin.estimators.text.tagger import SequenceTagger
+    from maxmargin.features.text.templates import TokenTemplates
+    from maxmargin.formats import ColumnReader
+    from maxmargin.formats.streams import FormatError
 
     said = data_format is not opt.Format.auto
-    found = data_format.value if said else _data.detect_format(train)
-    if found == "svmlight":
+    detected = data_format.value if said else _data.detect_format(train)
+    if detected == "svmlight":
         raise FormatError(
             train, None,
             "these are svmlight rows without qid, for `maxmargin fit multiclass` (or columns, with --format conll; "
@@ -83,20 +88,25 @@ def tagger(
         "random_state": seed, "verbose": int(not quiet), "checkpoint": checkpoint, "min_count": min_count,
         "seen_pairs": seen_pairs,
     }  # fmt: skip
-    if found == "conll":
-        kind = _data.Kind(ColumnTagger(label_column=label_column, **common), "columns", said=said)
-    else:
-        name = "attributes" if found == "crfsuite" else "sequences"
-        kind = _data.Kind(SequenceTagger(**common), name, zero_based, said)
-    X, Y = kind.read(train)
-    if found == "conll":
-        if not said and label_column == -1:
-            _data.check_label_column(train, X, Y)
-        word, columns = _data.template_columns(
-            len(X[0][0]) + 1, label_column, word_column, [] if words_only else column
+    if detected == "conll":
+        model = ColumnTagger(
+            templates=TokenTemplates(window, affixes, shape, pairs),
+            columns=None if columns is None else [_data.column(part) for part in columns.split(",")],
+            label_column=None if label_column is None else _data.column(label_column),
+            **common,
         )
-        templates = TokenTemplates(window, affixes, shape, pairs, columns, word)
-        kind.model.set_params(templates=templates)
+        kind, reader = _data.Kind(model, "columns", said=said), ColumnReader(train)
+        with kind.read_as_columns(train):
+            X, Y = model.read(reader)
+        if not said and columns is None and label_column is None:
+            _data.check_label_column(train, X, Y)
+        layout, note = _data.described_columns(model, reader)
+        model.set_params(**layout)
+        say(f"{train}: {note}", quiet)
+    else:
+        name = "attributes" if detected == "crfsuite" else "sequences"
+        kind = _data.Kind(SequenceTagger(**common), name, zero_based, said)
+        X, Y = kind.read(train)
     scheme, Y, note = _labels.constrain(constraints.value, Y)
     say(note, quiet or not note)
     known = {label for y in Y for label in y}
@@ -129,7 +139,7 @@ def multiclass(
     plan = _plan(C, train, dev, output, checkpoint, resume)
 
     from maxmargin.cli import _data, _labels, _training
-    from maxmargin.estimators.multiclass import MulticlassSVM
+    from maxmargin.estimators.rows.multiclass import MulticlassSVM
 
     model = MulticlassSVM(
         fit_intercept=intercept, bound=bound.value, slack=slack.value, tol=tol, max_seconds=max_seconds, n_jobs=jobs,
@@ -158,7 +168,7 @@ def _plan(C: str, train: str, dev: str | None, output: str, checkpoint: str | No
         raise typer.BadParameter("a model is written to a file, not to standard output", param_hint="-o")
 
     from maxmargin.cli._training import Plan
-    from maxmargin.io.formats.streams import check_writable
+    from maxmargin.formats.streams import check_writable
 
     for target in (output, checkpoint):
         if target is not None:

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import Annotated, Any
+from functools import partial
+from itertools import pairwise
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from maxmargin._extras import missing_package
+from maxmargin._base.extras import missing_package
 from maxmargin.cli import _options as opt
 from maxmargin.cli._messages import guarded, print_json, say
+
+#: (feature, weight) of the largest weights, by label.
+Weights: TypeAlias = dict[str, list[tuple[str, float]]]
 
 
 class Picture(StrEnum):
@@ -28,9 +34,9 @@ def inspect(
     kind: Annotated[Picture, typer.Option("--kind", help="What to draw.")] = Picture.convergence,
     debug: opt.Debug = False,
 ) -> None:
-    """Show the certificate, the largest weights of each label and the transitions of a model."""
+    """Show the certificate of a model, its largest weights (of each label, of parts, of relations) and transitions."""
     import maxmargin
-    from maxmargin.io.formats.streams import check_standard_output
+    from maxmargin.formats.streams import check_standard_output
 
     if as_json or plot is None:
         check_standard_output()
@@ -47,6 +53,8 @@ def inspect(
 
 def _content(model: Any, top: int) -> dict[str, Any]:
     """Return everything that is shown, as plain values."""
+    from maxmargin.parts.structure import PartStructure
+
     certificate = model.certificate_
     parameters = {name: value for name, value in model.get_params(deep=False).items() if name != "callbacks"}
     weights = model._flat_weights()
@@ -57,6 +65,7 @@ def _content(model: Any, top: int) -> dict[str, Any]:
         "n_nonzero_weights": int((weights != 0).sum()),
         "certificate": {
             "primal": certificate.primal, "dual": certificate.dual, "gap": certificate.gap, "exact": certificate.exact,
+            "proven": certificate.proven,
             "oracle_calls": certificate.oracle_calls, "seconds": certificate.seconds,
         },
         "summary": str(certificate),
@@ -67,8 +76,12 @@ def _content(model: Any, top: int) -> dict[str, Any]:
         content["labels"] = model.classes_.tolist()
         if _has_weights_by_label(model):
             content["top_weights"] = _top_weights(model, top)
+    elif isinstance(model.structure_, PartStructure):
+        content["top_weights"] = _top_weights_by_block(model, top)
     if hasattr(model, "transitions_"):
         content["transitions"] = _transitions(model)
+    if hasattr(model, "relation_structure_"):
+        content["relations"] = _top_weights_of_relations(model, top)
     return content
 
 
@@ -81,30 +94,82 @@ def _has_weights_by_label(model: Any) -> bool:
     return hasattr(model, "transitions_") or model.coef_.ndim == 2
 
 
-def _top_weights(model: Any, top: int) -> dict[str, list[tuple[str, float]]]:
+def _top_weights(model: Any, top: int) -> Weights:
     """Return the features with the largest weights for each label, largest first."""
+    if hasattr(model, "transitions_"):
+        return _top_weights_of_chain(model.structure_, model._flat_weights(), top)
+    given, table = getattr(model, "feature_names_in_", None), model.coef_.T
+    if table.shape[1] == 1:  # two labels: what speaks for the second speaks against the first
+        table = table * [-1.0, 1.0]
+    return _largest(
+        table,
+        map(str, model.classes_.tolist()),
+        lambda columns: [f"x{j}" if given is None else str(given[j]) for j in columns],
+        top,
+    )
+
+
+def _top_weights_of_chain(structure: Any, weights: Any, top: int) -> Weights:
+    """Return the features of tokens with the largest weights for each label."""
+    tokens, table = structure.tokens_, structure.split_weights(weights)["tokens"]
+
+    def names(columns: list[int]) -> list[str]:
+        width = tokens.output_width
+        known = dict(zip(columns, tokens.names_of([j for j in columns if j < width]), strict=False))
+        return [known.get(j, "intercept") for j in columns]
+
+    return _largest(table, map(str, structure.labels_.values), names, top)
+
+
+def _top_weights_of_relations(model: Any, top: int) -> Weights:
+    """Return the features with the largest weights for each relation of a parser."""
+    from maxmargin.estimators.text.relations import readable_feature
+
+    by_relation = _top_weights_of_chain(model.relation_structure_, model.relation_coef_, top)
+    return {
+        relation: [(readable_feature(name, model.tags_), weight) for name, weight in best]
+        for relation, best in by_relation.items()
+    }
+
+
+def _top_weights_by_block(model: Any, top: int) -> Weights:
+    """Return the features with the largest weights of each block of a structure over parts."""
+    largest: Weights = {}
+    tables = model.structure_.tables()
+    for name, weights in model.structure_.split_weights(model._flat_weights()).items():
+        columns, outputs = tables[name]
+        labels = [name] if outputs is None else [f"{name}, {output}" for output in outputs]
+        largest |= _largest(weights.reshape(len(weights), -1), labels, partial(_names_at, columns), top)
+    return largest
+
+
+def _names_at(names: Sequence[str], at: list[int]) -> list[str]:
+    return [str(names[j]) for j in at]
+
+
+def _largest(table: Any, labels: Iterable[str], names: Callable[[list[int]], list[str]], top: int) -> Weights:
+    """Return the largest positive weights of each column of a table; only the rows that are shown get a name.
+
+    `names` is called once, with all rows in ascending order.
+    """
     import numpy as np
 
-    names, table = _weight_table(model)
-    chosen = {}
-    for label, column in zip(model.classes_.tolist(), np.asarray(table).T, strict=True):
-        order = np.argsort(-column, kind="stable")[:top]
-        chosen[str(label)] = [(names(int(j)), float(column[j])) for j in order if column[j] > 0]
-    return chosen
-
-
-def _weight_table(model: Any) -> tuple[Any, Any]:
-    """Return row names and weights (features, labels); names of all weights would be millions of strings."""
-    if hasattr(model, "transitions_"):
-        tokens = model.structure_.split_weights(model._flat_weights())["tokens"]
-        columns = [*model.structure_.tokens_.column_names(), "intercept"]
-        return columns.__getitem__, tokens
-    given = getattr(model, "feature_names_in_", None)
-    return (lambda j: f"x{j}" if given is None else str(given[j])), model.coef_.T
+    flat = np.asarray(table).ravel()
+    at = np.flatnonzero(flat > 0)
+    values, (rows, columns) = flat[at], np.divmod(at, table.shape[1])
+    order = np.lexsort((rows, -values, columns))
+    ends = np.searchsorted(columns[order], np.arange(table.shape[1] + 1))
+    chosen = [order[a : min(b, a + top)] for a, b in pairwise(ends.tolist())]
+    shown = sorted({int(rows[k]) for some in chosen for k in some})
+    name_of = dict(zip(shown, names(shown), strict=True))
+    pairs = zip(labels, chosen, strict=True)
+    return {label: [(name_of[int(rows[k])], float(values[k])) for k in some] for label, some in pairs}
 
 
 def _has_numbered_features(model: Any) -> bool:
-    """Return whether features have no names but x0, x1 and so on."""
+    """Return whether features of rows or tokens have no names but x0, x1 and so on."""
+    if not hasattr(model, "classes_"):
+        return False
     if hasattr(model, "transitions_"):
         tokens = model.structure_.tokens_
         return not tokens.named and tokens.names is None
@@ -131,22 +196,26 @@ def _show(path: str, content: dict[str, Any], numbered_features: bool) -> None:
     from maxmargin.cli._tables import print_table, print_transitions
 
     parameters = content["parameters"]
-    shown = ("C", "loss", "constraints", "bound", "slack", "templates", "label_column", "fit_intercept", "tol")
+    shown = (
+        "C", "loss", "constraints", "bound", "slack", "templates", "columns", "label_column", "fit_intercept", "tol",
+    )  # fmt: skip
     typer.echo(f"{path}: {content['estimator']}")
     typer.echo("  " + ", ".join(f"{name}={parameters[name]}" for name in shown if name in parameters))
     typer.echo(f"  {content['n_weights']} weights, {content['n_nonzero_weights']} of them not 0")
     typer.echo(f"  {content['summary']}")
     typer.echo(f"  stopped after {content['n_iter']} steps: {content['stop_reason']}")
-    if any(content.get("top_weights", {}).values()):
-        typer.echo()
-        rows = [
-            [label if first else "", name, f"{weight:.3f}"]
-            for label, best in content["top_weights"].items()
-            for first, (name, weight) in zip([True] + [False] * len(best), best, strict=False)
-        ]
-        print_table(["label", "feature", "weight"], rows, left=2)
-        if numbered_features:
-            typer.echo("x0 is the first feature: number 1 in svmlight and SVM-hmm files.")
+    label = "label" if "labels" in content else "part"
+    for entry, what in (("top_weights", label), ("relations", "relation")):
+        if any(content.get(entry, {}).values()):
+            typer.echo()
+            rows = [
+                [label if first else "", name, f"{weight:.3f}"]
+                for label, best in content[entry].items()
+                for first, (name, weight) in zip([True] + [False] * len(best), best, strict=False)
+            ]
+            print_table([what, "feature", "weight"], rows, left=2)
+    if any(content.get("top_weights", {}).values()) and numbered_features:
+        typer.echo("x0 is the first feature: number 1 in svmlight and SVM-hmm files.")
     if "transitions" in content:
         typer.echo()
         print_transitions(content["labels"], content["transitions"])
@@ -155,8 +224,8 @@ def _show(path: str, content: dict[str, Any], numbered_features: bool) -> None:
 def _draw(model: Any, kind: Picture, path: str) -> None:
     import io
 
-    from maxmargin.io.atomic import replacing
-    from maxmargin.io.formats.streams import check_writable
+    from maxmargin._base.atomic import replacing
+    from maxmargin.formats.streams import check_writable
 
     check_writable(path)
     try:

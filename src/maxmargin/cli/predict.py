@@ -13,7 +13,7 @@ from maxmargin.cli._messages import guarded
 if TYPE_CHECKING:
     from maxmargin.cli._data import Kind
 
-#: Number of tokens tagged at a time, so that memory does not grow with the input.
+#: Number of tokens tagged at a time so that memory does not grow with the input.
 _BATCH = 50_000
 
 
@@ -29,15 +29,15 @@ def predict(
     zero_based: opt.ZeroBased = False,
     debug: opt.Debug = False,
 ) -> None:
-    """Label new data: columns get one more, sequences and rows a label per line.
+    """Label new data: columns get one more, the column of CoNLL-U is filled, sequences and rows get a label per line.
 
     Columns may already contain labels, which are ignored. With --topk k, columns and sequences get the k best
-    labellings side by side ("_" if there are fewer), rows the k best labels. With --scores, a comment before each
-    sequence lists the scores of its labellings; for rows, a tab-separated score for each label follows, named in the
-    first line, or with --topk each label is followed by its own.
+    labellings side by side ("_" if there are fewer; in CoNLL-U the others in MISC), rows the k best labels. With
+    --scores, a comment before each sequence lists the scores of its labellings; for rows, a tab-separated score for
+    each label follows, named in the first line, or with --topk each label is followed by its own.
     """
     from maxmargin.cli._data import load_model
-    from maxmargin.io.formats.streams import write_text
+    from maxmargin.formats.streams import write_text
 
     kind = load_model(model, zero_based)
     if kind.name == "columns":
@@ -58,21 +58,28 @@ def _columns(kind: Kind, source: str, scores: bool, topk: int | None) -> Iterato
 
 
 def _tagged_columns(model: Any, source: str, scores: bool, topk: int | None) -> Iterator[str]:
-    from maxmargin.cli._data import column_tokens
-    from maxmargin.io.formats.conll import ColumnReader, Sentence, appended
-    from maxmargin.io.formats.streams import FormatError
+    from maxmargin.estimators.text.column_tagger import filled_columns, warn_of_empty
+    from maxmargin.formats.conll import ColumnReader, Sentence, column_index, labelled
+    from maxmargin.formats.streams import FormatError
 
     reader, size = ColumnReader(source), 0
     batch: list[Sentence] = []
+    filled: set[int] = set()
 
     def tagged() -> Iterator[str]:
         if not reader.n_columns:
             raise FormatError(source, None, "expected a line of columns for each token, found no tokens")
-        tokens = column_tokens(model, reader, batch)
+        used, at = model.positions(reader)
+        if at is None and model.width == reader.n_columns + 1:  # the file gets the columns of the training data
+            at = column_index(model.label_column, model.width, source)
+        elif not reader.conllu:
+            at = None  # after the label, as programs that compare both expect
+        tokens = [[tuple([token[c] for c in used]) for token in sentence.tokens] for sentence in batch]
+        filled.update(filled_columns(tokens, len(used)))
         for sentence, (lines, comment) in zip(batch, _labellings(model, tokens, scores, topk), strict=True):
             if comment and sentence.tokens:
-                sentence.before.append(comment)
-            yield appended(sentence, [reader.separator.join(line) for line in lines], reader.separator)
+                sentence.before.append(comment.replace("scores", "scores =") if reader.conllu else comment)
+            yield labelled(reader, sentence, lines, at)
 
     for sentence in reader:
         batch.append(sentence)
@@ -81,6 +88,7 @@ def _tagged_columns(model: Any, source: str, scores: bool, topk: int | None) -> 
             yield from tagged()
             batch, size = [], 0
     yield from tagged()
+    warn_of_empty(reader, model.positions(reader)[0], filled)
 
 
 def _sequences(model: Any, X: Any, scores: bool, topk: int | None, end: str = "") -> Iterator[str]:
@@ -110,9 +118,9 @@ def _rows(model: Any, X: Any, scores: bool, topk: int | None) -> Iterator[str]:
     if topk is None and not scores:
         yield "".join(f"{label}\n" for label in model.predict(X).tolist())
         return
-    values = model.decision_function(X)
-    if values.ndim == 1:  # two labels: their scores, whose difference it is
-        values = np.asarray(X @ model.coef_.T) + model.intercept_
+    values = model.decision_scores(X)
+    if values.ndim == 1:  # the score of the second of two labels
+        values = np.column_stack([-values, values])
     order = np.argsort(-values, axis=1, kind="stable")[:, : topk or 1]
     if topk is None:
         yield "\t".join(["# label", *names]) + "\n"

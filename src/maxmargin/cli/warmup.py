@@ -1,4 +1,4 @@
-"""``maxmargin warmup``: compile kernels ahead of their first use."""
+"""``maxmargin warmup``: compile functions ahead of their first use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def warmup(
     quiet: opt.Quiet = False,
     debug: opt.Debug = False,
 ) -> None:
-    """Compile the kernels of these kinds of models ahead (containers, CI); all kinds by default."""
+    """Compile the functions of these kinds of models ahead (containers, CI); all kinds by default."""
     from maxmargin.estimators.warmup import warmup as compile_ahead
 
     compile_ahead(what or "all", verbose=int(not quiet))

@@ -11,7 +11,7 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class Certificate:
-    """Bounds of the optimal objective: ``dual ≤ optimum ≤ primal``.
+    """Bounds on the optimal objective: ``dual ≤ optimum ≤ primal``.
 
     Attributes
     ----------
@@ -19,17 +19,17 @@ class Certificate:
         Objective value of the best weights found. If `exact` is false, it is computed from the best outputs that the
         argmax found, and only `primal_bound` is proven.
     dual : float
-        Best proven lower bound of the optimum.
+        Best proven lower bound on the optimum.
     oracle_calls : int
         Number of loss-augmented argmaxes so far.
     seconds : float
-        Wall-clock time so far, without the time for compiling kernels.
+        Wall-clock time so far, without the time for compiling functions.
     exact : bool, default=True
-        Whether every argmax used for `primal` was exact, so that the gap is proven. A fit reports False if the lower
+        Whether every argmax used for `primal` was exact; then the gap is proven. A fit reports False if the lower
         bound is above the objective, or an argmax is beaten (see `contradicted`), even if the structure declares its
         argmaxes exact.
     primal_bound : float, default=inf
-        Proven upper bound of the objective at the best weights, rounding errors of scores included; infinite if there
+        Proven upper bound on the objective at the best weights, rounding errors of scores included; infinite if there
         is none.
     outer_steps : int, default=0
         Number of outer steps, for bounds that are not convex (ramp, latent variables). All other attributes are then
@@ -41,8 +41,13 @@ class Certificate:
         Whether a known output was better than the result of an argmax when a few examples were asked again after the
         fit (user-defined structures).
     relaxation : float or None, default=None
-        Proven lower bound of the optimum of the relaxation that a joint program minimised instead of the objective. The
-        optimum of a relaxation is an upper bound of that of the objective. None if the objective itself was minimised.
+        Proven lower bound on the optimum of the relaxation that was minimised instead of the objective, by a min-max
+        program or on relaxed answers (`Graph`).
+        The optimum of a relaxation is an upper bound on that of the objective. None if the objective itself was
+        minimised.
+    start : str, default=""
+        The weights that the fit started with, if they were not the solver's own: the name of a start, ``"weights"``,
+        the class of an estimator, or ``"last fit"``. Of several starts, the one with the best objective.
     """
 
     primal: float
@@ -55,6 +60,30 @@ class Certificate:
     outer_decrease: float = float("nan")
     beaten: bool = False
     relaxation: float | None = None
+    start: str = ""
+
+    def about_objective(self, primal: float, primal_bound: float) -> Certificate:
+        """Return the certificate of the objective after a fit whose planes are those of a relaxation.
+
+        The upper bound on the relaxation is one on the objective; its lower bound is not, and becomes `relaxation`.
+
+        Parameters
+        ----------
+        primal, primal_bound : float
+            The objective of the weights by outputs, and a proven upper bound on it.
+        """
+        bound = min(self.primal_bound, primal_bound)
+        exact = isfinite(bound) and bound <= primal * (1.0 + ROUNDING)
+        return replace(
+            self, primal=primal, dual=0.0, exact=exact, primal_bound=max(bound, primal), relaxation=self.dual
+        )
+
+    @property
+    def relaxed_gap(self) -> float:
+        """Relative gap between `primal_bound` and the lower bound on the relaxation; infinite if there is none."""
+        if self.relaxation is None or not isfinite(self.primal_bound) or self.primal_bound <= 0.0:
+            return float("inf")
+        return max(self.primal_bound - self.relaxation, 0.0) / self.primal_bound
 
     @property
     def crossed(self) -> bool:
@@ -92,27 +121,39 @@ class Certificate:
         return max(self.primal_bound - self.dual, 0.0) / self.primal_bound if self.primal_bound > 0 else 0.0
 
     @property
+    def proven(self) -> bool:
+        """Whether objective and lower bound are proven; all messages say so if and only if this is True."""
+        return self.standing == "proven"
+
+    @property
     def standing(self) -> str:
         """Short description of how reliable the gap is."""
+        if self.primal == float("inf"):
+            return "not known yet"
         if self.crossed:
             return "contradicted: the lower bound is above the objective"
         if self.beaten:
             return "contradicted: an argmax returned a wrong output"
         if not self.exact:
             return "estimated: the argmax is not exact"
-        rounded = isfinite(self.primal_bound) and self.unproven > ROUNDING
-        return "estimated: the scores have rounding errors" if rounded else "proven"
+        return "proven" if self.unproven <= ROUNDING else "estimated: the scores have rounding errors"
 
     def __str__(self) -> str:
-        found = (
-            f"objective {self.primal:.6g}, lower bound {self.dual:.6g}, relative gap {self.gap:.2g} ({self.standing})"
-        )
-        if isfinite(self.primal_bound) and self.standing.startswith("estimated"):
-            found += f", the objective is proven to be at most {self.primal_bound:.6g}"
+        if self.primal == float("inf"):
+            state = f"the objective is not known yet, lower bound {self.dual:.6g}"
+        elif self.relaxation is not None and self.dual == 0.0:
+            state = f"objective {self.primal:.6g} ({'proven' if self.exact else 'estimated'}), no lower bound"
+            if not self.exact and isfinite(self.primal_bound):
+                state += f", the objective is proven to be at most {self.primal_bound:.6g}"
+        else:
+            gap = f"relative gap {self.gap:.2g} ({self.standing})"
+            state = f"objective {self.primal:.6g}, lower bound {self.dual:.6g}, {gap}"
+        if isfinite(self.primal_bound) and self.standing.startswith("estimated") and "no lower" not in state:
+            state += f", the objective is proven to be at most {self.primal_bound:.6g}"
         if self.relaxation is not None:
-            found += f"; a relaxation was minimised, an upper bound of the objective (at least {self.relaxation:.6g})"
+            state += f"; a relaxation was minimised, an upper bound on the objective (at least {self.relaxation:.6g})"
         work = f"{self.oracle_calls} argmaxes in {self.seconds:.3g} s"
-        return f"last convex problem: {found}; {self.end}; {work}" if self.outer_steps else f"{found}; {work}"
+        return f"last convex problem: {state}; {self.end}; {work}" if self.outer_steps else f"{state}; {work}"
 
     @property
     def end(self) -> str:
@@ -123,4 +164,5 @@ class Certificate:
         fell = (
             f" (the last lowered the objective by {self.outer_decrease:.2g})" if isfinite(self.outer_decrease) else ""
         )
-        return f"after {steps}{fell}, a local solution at best"
+        begun = f" from the start {self.start!r}" if self.start else ""
+        return f"after {steps}{begun}{fell}, a local solution at best"

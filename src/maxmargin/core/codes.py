@@ -1,6 +1,14 @@
 """Codes of outputs, their keys, and the answers of a decode.
 
-A code is a row of int32.
+A **code** is a row of int32: the label of a row, the labels of a sequence, the heads of a tree. The codes of all
+examples are concatenated in `Answers.codes`, that of example i at ``code_offsets[i]:code_offsets[i + 1]``. The **key**
+is a 64-bit hash of the code, 0 for the truth. Solvers compare keys only: a plane whose key is already in the working
+set is not stored twice.
+
+Outputs of user-defined structures are any Python objects and have no code; `Answers.outputs` holds them. Their key is a
+hash of the plane (its entries and its loss), because two outputs with the same plane are the same to a solver. The
+objects behind the planes that a solver holds are kept by (example, key) until the plane is dropped (`Examples.forget`).
+A resumed fit does not have them, and `support_` shows None for planes from before.
 """
 
 from __future__ import annotations
@@ -9,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin._compile import inlined, kernel
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin._base.jit import inlined, jit
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 
 #: FNV-1a over the labels of a code, in 64 bits.
 HASH_START = np.int64(1469598103934665603)
@@ -28,7 +36,7 @@ def hash_step(key, symbol):
     return (key ^ np.int64(symbol + 1)) * HASH_PRIME
 
 
-@kernel
+@jit
 def key_of(code):
     """Return the key of a code that is not the true one."""
     key = HASH_START
@@ -70,7 +78,7 @@ class Answers:
     keys : ndarray of int64 of shape (n_examples,)
         Hash of the code; 0 if ŷ_i is the truth.
     upper : ndarray of shape (n_examples,)
-        Proven upper bounds of max_ŷ rise + scale · loss, written if `Examples.bounded`. Otherwise the decode found the
+        Proven upper bounds on max_ŷ rise + scale · loss, written if `Examples.bounded`. Otherwise the decode found the
         maximum (`Examples.exact`), or nothing is proven.
     outputs : ndarray of object
         The outputs themselves if they have no code (user-defined structures); otherwise of length 0.
@@ -91,10 +99,3 @@ class Answers:
             np.zeros(code_size, np.int32), np.zeros(n), np.zeros(n), np.zeros(n, np.int64), np.full(n, np.inf),
             np.empty(n_outputs, object),
         )  # fmt: skip
-
-
-def spans(rows: IntArray, offsets: IntArray) -> IntArray:
-    """Return the concatenated positions offsets[r], …, offsets[r + 1] − 1 of the given rows."""
-    lengths = offsets[rows + 1] - offsets[rows]
-    ends = np.cumsum(lengths)
-    return np.repeat(offsets[rows] - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)

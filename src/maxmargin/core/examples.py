@@ -8,16 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import TRUTH, Answers
 from maxmargin.core.planes import Planes
 from maxmargin.core.polytopes import CertificatePolytope, Polytope
 from maxmargin.core.scores import Scores
+from maxmargin.core.sums import Sums
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
-    from maxmargin.engines import Local
+    from maxmargin.engines.engine import Engine
 
+
+#: What a structure may declare in its `capabilities`, with the words of its errors: "… has no decision scores".
+CAPABILITIES = {
+    "topk": "k best outputs",
+    "max_marginals": "decision scores",
+    "latent": "latent variables",
+    "polytope": "polytope",
+    "sums": "probabilities",
+}
 
 #: Number of examples whose planes are in memory at the same time while planes are summed.
 TOGETHER = 4096
@@ -37,7 +47,7 @@ class Examples(ABC):
     operations : float
         Multiply-adds of decoding all examples once; solvers compare their own work with it.
     plane_entries : ndarray of int64
-        Upper bound of the number of entries of a plane, per example.
+        Upper bound on the number of entries of a plane, per example.
     plane_share : float, default=1.0
         Share of `plane_entries` that planes are expected to have, for estimates of memory.
     float32_exact : bool, default=False
@@ -45,34 +55,50 @@ class Examples(ABC):
     parallel : bool, default=True
         Whether decoding gains from threads.
     smallest_chunk : int or None, default=None
-        Smallest number of examples in a task. None means as many as make a call of a kernel worthwhile.
+        Smallest number of examples in a task. None means as many as make a call of a compiled function worthwhile.
+    portable : bool, default=True
+        Whether argmaxes can run in another process; False if they change something that all examples share.
     exact : bool, default=True
         Whether the argmaxes are exact.
     bounded : bool, default=False
-        Whether `decode` writes `Answers.upper`, so that argmaxes that are not exact still prove an upper bound.
+        Whether `decode` writes `Answers.upper`, so argmaxes that are not exact still prove an upper bound.
     coded : bool, default=True
         Whether a code determines the output; if not, `Answers.outputs` holds the outputs.
     lower : ndarray of shape (dim,) or None, default=None
-        Lower bounds of single weights that the structure requires, −∞ for weights without a bound; None if there are
+        Lower bounds on single weights that the structure requires, −∞ for weights without a bound; None if there are
         none.
     fixed_scores : bool, default=False
         Whether scores have a known part besides w·Ψ, which rises contain too. Keys must then differ wherever the known
         parts do.
-    engine : Local or None, default=None
+    engine : Engine or None, default=None
         Runs chunks of one large example in threads; None outside of a fit.
     shuffled : bool, default=False
-        Whether neighbouring examples are known to be unrelated, so that solvers may visit them together.
+        Whether neighbouring examples are known to be unrelated; then solvers may visit them together.
     outputs_held : int
         Number of outputs kept in addition to their codes, which `forget` can release.
     latent : bool, default=False
-        Whether outputs have parts that are not observed in the truth, so that `complete` is available.
+        Whether outputs have parts that are not observed in the truth; then `complete` is available.
     closes : bool, default=False
         Whether `close` is available.
     integral : bool, default=True
         Whether linear programs over the polytopes have the same maxima as argmaxes, for all weights within `lower`. If
-        not, joint programs minimise an upper bound of the objective.
+        not, min-max programs minimise an upper bound on the objective.
     one_part : bool, default=False
-        Whether every output has exactly one part, so that any function of its loss is a sum over parts.
+        Whether every output has exactly one part; then any function of its loss is a sum over parts.
+    summable : bool, default=False
+        Whether `sums` and `samples` are available.
+    marginals_apart : bool, default=False
+        Whether `risk_scores` and `arranged_marginals` need sums of single examples, because they use tables of parts
+        that examples share.
+    why_not_summable : str
+        Why `sums` and `samples` are not available, and what to use in their place, for messages.
+    optional_parts : bool, default=False
+        Whether parts are present or absent one by one, without a part that stands for absence.
+    relaxed : bool, default=False
+        Whether answers are points of a relaxation, not outputs. Then certificates of solvers are about the relaxation,
+        and `unrelaxed` has the examples whose answers are outputs.
+    perturbable : tuple of int or None, default=None
+        Blocks whose scores may have any values, so noise can be added to them; None for all.
     """
 
     n_examples: int
@@ -84,22 +110,29 @@ class Examples(ABC):
     float32_exact: bool = False
     parallel: bool = True
     smallest_chunk: int | None = None
+    portable: bool = True
     exact: bool = True
     bounded: bool = False
     coded: bool = True
     lower: FloatArray | None = None
     fixed_scores: bool = False
-    engine: Local | None = None
+    engine: Engine | None = None
     shuffled: bool = False
     latent: bool = False
     closes: bool = False
     integral: bool = True
     one_part: bool = False
+    summable: bool = False
+    marginals_apart: bool = False
+    why_not_summable: str = "sums over all its outputs are not implemented"
+    optional_parts: bool = False
+    relaxed: bool = False
+    perturbable: tuple[int, ...] | None = None
     _digest: str | None = None
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of features of all examples."""
+        """Number of feature rows in all examples."""
         return int(self.code_offsets[-1])
 
     @property
@@ -135,7 +168,7 @@ class Examples(ABC):
         raise TypeError(f"{type(self).__name__} has no scores of parts")
 
     def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        """Write what `decode` writes, for given scores of the parts."""
+        """Write the outputs that maximise score + scale · Δ, for given scores of the parts."""
         raise TypeError(f"{type(self).__name__} has no scores of parts")
 
     def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
@@ -152,17 +185,102 @@ class Examples(ABC):
         """
         raise TypeError(f"{type(self).__name__.removesuffix('Examples')} has no decision scores: use topk or explain")
 
-    # ------------------------------------------------------------------ joint programs
+    # ------------------------------------------------------------------ sums over outputs
+
+    def sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
+        """Return log-partition functions, expected scores and marginals for given scores of the parts of ids.
+
+        Marginals are multiplied by the coefficient of their example, 1 by default. The result does not depend on how
+        examples are divided into batches, except for rounding errors in tables that all examples share.
+        """
+        raise self.not_summable()
+
+    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+        """Return the codes of n independent outputs of each example of ids, an array of n rows.
+
+        ``seeds[r]`` is a uint64 from which all random numbers of ``ids[r]`` follow. The codes of ids are concatenated.
+        """
+        raise self.not_summable()
+
+    def not_summable(self) -> TypeError:
+        """Return the error of structures without sums over their outputs."""
+        return TypeError(
+            f"{type(self).__name__.removesuffix('Examples')} has no probabilities: {self.why_not_summable}"
+        )
+
+    def augmented(self, scores: list[Scores], ids: IntArray, scales: FloatArray) -> list[Scores]:
+        """Return s_p + scale · l_p, the scores with which sums and argmaxes are those of score + scale · loss.
+
+        A constant of the example may be missing. Raise ValueError if the loss is not a sum over parts.
+        """
+        raise TypeError(f"{type(self).__name__} has no scores of parts")
+
+    def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
+        """Return Σ_p c_p(y) s_p of the truth of each example of ids."""
+        raise TypeError(f"{type(self).__name__} has no scores of parts")
+
+    def subtract_truths(
+        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, coefficients: FloatArray
+    ) -> None:
+        """Subtract coefficient · c_p(y) from the marginals of `sums`: then they are gradients of log Z − score of y."""
+        raise TypeError(f"{type(self).__name__} has no scores of parts")
+
+    def add_features(self, values: list[FloatArray], ids: IntArray, out: FloatArray, squared: bool = False) -> None:
+        """Add Σ_p values_p φ_p to `out`, for values in the order of `scores`: marginals become the expectation of Ψ.
+
+        If `squared`, the squares of the features are added, for estimates of second derivatives.
+        """
+        raise TypeError(f"{type(self).__name__} has no scores of parts")
+
+    def expected_losses(self, scores: list[Scores], ids: IntArray) -> FloatArray:
+        """Return E[Δ(y, ŷ)] of each example of ids, for random outputs ŷ with these scores of parts.
+
+            E[Δ(y, ŷ)] = Σ_p (E[c_p(ŷ)] − c_p(y)) l_p
+
+        Raise ValueError if the loss is not a sum over parts.
+        """
+        if self.marginals_apart and len(ids) > 1:
+            raise ValueError("examples share tables of parts: pass one example at a time")
+        augmented = self.augmented(scores, ids, np.ones(len(ids)))
+        costs = [
+            np.subtract(full.values, plain.values, out=np.zeros(len(plain.values)), where=plain.values > -np.inf)
+            for full, plain in zip(augmented, scores, strict=True)
+        ]
+        expected = np.zeros(len(ids))
+        for marginals, cost, block in zip(self.sums(scores, ids).marginals, costs, scores, strict=True):
+            if block.starts[-1]:
+                expected += np.diff(np.append(0.0, np.cumsum(marginals * cost))[block.starts])
+            else:  # a table of the only example
+                expected += marginals @ cost
+        own = [Scores(cost, block.starts) for cost, block in zip(costs, scores, strict=True)]
+        return np.maximum(expected - self.true_totals(own, ids), 0.0)
+
+    def risk_scores(
+        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, gamma: float = 1.0
+    ) -> list[Scores]:
+        """Return scores whose argmax is the output of least expected loss (minimum-risk decoding).
+
+        If false parts cost f and missed ones m, the expected loss of ŷ is a constant minus Σ_p c_p(ŷ) ((f + m) E[c_p] −
+        f). `gamma` is the cost of a missed part relative to that of a false one, where the loss leaves it open. Parts
+        of score −∞ stay forbidden. Raise ValueError if the loss is not a sum over parts.
+        """
+        raise self.not_summable()
+
+    def arranged_marginals(self, marginals: list[FloatArray], example: int) -> Any:
+        """Return the marginals of a single example in the arrangement of `max_marginals`."""
+        raise self.not_summable()
+
+    # ------------------------------------------------------------------ min-max programs
 
     def polytope(self, example: int) -> Polytope:
-        """Return the polytope whose vertices are the outputs of an example, for joint programs.
+        """Return the polytope whose vertices are the outputs of an example, for min-max programs.
 
         Raise ValueError if an example is too large for it, or if the loss is not a sum over parts.
         """
         raise TypeError(f"{type(self).__name__} has no polytope")
 
     def certificate_polytope(self, example: int, form: str) -> CertificatePolytope:
-        """Return the polytope of a certificate of optimality of the truth.
+        """Return the polytope whose points certify that the truth is optimal.
 
         Raise ValueError if the structure has no certificate of this form.
         """
@@ -207,14 +325,17 @@ class Examples(ABC):
         answers : Answers
             Answers of all examples; those of ids are replaced by better ones.
         upper : ndarray of shape (len(ids),)
-            Upper bounds of the violations.
+            Upper bounds on the violations.
 
         Returns
         -------
         ndarray of shape (len(ids),)
-            Upper bounds of the violations, at most as large.
+            Upper bounds on the violations, at most as large.
         """
         raise TypeError(f"{type(self).__name__} does not implement close()")
+
+    #: An example whose answer contradicts that argmaxes are exact, and a message about it; None if none is known.
+    fault: tuple[int, str] | None = None
 
     def rounding_units(self) -> FloatArray:
         """Return u_i of each example: rises at weights w are computed with an error of at most u_i ‖w‖.
@@ -222,6 +343,18 @@ class Examples(ABC):
         By default the errors are not known, and 0 is returned.
         """
         return np.zeros(self.n_examples)
+
+    def noted(self, ids: IntArray) -> Any:
+        """Return what argmaxes of ids have shown besides their answers, picklable, for `note` in another process."""
+        return None
+
+    def note(self, ids: IntArray, noted: Any) -> None:
+        """Take over what argmaxes of ids have shown in another process."""
+        return None
+
+    def rounding_units_found(self) -> FloatArray | None:
+        """Return `rounding_units` that consider all outputs found so far; None if they are the same."""
+        return None
 
     def complete(self, w: FloatArray, ids: IntArray, answers: Answers) -> None:
         """Write the best output consistent with the observed part of the truth (latent structures).
@@ -237,6 +370,10 @@ class Examples(ABC):
         By default it is the truth passed to `encode`: key `TRUTH`, loss and rise 0.
         """
         answers.keys[:], answers.losses[:], answers.rises[:] = TRUTH, 0.0, 0.0
+
+    def unrelaxed(self) -> Examples:
+        """Return the same examples with outputs as answers, if `relaxed`; by default themselves."""
+        return self
 
     # ------------------------------------------------------------------ planes and outputs
 

@@ -1,17 +1,27 @@
-"""Lower bounds of single weights, w ≥ l, in the dual.
+"""Lower bounds on single weights, w ≥ l, in the dual.
 
 The regulariser over w ≥ l has the conjugate
 
     h(u) = max_{w ≥ l} u·w − ½‖w‖² = u·w* − ½‖w*‖²,      w* = max(u, l),
 
-which replaces ½‖u‖² in the dual. It is convex, and its gradient is w*. With l = −inf for all weights it is ½‖u‖².
+which replaces ½‖u‖² in the dual: D(α) = Σ α b − price − h(u). It is convex, and its gradient is w*. With l = −inf for
+all weights it is ½‖u‖². It is not homogeneous, so the best multiple t α is found by a line search.
+
+`Objective.lower` has one number per weight, −inf for a weight without a bound, and is None if there are no bounds. The
+parameter `nonnegative` of estimators and `Examples.lower` set it. Solvers differ in how they get there: working sets
+treat the multipliers of the bounds as one more block of the dual (`solvers.lower_bound_block`); 1-slack, bundle and
+joint rounds fix the weights at their bounds, solve the program over the simplex for the others, and search along its
+solution (`AggregateModel` in `solvers.cutting`); exact rounds have a row e_j·w ≥ l_j per bound; the subgradient method
+has w = max(u, l), as in dual averaging; for a hard margin, the linear program has the bounds, and the candidate
+max(t w, l) is decoded before it is offered. Solvers that do not declare `lower_bounds`, as the perceptron, raise an
+error before any work.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._types import FloatArray
+from maxmargin._base.types import FloatArray
 
 #: Maximum number of trials of a line search; Newton steps on a piecewise linear slope need few.
 MOST_TRIALS = 100

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxmargin._types import FloatArray
+from maxmargin._base.types import FloatArray
 from maxmargin.core.lower_bounds import best_step, conjugate, excess
 
 #: Smallest and largest C c_i of an example.
@@ -30,7 +30,7 @@ _SMALLEST_SQUARED = 1e-150
 
 @dataclass(frozen=True)
 class Objective:
-    """Trade-off, slack, sample weights and lower bounds of the objective.
+    """Trade-off, slack, sample weights and lower bounds on weights.
 
     Attributes
     ----------
@@ -104,6 +104,17 @@ class Objective:
     def primal(self, w: FloatArray, hinges: FloatArray) -> float:
         """Return P(w), given H_i(w) of all examples."""
         return 0.5 * float(w @ w) + float(self.penalties(hinges).sum())
+
+    def primal_at_most(self, w: FloatArray, primal: float, errors: FloatArray) -> float:
+        """Return an upper bound on P(w) if its value is `primal` for hinges that are too small by up to `errors`.
+
+        With quadratic slack it is Minkowski's inequality, √Σ b (H + e)² ≤ √Σ b H² + √Σ b e².
+        """
+        more = float(self.penalties(errors).sum())
+        if not self.quadratic:
+            return primal + more
+        regulariser = 0.5 * float(w @ w)
+        return regulariser + float(np.sqrt(max(primal - regulariser, 0.0)) + np.sqrt(more)) ** 2
 
     def slopes(self, hinges: FloatArray) -> FloatArray:
         """Return the derivative of the penalty by the hinge of each example.

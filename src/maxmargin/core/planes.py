@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._compile import inlined, kernel
-from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin._base.jit import inlined, jit
+from maxmargin._base.ragged import offsets_of
+from maxmargin._base.types import AnyArray, FloatArray, IntArray
 
 
 @dataclass
@@ -97,8 +98,7 @@ def float32_exact(values: AnyArray) -> bool:
 
 def gathered(starts: IntArray, stops: IntArray, indices: AnyArray, values: AnyArray) -> Planes:
     """Return planes with the entries starts[r], …, stops[r] − 1 of these arrays as row r."""
-    indptr = np.zeros(len(starts) + 1, np.int64)
-    np.cumsum(stops - starts, out=indptr[1:])
+    indptr = offsets_of(stops - starts)
     out = Planes(indptr, np.empty(indptr[-1], indices.dtype), np.empty(indptr[-1], values.dtype))
     copy_spans(starts, indices, values, indptr, out.indices, out.values)
     return out
@@ -167,7 +167,7 @@ def take_sums(index, first, stop, scratch, out_index, out_value, p):
     return p
 
 
-@kernel
+@jit
 def subtract_rows(
     rows, indptr, index, value, other_rows, other_ptr, other_index, other_value, scratch, out_ptr, out_index, out_value
 ):
@@ -194,7 +194,7 @@ def subtract_rows(
         out_ptr[r + 1] = p
 
 
-@kernel
+@jit
 def all_float32(values):
     """See `float32_exact`."""
     lost = 0
@@ -203,7 +203,7 @@ def all_float32(values):
     return lost == 0
 
 
-@kernel
+@jit
 def copy_spans(starts, index, value, out_ptr, out_index, out_value):
     """See `gathered`."""
     for r in range(len(starts)):
@@ -212,21 +212,21 @@ def copy_spans(starts, index, value, out_ptr, out_index, out_value):
             out_index[p], out_value[p] = index[p + shift], value[p + shift]
 
 
-@kernel
+@jit
 def some_dots(rows, indptr, indices, values, w, out):
     """Write a·w of rows[r] to out[r]."""
     for r in range(len(rows)):
         out[r] = sparse_dot(indices, values, indptr[rows[r]], indptr[rows[r] + 1], w)
 
 
-@kernel
+@jit
 def row_dots(indptr, indices, values, w, out):
     """Write a_r·w to out[r]."""
     for r in range(len(out)):
         out[r] = sparse_dot(indices, values, indptr[r], indptr[r + 1], w)
 
 
-@kernel
+@jit
 def add_rows(indptr, indices, values, coefficients, out):
     """Add Σ_r coefficients[r] a_r to `out`."""
     for r in range(len(coefficients)):

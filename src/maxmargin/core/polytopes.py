@@ -5,8 +5,8 @@ program over the counts z of its parts,
 
     H(w) = max_{z ∈ Z} (s(w) + l)·(z − c(y)),
 
-with the scores s(w) of the parts, their costs l and the counts c(y) of the truth. Joint programs (`solvers.joint`) put
-the dual of this program in the place of the hinge (Taskar et al. 2005, section 4).
+with the scores s(w) of the parts, their costs l and the counts c(y) of the truth. Min-max programs (`solvers.minmax`)
+put the dual of this program in the place of the hinge (Taskar et al. 2005, section 4).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._types import FloatArray, IntArray
+from maxmargin._base.types import FloatArray, IntArray
 
 
 class Polytope(NamedTuple):
@@ -49,7 +49,7 @@ class Polytope(NamedTuple):
 
 
 class CertificatePolytope(NamedTuple):
-    """Polytope of the multipliers of a certificate of optimality.
+    """Polytope of multipliers that certify optimality.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class CertificatePolytope(NamedTuple):
     integral : bool
         Whether its vertices are the outputs.
     decides : bool
-        Whether the truth is best in it whenever no output is better, so that hard margins are exact.
+        Whether the truth is best in it whenever no output is better; then hard margins are exact.
     """
 
     polytope: Polytope

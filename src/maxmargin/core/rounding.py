@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import FloatArray
+from maxmargin._base.types import FloatArray
 
 #: Unit roundoff of float64.
 UNIT = 2.0**-53

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from maxmargin._types import FloatArray, IntArray
+from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.planes import Planes
 
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._compile import kernel
-from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin._base.jit import jit
+from maxmargin._base.ragged import offsets_of
+from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.codes import HASH_PRIME, HASH_START, TRUTH, mix_step
 from maxmargin.core.planes import Planes, sparse_dot, subtract_row
 from maxmargin.custom.joint_features import LARGEST
-from maxmargin.encoding.rows import MAGNITUDE
+from maxmargin.features.rows.rows import MAGNITUDE
 
 #: The bits of `LARGEST`: the bits of floats are ordered as the floats are, with infinity and NaN last.
 LARGEST_BITS = np.float64(LARGEST).view(np.int64)
@@ -41,7 +42,7 @@ class Batch:
         """Replace the content by the concatenated rows of other batches."""
         self.begin(np.concatenate([part.ids for part in parts]))
         np.concatenate([part.keys for part in parts], out=self.keys)
-        np.cumsum(np.concatenate([np.diff(part.indptr) for part in parts]), out=self.indptr[1:])
+        self.indptr = offsets_of(np.concatenate([np.diff(part.indptr) for part in parts]))
         self.reserve(0, int(self.indptr[-1]))
         end = 0
         for part in parts:
@@ -73,7 +74,7 @@ class Batch:
         )  # fmt: skip
 
 
-@kernel
+@jit
 def difference_planes(
     ids, truth_ptr, truth_index, truth_value, found_ptr, found_index, found_value, found_bits, loss_bits, w, scratch,
     out_ptr, out_index, out_value, out_bits, rises, keys,

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import numbers
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from maxmargin._checked import finite_number
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin._base.checks import finite_number
+from maxmargin._base.errors import Place
+from maxmargin._base.fingerprint import Fingerprint
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import TRUTH, Answers
-from maxmargin.core.errors import Place
 from maxmargin.core.examples import Examples
-from maxmargin.core.fingerprint import Fingerprint
 from maxmargin.core.planes import Planes, float32_exact, gathered
 from maxmargin.core.rounding import rounding_units
 from maxmargin.core.structure import Bounded, Structure, StructureError
+from maxmargin.custom.any_values import flat_copy, is_flat, own_copy, same
+from maxmargin.custom.arguments import completed, declared_size, loss_values, raised_by, read_only, shown
 from maxmargin.custom.batches import Batch
-from maxmargin.custom.calls import completed, declared_size, loss_values, raised_by, read_only, shown
 from maxmargin.custom.joint_features import check_rows, joint_feature_rows, may_share_memory
-from maxmargin.custom.sameness import flat_copy, is_flat, own_copy, same
-from maxmargin.encoding.rows import squared_norms
+from maxmargin.features.rows.rows import squared_norms
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
@@ -77,6 +77,7 @@ class CustomExamples(Examples):
         self.dim = int(self.size)  # type: ignore[arg-type]
         self.float32_exact = float32_exact(self.truths.values)  # working sets check what is found later
         self.plane_entries = 2 * np.diff(self.truths.indptr) + 1
+        self._largest = np.zeros((self.n_examples, 2))  # squared norm and number of entries of planes found so far
         self._begin_empty()
 
     def _begin_empty(self) -> None:
@@ -232,6 +233,23 @@ class CustomExamples(Examples):
         squares = squared_norms(self.truths.indptr, self.truths.values)
         return rounding_units(2.0 * np.diff(self.truths.indptr), 2.0 * np.sqrt(squares))
 
+    def noted(self, ids: IntArray) -> FloatArray:
+        return self._largest[ids]
+
+    def note(self, ids: IntArray, noted: FloatArray) -> None:
+        self._largest[ids] = np.maximum(self._largest[ids], noted)
+
+    def rounding_units_found(self) -> FloatArray:
+        """Return the errors of rises, with features of the size of those of the truth and of the planes found so far.
+
+        ‖Ψ(x, ŷ)‖ ≤ ‖Ψ(x, y)‖ + ‖a‖. Examples without a plane are taken to have some of the size of the largest one of
+        other examples, since nothing else is known of their outputs.
+        """
+        known = self._largest[:, 1:] > 0
+        found = np.where(known, self._largest, self._largest.max(axis=0, initial=0.0))
+        norms = np.sqrt(squared_norms(self.truths.indptr, self.truths.values))
+        return rounding_units(2.0 * np.diff(self.truths.indptr) + found[:, 1], 2.0 * norms + np.sqrt(found[:, 0]))
+
     def _answer(
         self, w: FloatArray, ids: IntArray, name: str, last: list[Any], answers: Answers, ask: Any = None
     ) -> None:
@@ -244,6 +262,8 @@ class CustomExamples(Examples):
             psis, losses[some] = self._asked(w, ids[some], name, last[some], ask, batch)
             self._add_rows(batch, k, self._rows(ids[some], psis), losses[some], w)
         answers.losses[ids], answers.rises[ids], answers.keys[ids] = losses, batch.rises, batch.keys
+        found = np.column_stack([squared_norms(batch.indptr, batch.values), np.diff(batch.indptr)])
+        self._largest[ids] = np.maximum(self._largest[ids], found)
         if len(answers.outputs):
             answers.outputs[ids] = np.fromiter(batch.outputs, object, len(ids))
         if self.bounded:
@@ -349,8 +369,8 @@ class CustomExamples(Examples):
         if not self._batches:
             return None
         batch, rows = self._found(), self._row[ids]
-        if (batch.keys[rows] == keys).all():
-            return rows
+        if (rows < len(batch.ids)).all() and (batch.ids[rows] == ids).all() and (batch.keys[rows] == keys).all():
+            return rows  # an interrupted decode has rows of some examples only
         row = {pair: r for r, pair in enumerate(zip(batch.ids.tolist(), batch.keys.tolist(), strict=True))}
         pairs = zip(ids.tolist(), keys.tolist(), strict=True)
         rows = np.fromiter((row.get(pair, -1) for pair in pairs), np.int64, len(ids))
@@ -364,7 +384,7 @@ class CustomExamples(Examples):
         part.operations = self.operations * len(ids) / max(self.n_examples, 1)
         part.code_offsets = np.zeros(len(ids) + 1, np.int64)
         part.truths = self.truths.rows(ids)
-        part.plane_entries = self.plane_entries[ids]
+        part.plane_entries, part._largest = self.plane_entries[ids], self._largest[ids]
         part._begin_empty()
         return part
 
@@ -407,13 +427,28 @@ class CustomExamples(Examples):
     def _probed(self, w: FloatArray) -> tuple[FloatArray, IntArray]:
         """Return the losses and keys that the argmaxes of a sample find, without a trace in the examples."""
         sample = np.linspace(0, self.n_examples - 1, min(self.n_examples, DIGEST_SAMPLE)).astype(np.int64)
-        answers, kept = self.empty_answers(), (self._batches, self._indexed, self._unchecked)
+        with self._without_trace() as answers:
+            self.decode(w, sample, np.ones(len(sample)), answers)
+        return answers.losses[sample], answers.keys[sample]
+
+    def plain_answers(self, w: FloatArray, trial: FloatArray, ids: IntArray) -> Answers:
+        """Return the plain argmaxes at the weights `trial`, with losses and rises at w, without a trace."""
+        trial = read_only(trial)
+        with self._without_trace() as answers:
+            self._answer(
+                w, ids, "argmax", [None] * len(ids), answers, lambda _, x, y, __: self.structure.argmax(trial, x)
+            )
+        return answers
+
+    @contextmanager
+    def _without_trace(self) -> Iterator[Answers]:
+        """Yield answers to write to; the last answers, and what is known of planes, stay as they are."""
+        kept, largest = (self._batches, self._indexed, self._unchecked), self._largest.copy()
         self._batches = []
         try:
-            self.decode(w, sample, np.ones(len(sample)), answers)
+            yield self.empty_answers()
         finally:
-            self._batches, self._indexed, self._unchecked = kept
-        return answers.losses[sample], answers.keys[sample]
+            (self._batches, self._indexed, self._unchecked), self._largest = kept, largest
 
     @property
     def outputs_held(self) -> int:

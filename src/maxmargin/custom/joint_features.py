@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.core.errors import Place
+from maxmargin._base.errors import Place
 
 try:
     from numpy.lib.array_utils import byte_bounds
 except ImportError:  # before numpy 2
     from numpy import byte_bounds  # type: ignore[attr-defined, no-redef, unused-ignore]
 
-from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin._base.ragged import offsets_of
+from maxmargin._base.sparse import checked_csr
+from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.planes import Planes
 from maxmargin.core.structure import StructureError
-from maxmargin.encoding.sparse import checked_csr
 
 #: Largest absolute value in joint features: solvers could not add up the squares of larger values.
 LARGEST = 1e150
@@ -53,7 +54,7 @@ def sparse_vector(psi: Any) -> tuple[AnyArray, AnyArray, int | None]:
 
 
 def value_fault(values: FloatArray) -> str | None:
-    """Return what is wrong with the first value that solvers cannot use; None if all are valid."""
+    """Return the fault of the first value that solvers cannot use; None if all are valid."""
     fine = np.abs(values) <= LARGEST  # NaN is not
     if fine.all():
         return None
@@ -63,7 +64,7 @@ def value_fault(values: FloatArray) -> str | None:
 
 
 def may_share_memory(psis: list[Any]) -> bool:
-    """Return whether two joint features share memory, so that the second has overwritten the first."""
+    """Return whether two joint features share memory, so the second has overwritten the first."""
     held = (getattr(psi, "data", psi) if sp.issparse(psi) else psi for psi in psis)
     parts = list(chain.from_iterable(psi if type(psi) is tuple else (psi,) for psi in held))
     others = [id(part) for part in parts if not isinstance(part, np.ndarray)]
@@ -73,8 +74,7 @@ def may_share_memory(psis: list[Any]) -> bool:
 
 def stack(ids: IntArray, indices: Sequence[Any], values: Sequence[Any], lengths: list[int]) -> Planes:
     """Return pairs (indices, values) as rows; `lengths` holds the number of entries of each pair."""
-    indptr = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=indptr[1:])
+    indptr = offsets_of(lengths)
     try:
         return Planes(indptr, *_entries(indices, values, int(indptr[-1])))
     except (TypeError, ValueError, OverflowError):
@@ -90,9 +90,8 @@ def stack_dicts(psis: list[dict[int, float]]) -> Planes:
     """Return dicts as rows."""
     for kind in set(map(type, chain.from_iterable(psis))):
         if not issubclass(kind, Integral):  # NumPy would truncate a float to an int
-            raise TypeError(f"keys must be whole numbers, found {kind.__name__}")
-    indptr = np.zeros(len(psis) + 1, np.int64)
-    np.cumsum(list(map(len, psis)), out=indptr[1:])
+            raise TypeError(f"keys must be integers, found {kind.__name__}")
+    indptr = offsets_of(list(map(len, psis)))
     indices = np.fromiter(chain.from_iterable(psis), np.int64, indptr[-1])
     return Planes(indptr, indices, np.fromiter(chain.from_iterable(map(dict.values, psis)), float, indptr[-1]))
 
@@ -107,10 +106,10 @@ def _entries(indices: Sequence[Any], values: Sequence[Any], size: int) -> tuple[
     if value.dtype.kind not in "iufbO":
         raise ValueError(f"values must be real numbers, found {value.dtype}")
     if at.dtype.kind not in "iufO":
-        raise ValueError(f"indices must be whole numbers, found {at.dtype}")
+        raise ValueError(f"indices must be integers, found {at.dtype}")
     whole = at.astype(np.int64, copy=False)
     if at.dtype.kind not in "iu" and (at != whole).any():
-        raise ValueError("indices must be whole numbers")
+        raise ValueError("indices must be integers")
     return whole, value.astype(float, copy=False)
 
 

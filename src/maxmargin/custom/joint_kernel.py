@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import FloatArray, IntArray
-from maxmargin.core.errors import Place
+from maxmargin._base.errors import Place
+from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.structure import Structure
-from maxmargin.custom.calls import shown
-from maxmargin.custom.sameness import own_copy
-from maxmargin.kernel_features.gram import INDEFINITE, check_definite, check_symmetric, gram_limit
+from maxmargin.custom.any_values import own_copy
+from maxmargin.custom.arguments import shown
+from maxmargin.features.mercer.gram import INDEFINITE, check_definite, check_symmetric, gram_limit
 
 #: A pair whose rest after projection is a smaller fraction of its kernel value adds no dimension.
 DEPENDENT = 1e-10
@@ -265,8 +265,6 @@ class KernelCoordinates(WithKernelWeights):
 
 def coordinates_for(structure: Any, X: Sequence[Any], Y: Sequence[Any]) -> KernelCoordinates:
     """Return the structure of a fit, after a check of its kernel on some of the examples and of the memory."""
-    if getattr(structure, "size", None) is not None:
-        raise TypeError(f"{type(structure).__name__} has joint_kernel, so that it has no weights to count: remove size")
     limit = gram_limit()
     if len(Y) > limit:
         raise MemoryError(
@@ -277,7 +275,9 @@ def coordinates_for(structure: Any, X: Sequence[Any], Y: Sequence[Any]) -> Kerne
 
 
 def check_joint_kernel(structure: Any, X: Sequence[Any], Y: Sequence[Any]) -> None:
-    """Raise ValueError if the kernel of some true pairs is not symmetric or not positive semi-definite."""
+    """Raise an error if the structure has a size, or if the kernel of some true pairs is not symmetric and definite."""
+    if getattr(structure, "size", None) is not None:
+        raise TypeError(f"{type(structure).__name__} has joint_kernel, so it has no weights to count: remove size")
     some = np.unique(np.linspace(0, len(Y) - 1, min(len(Y), CHECKED)).astype(np.int64)).tolist()
     gram = np.array([_kernel_values(structure, [(X[j], Y[j]) for j in some], X[i], Y[i]) for i in some])
     gram = gram.reshape(len(some), len(some)).T

@@ -1,7 +1,5 @@
-"""Generated data, and loaders of public data sets that are fetched at first use."""
+"""Generated data, tiny data of every kind (`toy`), and loaders of public data sets that are fetched at first use."""
 
-from maxmargin.datasets.generate import make_chains, make_multiclass
-from maxmargin.datasets.real import load_conll2002, load_ocr_letters
-from maxmargin.datasets.rna import make_rna
+import lazy_loader
 
-__all__ = ["load_conll2002", "load_ocr_letters", "make_chains", "make_multiclass", "make_rna"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._extras import missing_package
+from maxmargin._base.extras import missing_package
 
 CONLL2002 = (
     "https://raw.githubusercontent.com/nltk/nltk_data/5db857e6f7df11eabb5e5665836db9ec8df07e28/packages/corpora/"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._checked import whole_number
-from maxmargin._types import AnyArray, FloatArray
+from maxmargin._base.checks import whole_number
+from maxmargin._base.types import AnyArray, FloatArray
 
 
 def make_multiclass(
@@ -51,7 +51,7 @@ def make_chains(
 ) -> tuple[list[FloatArray], list[AnyArray]]:
     """Generate sequences of a hidden Markov chain: each label has its own mean, with Gaussian noise.
 
-    Neighbouring tokens are informative, so that a chain is more accurate than a classifier of single tokens.
+    Neighbouring tokens are informative, so a chain is more accurate than a classifier of single tokens.
 
     Parameters
     ----------

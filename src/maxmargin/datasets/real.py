@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from maxmargin._types import AnyArray, FloatArray
+from maxmargin._base.types import AnyArray, FloatArray
 from maxmargin.datasets.fetch import SOURCES, cache_folder, fetched
-from maxmargin.io.formats.conll import read_conll
+from maxmargin.formats.conll import read_conll
 
 
 def data_folder(name: str) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._checked import whole_number
+from maxmargin._base.checks import whole_number
 
 _PAIRS, _SHARES = ("GC", "CG", "AU", "UA", "GU", "UG"), (0.3, 0.3, 0.15, 0.15, 0.05, 0.05)
 #: Unpaired bases are mostly A, as in hairpins of real RNA.
@@ -22,7 +22,7 @@ def make_rna(n: int = 50, *, n_helices: int = 3, random_state: int = 0) -> tuple
     n : int, default=50
         Number of sequences.
     n_helices : int, default=3
-        Greatest number of helices in a sequence; each has 3 to 6 pairs.
+        Maximum number of helices in a sequence; each has 3 to 6 pairs.
     random_state : int, default=0
         Seed.
 

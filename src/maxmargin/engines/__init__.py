@@ -1,5 +1,5 @@
 """Engines: where the argmaxes run."""
 
-from maxmargin.engines.local import Local
+import lazy_loader
 
-__all__ = ["Local"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,17 +1,20 @@
-"""Threads of this process, for kernels that release the interpreter lock."""
+"""Threads of this process, for compiled functions that release the interpreter lock."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from threading import Lock
-from typing import Any
+from typing import Any, Self
 
 from threadpoolctl import ThreadpoolController
 
-from maxmargin._types import IntArray
+from maxmargin._base.types import IntArray
+
+#: Size of chunks if argmaxes are compiled; one in Python is slow enough for a task of its own.
+SMALLEST_CHUNK, MOST_CHUNKS = 64, 16
 
 
 @cache
@@ -23,7 +26,7 @@ def _libraries() -> ThreadpoolController:
 class OneBlasThread:
     """Context in which BLAS uses one thread.
 
-    The engine's threads divide the work, so that sums are reproducible and `n_jobs` is the number of threads in use.
+    The engine's threads divide the work, so sums are reproducible and `n_jobs` is the number of threads in use.
     The number of BLAS threads is a setting of the whole process: if several fits run at the same time, the first to
     begin sets the number and the last to end restores it.
     """
@@ -53,6 +56,12 @@ def one_blas_thread() -> OneBlasThread:
     return _one_blas_thread
 
 
+def chunks_of(ids: IntArray, smallest: int | None = None) -> list[slice]:
+    """Return the chunks of a batch, which depend on nothing but the number of examples and the smallest chunk."""
+    size = max(SMALLEST_CHUNK if smallest is None else smallest, -(-len(ids) // MOST_CHUNKS))
+    return [slice(k, min(k + size, len(ids))) for k in range(0, len(ids), size)]
+
+
 class Local:
     """Run tasks over chunks of examples in threads of this process.
 
@@ -64,18 +73,45 @@ class Local:
         Number of threads; None or −1 means all cores that this process may use.
     """
 
-    smallest_chunk, most_chunks = 64, 16  # for kernels; an argmax in Python is slow enough for a task of its own
+    #: Whether `ask` sends argmaxes to other processes.
+    remote = False
+    most_chunks = MOST_CHUNKS
 
     def __init__(self, n_jobs: int | None = None) -> None:
         self.n_jobs = available_cores() if n_jobs in (None, -1) else int(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
         self._mapping = False
 
-    def map(self, task: Callable[[IntArray, slice], None], ids: IntArray, smallest: int | None = None) -> None:
-        """Call ``task(ids[s], s)`` for every chunk s of the batch, of at least `smallest` examples."""
-        size = max(self.smallest_chunk if smallest is None else smallest, -(-len(ids) // self.most_chunks))
-        chunks = [slice(k, min(k + size, len(ids))) for k in range(0, len(ids), size)]
-        self._run([partial(task, ids[chunk], chunk) for chunk in chunks])
+    def map(
+        self,
+        task: Callable[[IntArray, slice], None],
+        ids: IntArray,
+        smallest: int | None = None,
+        before: Callable[[], None] | None = None,
+    ) -> None:
+        """Call ``task(ids[s], s)`` for every chunk s of the batch, of at least `smallest` examples.
+
+        `before` is called before every chunk, and may raise an exception.
+        """
+        chunks = chunks_of(ids, smallest)
+        if not self._alone(len(chunks)):
+            self._submit([partial(_after, before, task, ids[chunk], chunk) for chunk in chunks])
+            return
+        for chunk in chunks:
+            if before is not None:
+                before()
+            task(ids[chunk], chunk)
+
+    def ask(
+        self,
+        examples: Any,
+        question: Any,
+        ids: IntArray,
+        answers: Any,
+        before: Callable[[], None] | None = None,
+    ) -> None:
+        """Write the answers of ids to a question, in threads."""
+        self.map(lambda some, chunk: question.ask(examples, some, chunk, answers), ids, examples.smallest_chunk, before)
 
     def map_range(self, task: Callable[[int, int], None], first: int, stop: int) -> None:
         """Call ``task(a, b)`` for chunks [a, b) of [first, stop): the rows of one large example.
@@ -83,13 +119,19 @@ class Local:
         Within a task of `map` the chunks run one after the other, because the threads are busy with other examples.
         """
         size = max(1, -(-(stop - first) // self.most_chunks))
-        self._run([partial(task, a, min(a + size, stop)) for a in range(first, stop, size)])
-
-    def _run(self, calls: list[Callable[[], None]]) -> None:
-        if self.n_jobs == 1 or len(calls) == 1 or self._mapping:
-            for call in calls:
-                call()
+        calls = [partial(task, a, min(a + size, stop)) for a in range(first, stop, size)]
+        if not self._alone(len(calls)):
+            self._submit(calls)
             return
+        for call in calls:
+            call()
+
+    def _alone(self, n_calls: int) -> bool:
+        """Return whether calls run in this thread: there is no other, or nothing to share, or the others are busy."""
+        return self.n_jobs == 1 or n_calls == 1 or self._mapping
+
+    def _submit(self, calls: Sequence[Callable[[], None]]) -> None:
+        """Run calls in the threads of the pool."""
         if self._pool is None:
             self._pool = ThreadPoolExecutor(self.n_jobs, thread_name_prefix="maxmargin")
         self._mapping = True
@@ -105,11 +147,18 @@ class Local:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
 
-    def __enter__(self) -> Local:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _after(before: Callable[[], None] | None, task: Callable[..., None], *arguments: Any) -> None:
+    """Call a task, and another function first."""
+    if before is not None:
+        before()
+    task(*arguments)
 
 
 def available_cores() -> int:

@@ -6,48 +6,86 @@ A fit calls `fit` → `_training_data` → `_learn` → `_finish`.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import get_tags
 
-from maxmargin._compile_messages import messages
-from maxmargin._input import (
+from maxmargin._base.checks import check_flag, positive_number
+from maxmargin._base.declared import check_declared, choice, declared, optional, parameter
+from maxmargin._base.fingerprint import Fingerprint
+from maxmargin._base.input import (
     by_position,
-    either,
     kept_examples,
 )
-from maxmargin._memory import check_memory
-from maxmargin._types import FloatArray, IntArray
+from maxmargin._base.jit import messages, working_seconds
+from maxmargin._base.memory import check_memory
+from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.bounds import BOUNDS, Bound
 from maxmargin.bounds.references import References
 from maxmargin.core.examples import Examples
-from maxmargin.core.fingerprint import Fingerprint
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
 from maxmargin.core.structure import Compiled, Structure, check_methods, has_joint_kernel
-from maxmargin.custom.calls import declared_size
+from maxmargin.custom.arguments import declared_size
 from maxmargin.custom.examples import CustomExamples
 from maxmargin.custom.joint_kernel import KernelCoordinates, coordinates_for
-from maxmargin.engines import Local
-from maxmargin.estimators._callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
-from maxmargin.estimators._html import CertificateInNotebooks
-from maxmargin.estimators._kernel import check_kernel, check_no_weights, part_kernel, prefer_support
-from maxmargin.estimators._nonnegative import joined, lower_bounds
-from maxmargin.estimators._parameters import check_files, check_parameters, seed_of
-from maxmargin.estimators._prior import centre, check_prior
-from maxmargin.estimators._refit import refitting
-from maxmargin.estimators._warnings import warn_of_contradiction, warn_of_estimate, warn_of_gap
+from maxmargin.engines.engine import Engine, check_engine, engine_of
+from maxmargin.estimators.callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators.explain import Support
+from maxmargin.estimators.html import CertificateInNotebooks
+from maxmargin.estimators.kernelised import check_kernel, check_no_weights, part_kernel, prefer_support
+from maxmargin.estimators.parameters import (
+    centre,
+    check_callbacks,
+    check_checkpoint,
+    check_files,
+    check_max_iter,
+    check_n_jobs,
+    check_nonnegative,
+    check_seed,
+    check_solver,
+    check_together,
+    joined,
+    lower_bounds,
+    seed_of,
+)
 from maxmargin.estimators.predictor import Predictor
+from maxmargin.estimators.probabilities import NO_LATENT_TEMPERATURE, Probabilistic, best_temperature
+from maxmargin.estimators.refit import refitting
+from maxmargin.estimators.starts import (
+    AUTO,
+    CONVEX,
+    NamedStart,
+    Start,
+    best_start,
+    check_start,
+    check_start_names,
+    no_weights,
+    perceptron_weights,
+    starts_of,
+)
+from maxmargin.estimators.warnings import (
+    warn_of_contradiction,
+    warn_of_degenerate,
+    warn_of_estimate,
+    warn_of_gap,
+)
+from maxmargin.likelihood import SmoothBound, SmoothProblem
+from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits, State
 from maxmargin.solvers.registry import resolve
 from maxmargin.training.audit import audit
 from maxmargin.training.cccp import ConcaveConvex
+from maxmargin.training.checkpoint import Checkpoint
 from maxmargin.training.run import Run
+
+#: Methods of other estimators that these do not have, with an answer that says what to use.
+ABSENT = ("predict_proba", "predict_log_proba", "partial_fit", "resume")
 
 
 @dataclass(frozen=True)
@@ -79,14 +117,113 @@ class TrainingData:
     encoded: IntArray
 
 
+@declared
 class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor, BaseEstimator):
     """Base class of all estimators: the fit; a fitted estimator is a `Predictor`.
 
-    A subclass defines `_make_structure`.
+    A subclass defines `_make_structure`, and declares its own parameters (`declared`). It may extend `named_starts`:
+    methods (data, problem, restart) that return first weights, by the name that `start` takes.
     """
 
-    #: Allowed values of `bound`.
-    _bounds: ClassVar[tuple[str, ...]] = tuple(BOUNDS)
+    named_starts: ClassVar[Mapping[str, NamedStart]] = {CONVEX: no_weights, "perceptron": perceptron_weights}
+
+    C: float = parameter(
+        "Trade-off between margin and losses; ``inf`` allows no losses at all (hard margin).",
+        positive_number,
+        default=1.0,
+    )
+    bound: str = parameter(
+        "Margin or slack re-scaling (Tsochantaridis et al. 2004), or the ramp of either (Do et al. 2008): tighter if "
+        "labels are wrong, but not convex, so a local optimum is found. Or sums over all outputs in place of the "
+        "maximum, for probabilities: the likelihood (a conditional random field), or the softmax-margin, which adds "
+        "the loss (Gimpel and Smith 2010).",
+        choice(*BOUNDS),
+        default="margin",
+        kind='{"margin", "slack", "ramp", "ramp-slack", "likelihood", "softmax-margin"}',
+    )
+    slack: str = parameter(
+        "Penalty of slacks: C Σ c_i ξ_i, or ½ C Σ c_i ξ_i².",
+        choice("linear", "quadratic"),
+        default="linear",
+        kind='{"linear", "quadratic"}',
+    )
+    nonnegative: Any = parameter(
+        "Weights that must not be negative: all (True), or those with these indices or names. The name of a feature "
+        "means all its weights.",
+        check_nonnegative,
+        default=False,
+        kind="bool or list of int or str",
+    )
+    solver: Any = parameter(
+        '``"auto"`` (``"proximal"``, or ``"bundle"`` for up to 4 examples), '
+        '``"proximal"`` (proximal working sets), ``"nslack"``, ``"oneslack"``, ``"bundle"``, ``"subgradient"``, '
+        '``"perceptron"``, ``"minmax"``, ``"certificate"`` (one min-max program, for some structures), or a solver '
+        "object.",
+        check_solver,
+        default="auto",
+        kind="str or Solver",
+    )
+    tol: float = parameter(
+        "Relative gap between the objective and its proven lower bound at which training stops.",
+        positive_number,
+        default=1e-3,
+    )
+    max_iter: int | None = parameter(
+        "Maximum number of steps of the solver; None for the solver's default.", check_max_iter, default=None
+    )
+    max_seconds: float | None = parameter(
+        "Time limit of the fit; None for no limit.", optional(positive_number), default=None
+    )
+    n_jobs: int | None = parameter(
+        "Threads for the argmaxes. None means all cores for compiled structures and one for user-defined structures, "
+        "whose methods should release the interpreter lock if `n_jobs` is set; -1 means all cores. Results do not "
+        "depend on `n_jobs`.",
+        check_n_jobs,
+        default=None,
+    )
+    engine: Any = parameter(
+        'Where the argmaxes run: ``"threads"`` (None is the same); ``"processes"``, for argmaxes in Python, which '
+        'threads cannot run side by side, in `n_jobs` processes; ``"dask"`` or ``"ray"``, the current client or '
+        "session; or an engine of `maxmargin.engines`, whose workers serve several fits. Results do not depend on it.",
+        check_engine,
+        default=None,
+        kind='{"threads", "processes", "dask", "ray"}, engine or None',
+    )
+    random_state: Any = parameter(
+        "Seed of everything random.", check_seed, default=0, kind="int, RandomState instance or None"
+    )
+    start: Any = parameter(
+        "The first weights: those with which a ramp or latent variables begin, which decide what local optimum is "
+        'found; for convex bounds only the first point. ``"convex"`` is the optimum of the convex form of the bound, '
+        '``"perceptron"`` a few epochs of the averaged perceptron (Collins 2002); some structures have more names. Or '
+        "weights, in the order of `feature_names_out`, or a fitted estimator; or a list of several of these, of which "
+        'the one with the best objective is kept (`Certificate.start`). ``"auto"`` is what is best for the estimator.',
+        check_start,
+        default=AUTO,
+        kind="str, array-like of shape (n_weights,), estimator or list of these",
+    )
+    warm_start: bool = parameter(
+        "Whether to start from the weights of the last fit; `start` is then for the first fit.",
+        check_flag,
+        default=False,
+    )
+    verbose: int = parameter(
+        "1 shows progress on standard error: a line on a terminal, plain lines at growing intervals elsewhere.",
+        default=0,
+    )
+    callbacks: Sequence[Any] | None = parameter(
+        "Functions called with a `Step` after every step; a true return value stops the fit.",
+        check_callbacks,
+        default=None,
+        kind="callable, list of callables or None",
+    )
+    checkpoint: Any = parameter(
+        "File to which the state is written every minute while the fit runs, or a `Checkpoint` with another interval; "
+        "``fit(X, y, resume=path)`` continues from it.",
+        check_checkpoint,
+        default=None,
+        kind="str, path-like, Checkpoint or None",
+    )
 
     if TYPE_CHECKING:
 
@@ -94,57 +231,79 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             """Set parameters by name."""
             ...
 
+    if not TYPE_CHECKING:  # type checkers would take any attribute to exist
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise AttributeError, with what to use in place of methods that scikit-learn's users may expect."""
+            if name in ABSENT:
+                raise AttributeError(f"{type(self).__name__} has no {name}: {self._in_place_of(name)}")
+            return super().__getattribute__(name)  # again, since the error of a property would be lost
+
+    def _in_place_of(self, name: str) -> str:
+        """Return what to use in place of a method that is absent."""
+        if name == "resume":
+            return "fit(X, y, resume=path) continues from a checkpoint"
+        if name == "partial_fit":
+            return (
+                "a fit is the optimum for all its examples; set warm_start=True and call fit on all examples, old and "
+                "new: it starts from the last weights"
+            )
+        if isinstance(self, ClassifierMixin) and get_tags(self).target_tags.single_output:
+            return (
+                "margins are not probabilities; sklearn.calibration.CalibratedClassifierCV(model) learns them from "
+                "decision_function"
+            )
+        if isinstance(self, Probabilistic):
+            return "an output has several parts; predict_marginals returns their probabilities"
+        others = [other for other in ("decision_scores", "decision_margins", "topk") if hasattr(self, other)]
+        return f"scores are not probabilities; use {' or '.join(others) or 'predict'}"
+
     @property
     def _convex(self) -> bool:
         return BOUNDS[self.bound].convex
 
+    @property
+    def _max_outer(self) -> int:
+        """Maximum number of outer steps of a bound that is not convex."""
+        return 100
+
+    @property
+    def _n_runs(self) -> int:
+        """Number of runs from a named start, of which the best one is kept."""
+        return 1
+
+    @property
+    def _completes(self) -> bool:
+        """Whether references are completions of the truth; otherwise they are predictions (a ramp)."""
+        return False
+
+    @property
+    def _auto_start(self) -> str:
+        """The name of the start that ``"auto"`` stands for."""
+        return CONVEX
+
     def _make_structure(self) -> Structure:
         raise TypeError(f"{type(self).__name__} does not define _make_structure")
 
-    def fit(self, X: Any, Y: Any = None, sample_weight: Any = None, *, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, resume: Any = None) -> Self:
         """Learn weights.
 
         Parameters
         ----------
-        X, Y : sequence
+        X, y : sequence
             Inputs, and the true output of each.
         sample_weight : array-like of shape (n,), default=None
             c_i ≥ 0 of each example in the objective; 1 by default. Examples of weight 0 are left out.
-        y : sequence, default=None
-            Another name of Y, as in scikit-learn.
+        resume : str or path-like, default=None
+            Checkpoint to continue from; the result is bit for bit that of an uninterrupted fit. Data and parameters
+            must be those of the fit that wrote it, except for `tol`, `max_iter` and `max_seconds`.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        return self._fit(X, either(Y, y, "Y", "y"), sample_weight)
-
-    def resume(
-        self, path: str | os.PathLike[str], X: Any, Y: Any = None, sample_weight: Any = None, *, y: Any = None
-    ) -> Self:
-        """Resume a fit from a checkpoint; the result is bit for bit that of an uninterrupted fit.
-
-        Data and parameters must be those of the fit that wrote the checkpoint, except the stopping criteria `tol`,
-        `max_iter` and `max_seconds`.
-
-        Parameters
-        ----------
-        path : str or path-like
-            File of the checkpoint.
-        X, Y : sequence
-            Inputs, and the true output of each.
-        sample_weight : array-like of shape (n,), default=None
-            As in `fit`.
-        y : sequence, default=None
-            Another name of Y.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
-        return self._fit(X, either(Y, y, "Y", "y"), sample_weight, resume=path)
+        return self._fit(X, y, sample_weight, resume=resume)
 
     def _fit(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None, resume: Any = None) -> Self:
         self._check_parameters()
@@ -153,9 +312,9 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             raise ValueError(
                 f"bound={self.bound!r} has no checkpoints to resume from: only convex bounds have checkpoints"
             )
-        with refitting(self) as before, Local(self.n_jobs) as engine:
+        with refitting(self) as before, engine_of(self.engine, self.n_jobs) as engine:
             data = self._training_data(X, Y, sample_weight, groups=groups)
-            self._learn(data, engine, start=before._warm_weights(data.examples.dim), resume=resume)
+            self._learn(data, engine, last=before._warm_weights(data.examples.dim), resume=resume)
         return self
 
     def _training_data(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None) -> TrainingData:
@@ -169,43 +328,75 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
     def _learn(
         self,
         data: TrainingData,
-        engine: Local,
-        start: FloatArray | None = None,
+        engine: Engine,
+        last: FloatArray | None = None,
         resume: Any = None,
         before: State | None = None,
     ) -> State:
         """Train, set the fitted attributes, and return the last state.
 
-        Training starts from given weights, from a checkpoint, or from the last state of another C.
+        Training begins with the weights of the last fit, with those of `start`, with a checkpoint, or with the last
+        state of another C.
         """
         callbacks = FitCallbacks(self, data.X, data.Y, data.structure)
         with by_position(data.positions):
             problem = self._problem(data, engine)
-            problem.positions = data.positions
-            run = self._run(callbacks)
-            run.identity = cache(partial(self._identity, data.structure))
-            start = None if start is None else problem.relative(start)
+            run = self._run(callbacks, cache(partial(self._identity, data.structure)))
             begin = None if before is None else run.solver.adapt(problem, before, run.seed)
-            state = self._train(problem, run, start=start, resume=resume, state=begin)
+            state = self._train(problem, run, starts_of(self, data, problem, last), resume=resume, state=begin)
         self._finish(problem, run, state, data)
         callbacks.finish(problem.weights(state.best_w))
         messages.finish()
         return state
 
     def _train(
-        self, problem: Problem, run: Run, start: FloatArray | None = None, resume: Any = None, state: Any = None
+        self, problem: Problem, run: Run, starts: Iterable[Start], resume: Any = None, state: State | None = None
     ) -> State:
-        """Solve the problem.
+        """Solve the problem from the best of the starts; a state or a checkpoint takes the place of a start."""
+        if not self._convex:
+            return self._train_from_each(problem, run, starts, state)
+        if resume is not None or state is not None:
+            return run.go(problem, resume=resume, state=state)
+        start = best_start(problem, starts)
+        run.start = "" if start.weights is None else start.name
+        return run.go(problem, start=start.relative(problem))
 
-        If the bound is not convex, start from given weights, or from its convex form (Do et al. 2008).
+    def _train_from_each(self, problem: Problem, run: Run, starts: Iterable[Start], state: State | None) -> State:
+        """Run the concave-convex procedure from each start, and return the state of the lowest objective.
+
+        A state of another C gives a first point, where the start has none.
         """
-        if self._convex:
-            return run.go(problem, start=start, resume=resume, state=state)
-        first = References.truths(problem.n_examples)
-        if start is not None:  # of the last fit: the convex form would forget them
-            problem.references = first
-            first = problem.references_at(start, latent=False)
-        return ConcaveConvex(run, latent=False).go(problem, first, start if state is None else state.best_w)
+        rng, best, began = np.random.default_rng(run.seed), None, working_seconds()
+        for number, start in enumerate(starts):
+            this = replace(run, seed=run.seed + number, limits=self._limits_left(began), history=[], start=start.name)
+            first, given = start.relative(problem), state is not None and number == 0
+            if given and (first is not None or problem.examples.latent):
+                first = state.best_w  # type: ignore[union-attr]
+            references = self._references(problem, rng, first)
+            if given:
+                first = state.best_w  # type: ignore[union-attr]
+            found = ConcaveConvex(this, self._completes, self._max_outer).go(problem, references, first)
+            objective = this.history[-1]["objective"]
+            if best is None or objective < best[0]:
+                best = objective, found, this, problem.references
+            if this.stop_reason in ("interrupted", "callback", "max_seconds"):
+                break
+        assert best is not None
+        _, found, this, problem.references = best
+        vars(run).update(vars(this))
+        return found
+
+    def _references(self, problem: Problem, rng: np.random.Generator, start: FloatArray | None) -> References:
+        """Return the first references: the predictions at the start, or the truths for the convex form."""
+        problem.references = References.truths(problem.n_examples)
+        return problem.references if start is None else problem.references_at(start, latent=False)
+
+    def _limits_left(self, began: float) -> Limits:
+        """Return the limits of a run; `max_seconds` counts from the first run on."""
+        if self.max_seconds is None:
+            return Limits(float(self.tol), self.max_iter)
+        left = float(self.max_seconds) - (working_seconds() - began)
+        return Limits(float(self.tol), self.max_iter, max(left, 1e-3))
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
         """Return checked inputs and outputs, the sample weights, and the position of each example."""
@@ -219,21 +410,18 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
 
     def _check_parameters(self) -> None:
         """Raise ValueError for the first invalid parameter."""
-        check_parameters(self)
-
-    def _check_kernel(self) -> None:
-        """Raise ValueError if the estimator has parameters of a kernel and one is invalid."""
+        check_declared(self)
         check_kernel(self)
-
-    def _check_prior(self) -> None:
-        """Raise ValueError if the estimator has a parameter `prior` and it is invalid."""
-        check_prior(getattr(self, "prior", None))
+        check_together(self)
+        with suppress(AttributeError):  # a structure that needs labels is made when these are known
+            check_start_names(self, self._make_structure())
 
     def _encode(self, X: Any, Y: Any) -> tuple[Structure, Examples]:
         """Return the structure with the sizes it learnt, and the encoded examples."""
         structure = self._make_structure()
         if isinstance(structure, Compiled):
-            structure = clone(structure)
+            if structure is getattr(self, "structure", None):  # the object of the user stays as it is
+                structure = clone(structure)
             kernel = part_kernel(self)
             if kernel is not None:
                 structure.use_kernel(kernel)
@@ -251,7 +439,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             X = [X[i] for i in range(len(Y))]  # the same object for each call
             structure = coordinates_for(structure, X, Y)
             examples = self._own_examples(structure, X, Y)
-            examples.parallel = False  # the basis grows in the order of the calls
+            examples.parallel = examples.portable = False  # the basis grows in the order of the calls
             return structure, examples
         size = declared_size(structure)
         if size is not None:
@@ -266,29 +454,36 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
     def _bound(self) -> Bound:
         return Bound(BOUNDS[self.bound].rescaling, self.slack)
 
-    def _problem(self, data: TrainingData, engine: Local) -> Problem:
+    def _problem(self, data: TrainingData, engine: Engine) -> Problem:
         """Return the problem to solve; raise MemoryError if its argmaxes need too much memory."""
         examples, bound = data.examples, self._bound()
         planned, what = examples.planned_decoding(bound, engine.n_jobs if examples.parallel else 1)
         check_memory(planned, what, "use shorter inputs or fewer threads (n_jobs), or another bound or loss")
         names = partial(self._weight_names, data.structure, examples.dim)
         lower = joined(examples.lower, lower_bounds(self.nonnegative, examples.dim, names))
-        objective = Objective(float(self.C), data.weights, self.slack, lower)
-        return Problem(examples, bound, objective, engine, self._centre(data))
+        objective = Objective(self._trade_off(), data.weights, self.slack, lower)
+        if self.bound in BOUNDS and BOUNDS[self.bound].smooth:
+            smooth = SmoothBound(margin=self.bound == "softmax-margin")
+            return SmoothProblem(examples, smooth, objective, engine, self._centre(data), data.positions)
+        return Problem(examples, bound, objective, engine, self._centre(data), data.positions)
+
+    def _trade_off(self) -> float:
+        """Return C of the objective."""
+        return float(self.C)
 
     def _centre(self, data: TrainingData) -> FloatArray | None:
         """Return w₀ of the regulariser ½‖w − w₀‖²; None means 0."""
         return centre(getattr(self, "prior", None), data.examples.dim)
 
-    def _run(self, callbacks: Iterable[Any]) -> Run:
+    def _run(self, callbacks: Iterable[Any], identity: Callable[[], Mapping[str, Any]] = dict) -> Run:
         return Run(
             resolve(self.solver),
             Limits(float(self.tol), self.max_iter, self.max_seconds),
             seed_of(self.random_state),
             list(callbacks),
-            self.checkpoint,
-            float(self.checkpoint_every),
+            Checkpoint.of(self.checkpoint),
             self.verbose,
+            identity=identity,
         )
 
     def _identity(self, structure: Structure) -> dict[str, Any]:
@@ -304,6 +499,18 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             "random_state": int(seed) if isinstance(seed, int | np.integer) else None,
             "feature names or labels": Fingerprint().add(names, getattr(self, "feature_names_in_", None)).hexdigest(),
         }
+
+    def _weights_of(self, other: Any) -> FloatArray:
+        """Return the weights of another fitted estimator as those of this one."""
+        if isinstance(other, MaxMarginEstimator):
+            return np.array(other._flat_weights())
+        return np.array(other.coef_, float).ravel()
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an estimator with the same parameters; a fitted start stays fitted."""
+        twin: Self = super().__sklearn_clone__()
+        twin.start = self.start
+        return twin
 
     def _warm_weights(self, dim: int) -> FloatArray | None:
         if not self.warm_start or not hasattr(self, "coef_"):
@@ -321,16 +528,67 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         structure, weights = self._model(problem, state, data)
         for name, value in self._fitted_attributes(weights, structure).items():
             setattr(self, name, value)
+        if isinstance(self, Probabilistic):
+            self.temperature_ = self._temperature(problem, run, data)
         self.history_, self.stop_reason_, self.n_iter_ = run.history, run.stop_reason, state.iteration
         self.support_ = Support.of(problem, state, data.positions)
         fault = self._audit(problem, run, state)
+        state.best_bound = problem.bound_with_planes_found(state.best_w, state.best_bound)
+        certificate = state.certificate(problem)
+        if problem.examples.relaxed:
+            certificate = certificate.about_objective(*self._objective_of_outputs(problem, state))
         self.certificate_ = replace(
-            state.certificate(problem), outer_steps=run.outer_steps, outer_decrease=run.outer_decrease,
-            beaten=fault is not None,
+            certificate, outer_steps=run.outer_steps, outer_decrease=run.outer_decrease,
+            beaten=fault is not None, start=run.start,
         ).reconsidered()  # fmt: skip
+        proven = self.certificate_.proven or self.certificate_.proven_gap <= self.tol
+        if self.stop_reason_ == "tol" and not proven and not problem.examples.relaxed:
+            self.stop_reason_ = "estimated"
         warn_of_contradiction(self.certificate_, fault)
         warn_of_estimate(self, problem)
         warn_of_gap(self, run, state, problem)
+        if fault is None:
+            self._warn_if_degenerate(problem, state)
+
+    def _warn_if_degenerate(self, problem: Problem, state: State) -> None:
+        """Warn if nothing was learnt."""
+        warn_of_degenerate(self, problem, state, self._convex)
+
+    @staticmethod
+    def _objective_of_outputs(problem: Problem, state: State) -> tuple[float, float]:
+        """Return the objective of the best weights by outputs, where answers are relaxed, and an upper bound on it."""
+        plain = Problem(
+            problem.examples.unrelaxed(), problem.bound, problem.objective, problem.engine, problem.centre,
+            problem.positions,
+        )  # fmt: skip
+        plain.references = problem.references
+        plain.decode(state.best_w, plain.everyone)
+        primal, bound = plain.primal(state.best_w)
+        return float(primal + plain.offset), float(bound + plain.offset)
+
+    def _temperature(self, problem: Problem, run: Run, data: TrainingData) -> float:
+        """Return the temperature: the parameter, or the best one for models of the two halves of the data."""
+        assert isinstance(self, Probabilistic)
+        if not isinstance(self.temperature, str):
+            return float(self.temperature)
+        if not data.examples.summable:
+            raise data.examples.not_summable()
+        if data.examples.latent:
+            raise TypeError(NO_LATENT_TEMPERATURE)
+        if data.examples.n_examples < 2:
+            return 1.0
+        order = np.random.default_rng(run.seed).permutation(data.examples.n_examples)
+        halves, held_out = np.array_split(order, 2), []
+        for mine, other in (halves, halves[::-1]):
+            half = replace(
+                data, examples=data.examples.take(np.sort(mine)), weights=data.weights[np.sort(mine)],
+                positions=data.positions[np.sort(mine)],
+            )  # fmt: skip
+            part = self._problem(half, problem.engine)
+            quiet = replace(self._run([]), checkpoint=None, verbose=0)
+            state = self._train(part, quiet, starts_of(self, half, part))
+            held_out.append((data.examples.take(np.sort(other)), part.weights(state.best_w)))
+        return best_temperature(held_out)
 
     def _model(self, problem: Problem, state: State, data: TrainingData) -> tuple[Structure, FloatArray]:
         """Return the structure and weights of the fitted model: with a kernel, those of its expansion."""
@@ -344,23 +602,34 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         return structure.expanded(state.best_w, data.encoded)
 
     def _audit(self, problem: Problem, run: Run, state: State) -> str | None:
-        """Return what contradicts the argmaxes of a user-defined structure, or None; nothing is asked after Ctrl-C."""
+        """Return what contradicts argmaxes that are user code, or None; nothing is asked after Ctrl-C."""
         if state.cut_short:
             return None
         held = {} if self.support_ is None else self.support_.outputs_by_example(problem.positions)
-        return audit(problem, problem.weights(state.best_w), state.best_primal, run.seed, held)
+        return audit(problem, state, run.seed, held, sweep=run.stop_reason != "max_seconds")
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         """Return the attributes that make an estimator fitted, by name."""
         return {"structure_": structure, "coef_": weights.copy()}
 
+    def _check_loaded(self, structure: Any) -> None:
+        """Raise ValueError if the structure or attributes of a model file do not belong to this estimator.
+
+        The attributes are set already, except for those of `_fitted_attributes`.
+        """
+        if "structure" not in self._get_param_names():
+            expected = type(self._make_structure())
+            if type(structure) is not expected:
+                raise ValueError(f"its structure is of type {type(structure).__name__}, expected {expected.__name__}")
+
     def save(self, path: str | os.PathLike[str], support: bool = False) -> None:
         """Write the fitted model to a file that `maxmargin.load` reads: JSON and plain arrays, no pickle.
 
-        The file is written under another name and renamed, so that an existing file stays intact until the new one is
+        The file is written under another name and renamed, so an existing file stays intact until the new one is
         complete. It contains the parameters (except `callbacks` and `checkpoint`, which belong to the run), the weights
-        and everything else that prediction needs, certificate and history. A user-defined structure is saved by its
-        import path and attributes, as the page "Model files" of the documentation describes.
+        and everything else that prediction needs, certificate and history. Functions and user-defined
+        classes are saved by name only; `maxmargin.load` takes them as arguments, as the page "Model files" of the
+        documentation describes.
 
         Parameters
         ----------
@@ -370,7 +639,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             Whether to save `support_`, which can be many times the size of the weights. If False, `support_` is None
             in the loaded model. Its outputs are kept for compiled structures, and None for user-defined structures.
         """
-        from maxmargin.io.models import save
+        from maxmargin.models import save
 
         save(self, path, support)
 

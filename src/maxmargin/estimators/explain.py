@@ -6,23 +6,25 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._checked import whole_number
-from maxmargin._extras import missing_package
-from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin._base.checks import whole_number
+from maxmargin._base.extras import missing_package
+from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.planes import Planes
-from maxmargin.core.problem import Problem
-from maxmargin.core.structure import Structure, check_names, plain_output
+from maxmargin.core.structure import Structure, check_names, has_topk, plain_output
+from maxmargin.custom.any_values import equal, own_copy
 from maxmargin.custom.joint_features import sparse_vector
-from maxmargin.custom.sameness import equal, own_copy
+from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 
 #: Largest number of outputs that are scored to find a runner-up.
 MOST_ENUMERATED = 10_000
+#: Longest text of an output that is shown whole, and number of differences that are listed.
+LONGEST_SHOWN, MOST_DIFFERENCES = 400, 5
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class SupportPlane:
     example : int
         Index of the example in X.
     output : object
-        The competing output; None if it was lost (user-defined structures after `resume`).
+        The competing output; None if it was lost (user-defined structures in a resumed fit).
     alpha : float
         Dual value.
     value : float
@@ -103,7 +105,20 @@ class Support:
     def __len__(self) -> int:
         return len(self.examples)
 
-    def __getitem__(self, position: int) -> SupportPlane:
+    @overload
+    def __getitem__(self, position: int) -> SupportPlane: ...
+
+    @overload
+    def __getitem__(self, position: slice) -> Support: ...
+
+    def __getitem__(self, position: int | slice) -> SupportPlane | Support:
+        """Return one plane, or some of them as a `Support`."""
+        if isinstance(position, slice):
+            chosen = np.arange(len(self))[position]
+            return Support(
+                self.examples[position], self.outputs[position], self.alphas[position], self.values[position],
+                self.rows.rows(chosen), self.dim,
+            )  # fmt: skip
         return SupportPlane(
             int(self.examples[position]), self.outputs[position], float(self.alphas[position]),
             float(self.values[position]),
@@ -114,7 +129,7 @@ class Support:
 
 
 @dataclass(frozen=True)
-class Decision:
+class Explanation:
     """Why an output won.
 
     Attributes
@@ -143,19 +158,38 @@ class Decision:
 
     def __str__(self) -> str:
         only = self.runner_up is None and self.margin == float("inf")
-        why = "is the only output" if only else f"beats {self.runner_up!r} by {self.margin:.4g}"
-        lines = [f"{self.prediction!r} (score {self.score:.4g}) {why}"]
+        why = "is the only output" if only else f"beats {_shortened(self.runner_up)} by {self.margin:.4g}"
+        lines = [f"{_shortened(self.prediction)} (score {self.score:.4g}) {why}"]
+        lines += [] if only else _differences(self.prediction, self.runner_up)
         lines += [f"  {amount:+.4g}  {name}" for name, amount in self.contributions]
         lines += [f"  {self.rest:+.4g}  all others"] if self.rest else []
         return "\n".join(lines)
 
 
-def explain(structure: Structure, w: FloatArray, x: Any, names: AnyArray, n_features: int) -> Decision:
+def _shortened(output: Any) -> str:
+    """Return the text of an output; of a long one, its beginning and its length."""
+    text = repr(output)
+    if len(text) <= LONGEST_SHOWN:
+        return text
+    size = f" ({len(output)} entries)" if hasattr(output, "__len__") else ""
+    return f"{text[: LONGEST_SHOWN // 2]} …{size}"
+
+
+def _differences(output: Any, other: Any) -> list[str]:
+    """Return where two lists differ that are too long to be shown."""
+    lists = isinstance(output, list) and isinstance(other, list) and len(output) == len(other)
+    if not lists or len(repr(output)) <= LONGEST_SHOWN:
+        return []
+    places = [p for p, pair in enumerate(zip(output, other, strict=True)) if not equal(*pair)]
+    few = [f"entry {p}: {output[p]!r:.40} instead of {other[p]!r:.40}" for p in places[:MOST_DIFFERENCES]]
+    rest = f"; {len(places) - len(few)} more" if len(places) > len(few) else ""
+    return [f"  they differ in {len(places)} of {len(output)} entries ({'; '.join(few)}{rest})"]
+
+
+def explain(structure: Structure, w: FloatArray, x: Any, names: AnyArray, n_features: int) -> Explanation:
     """Return the comparison of the output predicted for x with the best other one."""
     n_features = whole_number(n_features, "n_features", 0)
     check_names(names, len(w))
-    if hasattr(structure, "instead_of_explain"):
-        raise TypeError(f"{type(structure).__name__} cannot explain an output: use {structure.instead_of_explain}")
     prediction = own_copy(plain_output(structure.argmax(w, x)))  # the next call may overwrite the same object
     ranked = _ranked(structure, w, x)
     score = next((score for output, score in ranked if equal(output, prediction)), None)
@@ -163,29 +197,37 @@ def explain(structure: Structure, w: FloatArray, x: Any, names: AnyArray, n_feat
         score = _score(structure, w, x, prediction)
     other = next((pair for pair in ranked if not equal(pair[0], prediction)), None)
     if other is None:
-        return Decision(prediction, score, None, float("inf"), [])
+        return Explanation(prediction, score, None, float("inf"), [])
     runner_up, second = other
     amounts = _amounts(structure, w, x, prediction, runner_up)
     order = np.argsort(-np.abs(amounts), kind="stable")
     contributions = [(str(names[j]), float(amounts[j])) for j in order[:n_features] if amounts[j] != 0]
     rest = float(amounts[order[n_features:]].sum())
-    return Decision(prediction, score, runner_up, score - second, contributions, rest)
+    return Explanation(prediction, score, runner_up, score - second, contributions, rest)
+
+
+def why_not_explained(structure: Structure) -> str:
+    """Return why `explain` has no runner-up to compare outputs of a structure with; an empty text if it has."""
+    name = type(structure).__name__
+    if hasattr(structure, "instead_of_explain"):
+        return f"{name} cannot explain an output: use {structure.instead_of_explain}"
+    ranked = has_topk(structure) or hasattr(structure, "enumerate")
+    return "" if ranked else f"to find a runner-up, {name} needs topk(w, x, k) or enumerate(x)"
 
 
 def _ranked(structure: Structure, w: FloatArray, x: Any) -> list[tuple[Any, float]]:
     """Return at least the two best outputs with their scores, best first."""
-    if hasattr(structure, "topk"):
-        return [(output, float(score)) for output, score in own_copy(structure.topk(w, x, 2))]
-    if hasattr(structure, "enumerate"):
-        outputs = map(own_copy, islice(structure.enumerate(x), MOST_ENUMERATED + 1))
-        scored = [(output, _score(structure, w, x, output)) for output in outputs]
-        if len(scored) > MOST_ENUMERATED:
-            raise ValueError(
-                f"enumerate(x) has more than {MOST_ENUMERATED} outputs, too many to find a runner-up: "
-                f"{type(structure).__name__} needs topk(w, x, k)"
-            )
-        return sorted(scored, key=lambda pair: -pair[1])
-    raise TypeError(f"to find a runner-up, {type(structure).__name__} needs topk(w, x, k) or enumerate(x)")
+    if has_topk(structure):
+        ranked = own_copy(structure.topk(w, x, 2))  # type: ignore[attr-defined]
+        return [(output, float(score)) for output, score in ranked]
+    outputs = map(own_copy, islice(structure.enumerate(x), MOST_ENUMERATED + 1))  # type: ignore[attr-defined]
+    scored = [(output, _score(structure, w, x, output)) for output in outputs]
+    if len(scored) > MOST_ENUMERATED:
+        raise ValueError(
+            f"enumerate(x) has more than {MOST_ENUMERATED} outputs, too many to find a runner-up: "
+            f"{type(structure).__name__} needs topk(w, x, k)"
+        )
+    return sorted(scored, key=lambda pair: -pair[1])
 
 
 def _score(structure: Structure, w: FloatArray, x: Any, output: Any) -> float:

@@ -8,25 +8,50 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._checked import is_list, whole_number
-from maxmargin._compile_messages import messages
-from maxmargin._input import by_position, either, example_weights, indexable, n_examples, paired_examples
-from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin._base.checks import is_list, whole_number
+from maxmargin._base.errors import Place
+from maxmargin._base.input import by_position, example_weights, indexable, n_examples, paired_examples
+from maxmargin._base.jit import messages
+from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers
-from maxmargin.core.errors import Place
 from maxmargin.core.examples import Examples
-from maxmargin.core.structure import Compiled, Structure, StructureError, plain_output
-from maxmargin.custom.examples import CustomExamples
+from maxmargin.core.structure import Compiled, Structure, StructureError, has_topk
+from maxmargin.custom.any_values import own_copy
+from maxmargin.custom.inputs import OwnInputs
 from maxmargin.custom.joint_kernel import KernelExpansion
-from maxmargin.custom.sameness import own_copy
-from maxmargin.engines import Local
-from maxmargin.engines.local import one_blas_thread
-from maxmargin.estimators.explain import Decision, explain, weights_frame
+from maxmargin.engines.engine import engine_of
+from maxmargin.engines.local import Local, one_blas_thread
+from maxmargin.engines.tasks import Question
+from maxmargin.estimators.explain import Explanation, explain, weights_frame, why_not_explained
 
 #: Number of kernel values that are computed together in predictions.
 KERNEL_VALUES = 1 << 24
+
+
+def _if_structure(why_not: Callable[[Any], str]) -> Callable[[Any], bool]:
+    """Return the condition of a method that some structures lack: `why_not` is the reason, empty if there is none."""
+
+    def check(estimator: Any) -> bool:
+        structure = estimator._known_structure()
+        reason = estimator._no_single_inputs or ("" if structure is None else why_not(structure))
+        if reason:
+            raise AttributeError(reason)
+        return True
+
+    return check
+
+
+def _why_no_topk(structure: Any) -> str:
+    return "" if has_topk(structure) else f"{type(structure).__name__} has no topk(w, x, k)"
+
+
+def _why_no_scores(structure: Any) -> str:
+    if isinstance(structure, Compiled):
+        return "" if "max_marginals" in structure.capabilities else f"{type(structure).__name__} has no decision scores"
+    return f"decision_scores needs a structure over parts, which {type(structure).__name__} is not"
 
 
 class Predictor:
@@ -35,6 +60,10 @@ class Predictor:
     structure_: Structure
     coef_: AnyArray
     n_jobs: int | None
+    #: Number of inputs that are encoded at a time; None for all.
+    _together: int | None = None
+    #: Why inputs cannot be looked at one by one, so there is no `topk` and no `explain`; empty if they can.
+    _no_single_inputs: str = ""
 
     def _flat_weights(self) -> FloatArray:
         """Return the weights as one vector, in the order of the structure."""
@@ -54,7 +83,7 @@ class Predictor:
             The output of each input.
         """
         check_is_fitted(self, "coef_")
-        X = indexable(X, "X")
+        X = self._inputs(X)
         if isinstance(self.structure_, Compiled):
             found = [examples.outputs(self._answers(examples)) for examples in self._encoded(X)]
             return found[0] if len(found) == 1 else list(chain.from_iterable(found))
@@ -66,21 +95,24 @@ class Predictor:
         return self.structure_ if terms is None else KernelExpansion(self.structure_, terms)
 
     def _own_predictions(self, X: Any) -> list[Any]:
-        """Return the argmax of a user-defined structure for each input, with the threads of a fit."""
-        w, outputs, structure = self._flat_weights(), [None] * n_examples(X), self._scored_structure()
+        """Return the argmax of a user-defined structure for each input, with the engine of a fit."""
+        inputs = OwnInputs(self._scored_structure(), X, n_examples(X))
+        answers, everyone = inputs.empty_answers(), np.arange(inputs.n_examples)
+        with engine_of(getattr(self, "engine", None), self.n_jobs or 1) as engine, one_blas_thread():
+            engine.ask(inputs, Question("decode", self._flat_weights()), everyone, answers)
+        return answers.outputs.tolist()
 
-        def ask(ids: IntArray, _: slice) -> None:
-            for i in ids.tolist():
-                found = _called(Place("X", i), "argmax", structure.argmax, w, X[i])
-                outputs[i] = own_copy(plain_output(found))  # at once: the next call may overwrite the same object
-
-        with Local(self.n_jobs or 1) as engine, one_blas_thread():
-            engine.map(ask, np.arange(len(outputs)), CustomExamples.smallest_chunk)
-        return outputs
+    def _inputs(self, X: Any) -> Any:
+        """Return all inputs of a call as a list or an array, checked as a whole."""
+        return indexable(X, "X")
 
     def _features(self, X: Any) -> Any:
-        """Return inputs in the form that the structure takes; by default unchanged."""
+        """Return some of the inputs in the form that the structure takes; by default unchanged."""
         return X
+
+    def _input_of(self, x: Any) -> Any:
+        """Return one input in the form that the structure takes."""
+        return self._features(self._inputs([x]))[0]
 
     def _row_scores(self, X: Any, table: FloatArray) -> FloatArray:
         """Return the products of rows, or of their kernel features a few at a time, with a table of weights."""
@@ -92,10 +124,10 @@ class Predictor:
         return np.concatenate([*parts, np.zeros((0, *table.shape[1:]))])
 
     def _encoded(self, X: Any) -> Iterator[Examples]:
-        """Yield the encoded inputs: all at once, or a few at a time if there are kernel values with many points."""
+        """Yield the encoded inputs: all at once, `_together` at a time, or few if kernel values have many points."""
         assert isinstance(self.structure_, Compiled)
         n, points = n_examples(X), self.structure_.n_points
-        first, step = 0, 1 if points else n
+        first, step = 0, 1 if points else min(n, self._together or n)
         while first < n or first == 0:
             with by_position(np.arange(first, n)):
                 examples = self.structure_.encode(self._features(X if step >= n else X[first : first + step]))
@@ -103,7 +135,8 @@ class Predictor:
             if n == 0:
                 return
             first, per_example = first + step, examples.n_rows / max(examples.n_examples, 1)
-            step = int(min(max(KERNEL_VALUES / max(points * per_example, 1.0), 1.0), 2 * step, max(n - first, 1)))
+            if points:
+                step = int(min(max(KERNEL_VALUES / max(points * per_example, 1.0), 1.0), 2 * step, max(n - first, 1)))
 
     def _answers(self, examples: Examples) -> Answers:
         """Return the best output of each encoded input."""
@@ -117,6 +150,16 @@ class Predictor:
         messages.finish()
         return answers
 
+    def _known_structure(self) -> Any:
+        """Return the fitted structure, or the one to be fitted; None if it depends on data."""
+        if hasattr(self, "structure_"):
+            return self.structure_
+        try:
+            return self._make_structure()  # type: ignore[attr-defined]
+        except (AttributeError, TypeError, ValueError):
+            return None
+
+    @available_if(_if_structure(_why_no_scores))
     def decision_scores(self, X: Any) -> Any:
         """Return, for every part of an output, the best score of an output that has this part (max-marginals).
 
@@ -135,16 +178,14 @@ class Predictor:
         list
             For each input an array, in the arrangement of the input: labels of `Multiclass`, tokens × labels of
             `Chain`, [head, node] of `Tree`, items × items of `Forest`, windows × strands of `Motif` (relative to no
-            motif). Structures over several blocks of parts return a dict of arrays by the names of the blocks.
-            Rankings (`Ranking`, `TopK`) and sets of rows (`Contingency`) return the scores w·x of documents or rows.
+            motif), nodes × labels of `Graph`, [left, right] of `BipartiteMatching`, edges of `Path` (NaN where, in a
+            graph with cycles, a long search has not found the best path without repeated nodes). Structures over
+            several blocks of parts return a dict of arrays by the names of the blocks: "nodes" and "edges" of `Cut`,
+            with more than two labels lower bounds from the moves of one label.
+            Rankings (`Ranking`) and sets of rows (`Contingency`) return the scores w·x of documents or rows.
         """
         check_is_fitted(self, "coef_")
-        X = indexable(X, "X")
-        if not isinstance(self.structure_, Compiled):
-            raise TypeError(
-                f"decision_scores needs a structure over parts, which {type(self.structure_).__name__} is not: use "
-                f"topk or explain"
-            )
+        X = self._inputs(X)
         return list(chain.from_iterable(map(self._max_marginals, self._encoded(X))))
 
     def _max_marginals(self, examples: Examples) -> list[Any]:
@@ -160,19 +201,17 @@ class Predictor:
         messages.finish()
         return found
 
-    def score(self, X: Any, Y: Any = None, sample_weight: Any = None, *, y: Any = None) -> float:
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return minus the mean loss of the predictions: higher is better, 0 is perfect.
 
         A label that is not a class, as in a fold that lacks it, is a wrong prediction of loss 1.
 
         Parameters
         ----------
-        X, Y : sequence
+        X, y : sequence
             Inputs and their true outputs.
         sample_weight : array-like of shape (n,), default=None
             Weight of each example in the mean; 1 by default.
-        y : sequence, default=None
-            Another name of Y, as in scikit-learn.
 
         Returns
         -------
@@ -180,7 +219,7 @@ class Predictor:
             The score.
         """
         check_is_fitted(self, "coef_")
-        X, Y = paired_examples(X, either(Y, y, "Y", "y"))
+        X, Y = paired_examples(X, y)
         weights = example_weights(sample_weight, len(Y))
         pairs = enumerate(zip(Y, self.predict(X), strict=True))
         losses = [_called(Place("Y", i), "loss", self._loss, y, y_hat) for i, (y, y_hat) in pairs]
@@ -190,6 +229,7 @@ class Predictor:
         structure = self.structure_
         return float(structure.score_loss(y, y_hat) if isinstance(structure, Compiled) else structure.loss(y, y_hat))
 
+    @available_if(_if_structure(_why_no_topk))
     def topk(self, x: Any, k: int) -> list[tuple[Any, float]]:
         """Return the k best outputs of one input, with their scores.
 
@@ -206,13 +246,12 @@ class Predictor:
             At most k pairs, best first.
         """
         check_is_fitted(self, "coef_")
-        if not hasattr(self.structure_, "topk"):
-            raise TypeError(f"{type(self.structure_).__name__} has no topk(w, x, k)")
         k = whole_number(k, "k")
         with _one_input(self, x, "topk"):
-            return own_copy(self._scored_structure().topk(self._flat_weights(), self._features([x])[0], k))
+            return own_copy(self._scored_structure().topk(self._flat_weights(), self._input_of(x), k))
 
-    def explain(self, x: Any, n_features: int = 10) -> Decision:
+    @available_if(_if_structure(why_not_explained))
+    def explain(self, x: Any, n_features: int = 10) -> Explanation:
         """Return why an output won: the runner-up, the margin, and the features that contribute most.
 
         Parameters
@@ -224,13 +263,13 @@ class Predictor:
 
         Returns
         -------
-        Decision
-            The decision.
+        Explanation
+            The prediction and its runner-up.
         """
         check_is_fitted(self, "coef_")
         with _one_input(self, x, "explain"):
-            found = self._features([x])[0]
-            return explain(self._scored_structure(), self._flat_weights(), found, self._explained_names(), n_features)
+            structure, names = self._scored_structure(), self._explained_names()
+            return explain(structure, self._flat_weights(), self._input_of(x), names, n_features)
 
     def _explained_names(self) -> Any:
         """Return the name of each weight, as an array or as a sequence that makes a name when it is read."""
@@ -310,6 +349,13 @@ def _n_inputs(estimator: Predictor, x: Any) -> int:
     if not isinstance(estimator.structure_, Compiled) or not is_list(x):
         return 0
     try:
-        return estimator.structure_.encode(estimator._features(x)).n_examples
+        return estimator.structure_.encode(estimator._features(estimator._inputs(x))).n_examples
     except (TypeError, ValueError):
         return 0
+
+
+def label_margins(scores: FloatArray) -> FloatArray:
+    """Return the best minus the second best score of each row; infinite if only one label is possible."""
+    best = np.partition(scores, -2, axis=1)
+    margins: FloatArray = best[:, -1] - best[:, -2]
+    return margins

@@ -2,23 +2,103 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable
 from copy import copy
 from typing import Any, Self
 
-from maxmargin._callers import callers_level
+from maxmargin._base.declared import changed, choice, declared, parameter
+from maxmargin.bounds import BOUNDS
+from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Compiled, Structure
+from maxmargin.custom.examples import CustomExamples
 from maxmargin.estimators.base import MaxMarginEstimator
+from maxmargin.estimators.kernelised import Kernelised
+from maxmargin.estimators.latent import Restarted
+from maxmargin.estimators.parameters import check_latent, check_prior
+from maxmargin.estimators.probabilities import ProbabilisticSets
+from maxmargin.estimators.starts import Start
+from maxmargin.problem import Problem
+from maxmargin.solvers.base import State
+from maxmargin.training.run import Run
 
 
-class GivenStructure:
-    """Mixin before `MaxMarginEstimator`: the structure is a parameter with parameters of its own."""
+@declared
+class StructuralSVM(Kernelised, ProbabilisticSets, Restarted):
+    """Max-margin estimator of the weights of any structure: ½‖w‖² + C Σ c_i ξ_i.
 
-    structure: Structure
+    If the structure has latent variables h, parts of outputs that are not observed, they are estimated as well:
+
+        ½‖w‖² + C Σ c_i (max_{ŷ,ĥ} [w·Ψ(x_i, ŷ, ĥ) + Δ(y_i, ŷ, ĥ)] − max_h w·Ψ(x_i, y_i, h))
+
+    It is minimised by the concave-convex procedure (Yu and Joachims 2009): complete every y_i with its best h, solve
+    the convex problem, repeat. The objective decreases in every step; the local optimum depends on the first
+    completions, so `n_restarts` may help.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_weights,)
+        The weights; with a kernel, the coefficients β of scores Σ_p β_p k(p, ·), with points p as named by
+        `feature_names_out`.
+    structure_ : Structure
+        The structure, with the sizes that it learnt.
+    certificate_ : Certificate
+        What is proven about the weights.
+    history_ : list of dict
+        A row per step: iteration, round (of the solver), oracle_calls, seconds, primal, dual, gap; of a resumed fit
+        only new steps. Primal value and gap are NaN before the first certificate. For ramps and latent variables, a row
+        per outer step: step, objective, convex, bound, loss, inner_gap, changes (of references or completions),
+        oracle_calls, seconds.
+    n_iter_ : int
+        Number of steps of the solver.
+    stop_reason_ : str
+        ``"tol"``, ``"converged"``, ``"max_iter"``, ``"max_seconds"``, ``"callback"``, ``"interrupted"``, and for ramps
+        and latent variables ``"max_outer"``.
+    support_ : Support or None
+        The planes with dual values, examples and outputs; None for solvers that keep only sums of planes.
+    """
+
+    structure: Structure = parameter(
+        "A user-defined structure with four methods, or a built-in one such as `Chain` or `Multiclass`. Structures "
+        "with latent variables are `Motif`, `Forest`, `LatentGraph`, `Decoys` without alignments, `Ranking` of NDCG "
+        "and precision@k, and user-defined structures whose outputs are pairs (y, h) and that have "
+        "``complete(w, x, y)``, which returns the best h for a known y (or the pair). Their ``loss(y, (ŷ, ĥ))`` must "
+        "be 0 for every completion of y. They start with ``initial_completion(x, y, rng)``, which returns an h, random "
+        "or not, if they have this method, otherwise with ``complete(0, x, y)``.",
+        kw_only=False,
+    )
+    prior: Any = parameter(
+        "Weights w₀ that the regulariser ½‖w − w₀‖² prefers, for example `coef_` of a model of other data. "
+        "None means 0.",
+        check_prior,
+        default=None,
+        kind="array-like of shape (n_weights,) or None",
+    )
+    bound: str = changed(
+        "Margin or slack re-scaling (Tsochantaridis et al. 2004), or the ramp of either (Do et al. 2008): tighter if "
+        'labels are wrong, but not convex, so a local optimum is found. With latent variables ``"margin"``, or '
+        '``"ramp"``, which compares with the best output of all instead of the best completion.',
+        choice(*BOUNDS),
+        default="margin",
+        kind='{"margin", "slack", "ramp", "ramp-slack"}',
+    )
+    max_outer: int = changed(
+        "Maximum number of outer steps, for ramps and latent variables. With 1, latent variables keep their first "
+        "values, so the problem is convex.",
+        default=100,
+    )
+    n_restarts: int = changed(
+        "Number of runs from each named start, of which the one with the best objective is kept. They differ if the "
+        "first completions of the latent variables, or the start, are random.",
+        default=1,
+    )
+
+    @property
+    def _convex(self) -> bool:
+        """Whether the bound is convex without latent variables, which are not known before the data are read."""
+        return BOUNDS[self.bound].convex
 
     def _check_parameters(self) -> None:
-        super()._check_parameters()  # type: ignore[misc]
+        super()._check_parameters()
         if isinstance(self.structure, Compiled):
             self.structure.check_parameters()
 
@@ -45,146 +125,19 @@ class GivenStructure:
         if nested and not hasattr(structure, "set_params"):
             raise ValueError(
                 f"{nested[0]}: {type(structure).__name__} has no set_params; derive it from sklearn.base.BaseEstimator "
-                f"as well, so that its parameters can be set and searched over"
+                f"as well so that its parameters can be set and searched over"
             )
         if nested and structure is getattr(self, "structure_", None):  # a fitted structure stays unchanged
             parameters["structure"] = copy(structure)
-        changed: Self = super().set_params(**parameters)  # type: ignore[misc]
-        return changed
+        return super().set_params(**parameters)
 
+    def _own_examples(self, structure: Structure, X: Any, Y: Any) -> Examples:
+        return CustomExamples(structure, X, Y, latent=callable(getattr(self.structure, "complete", None)))
 
-class StructuralSVM(GivenStructure, MaxMarginEstimator):
-    """Max-margin estimator of the weights of any structure: ½‖w‖² + C Σ c_i ξ_i.
-
-    Parameters
-    ----------
-    structure : Structure
-        A user-defined structure with four methods, or a built-in one such as `Chain` or `Multiclass`. Latent variables
-        (of `Motif`, `Forest`, `TopK`) keep the given or initial values;
-        `LatentStructuralSVM` estimates them.
-    C : float, default=1.0
-        Trade-off between margin and losses; ``inf`` allows no losses at all (hard margin).
-    bound : {"margin", "slack", "ramp", "ramp-slack"}, default="margin"
-        Margin or slack re-scaling (Tsochantaridis et al. 2004), or the ramp of either (Do et al. 2008): tighter if
-        labels are wrong, but not convex, so that a local optimum is found.
-    slack : {"linear", "quadratic"}, default="linear"
-        Penalty of slacks: C Σ c_i ξ_i, or ½ C Σ c_i ξ_i².
-    nonnegative : bool or list of int or str, default=False
-        Weights that must not be negative: all (True), or those with these indices or names. The name of a feature
-        means all its weights.
-    prior : array-like of shape (n_weights,) or None, default=None
-        Weights w₀ that the regulariser ½‖w − w₀‖² prefers, for example `coef_` of a model of other data. None means
-        0.
-    kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
-        Kernel on the features of parts (tokens, arcs, edges, rows …): ``"poly"`` is (gamma a·b + coef0)^degree,
-        ``"rbf"`` is exp(−gamma ‖a − b‖²). A callable takes two matrices of rows and returns their kernel values. With
-        ``"precomputed"``, the features of a part are its kernel values with all parts of the training data, in the
-        order of examples and parts. Weights that do not belong to features of parts (transitions, constants) stay as
-        they are. A user-defined structure has `joint_kernel` instead.
-    degree : int, default=3
-        Degree of ``"poly"``.
-    gamma : {"scale", "auto"} or float, default="scale"
-        ``"scale"`` is 1 / (d · variance of all features), ``"auto"`` is 1 / d, as in scikit-learn.
-    coef0 : float, default=0.0
-        Constant of ``"poly"``, at least 0.
-    n_components : int or None, default=None
-        None: exact, by a factor of the Gram matrix of all distinct parts, which may have up to 2 GB (15,811 parts). A
-        number: the Nyström method with this number of landmarks; a warning states what it loses.
-    kernel_method : str, default="auto"
-        How the features of the kernel are computed: ``"auto"`` is ``"gram"`` without and ``"k-means"`` with
-        `n_components`. ``"gram"``: exact; ``"k-means"``, ``"leverage"``: landmarks are means, or parts drawn by
-        leverage; ``"expansion"``: all products of two features, for ``"poly"`` of degree 2 on sparse features, exact;
-        ``"sketch"``: a tensor sketch of `n_components`, for ``"poly"``.
-    solver : str or Solver, default="auto"
-        ``"auto"`` (proximal working sets), ``"nslack"``, ``"oneslack"``, ``"bundle"``, ``"subgradient"``,
-        ``"perceptron"``, ``"minmax"``, ``"certificate"`` (one joint program, for some structures), or a solver object.
-    tol : float, default=1e-3
-        Relative gap between the objective and its proven lower bound at which training stops.
-    max_iter : int or None, default=None
-        Maximum number of steps of the solver; None for the solver's default.
-    max_seconds : float or None, default=None
-        Time limit of the fit; None for no limit.
-    n_jobs : int or None, default=None
-        Threads for the argmaxes. None means all cores for compiled structures and one for user-defined structures,
-        whose methods should release the interpreter lock if `n_jobs` is set; -1 means all cores. Results do not depend
-        on `n_jobs`.
-    random_state : int, RandomState instance or None, default=0
-        Seed of everything random.
-    warm_start : bool, default=False
-        Whether to start from the weights of the last fit.
-    verbose : int, default=0
-        1 shows progress on standard error: a line on a terminal, plain lines at growing intervals elsewhere.
-    callbacks : callable, list of callables or None, default=None
-        Functions called with a `Step` after every step; a true return value stops the fit.
-    checkpoint : str, path-like or None, default=None
-        File to which the state is written while the fit runs; see `resume`.
-    checkpoint_every : float, default=60.0
-        Seconds between checkpoints; 0 for one after every step.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_weights,)
-        The weights; with a kernel, the coefficients β of scores Σ_p β_p k(p, ·), with points p as named by
-        `feature_names_out`.
-    structure_ : Structure
-        The structure, with the sizes that it learnt.
-    certificate_ : Certificate
-        What is proven about the weights.
-    history_ : list of dict
-        A row per step: iteration, round (of the solver), oracle_calls, seconds, primal, dual, gap; after `resume` only
-        of new steps. Primal value and gap are NaN before the first certificate. For a ramp, a row per outer step:
-        step, objective, convex, bound, loss, inner_gap, changes, oracle_calls, seconds.
-    n_iter_ : int
-        Number of steps of the solver.
-    stop_reason_ : str
-        ``"tol"``, ``"converged"``, ``"max_iter"``, ``"max_seconds"``, ``"callback"``, ``"interrupted"``, and for a ramp
-        ``"max_outer"``.
-    support_ : Support or None
-        The planes with dual values, examples and outputs; None for solvers that keep only sums of planes.
-    """
-
-    def __init__(
-        self,
-        structure: Structure,
-        *,
-        C: float = 1.0,
-        bound: str = "margin",
-        slack: str = "linear",
-        nonnegative: Any = False,
-        prior: Any = None,
-        kernel: Any = "linear",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        n_components: int | None = None,
-        kernel_method: str = "auto",
-        solver: Any = "auto",
-        tol: float = 1e-3,
-        max_iter: int | None = None,
-        max_seconds: float | None = None,
-        n_jobs: int | None = None,
-        random_state: Any = 0,
-        warm_start: bool = False,
-        verbose: int = 0,
-        callbacks: Sequence[Any] | None = None,
-        checkpoint: Any = None,
-        checkpoint_every: float = 60.0,
-    ) -> None:
-        self.structure, self.C, self.bound, self.slack, self.solver = structure, C, bound, slack, solver
-        self.tol, self.max_iter, self.max_seconds = tol, max_iter, max_seconds
-        self.nonnegative, self.prior = nonnegative, prior
-        self.kernel, self.degree, self.gamma, self.coef0 = kernel, degree, gamma, coef0
-        self.n_components, self.kernel_method = n_components, kernel_method
-        self.n_jobs, self.random_state, self.warm_start, self.verbose = n_jobs, random_state, warm_start, verbose
-        self.callbacks, self.checkpoint, self.checkpoint_every = callbacks, checkpoint, checkpoint_every
-
-    def _make_structure(self) -> Structure:
-        structure = super()._make_structure()
-        if self._convex and callable(getattr(structure, "complete", None)):
-            warnings.warn(
-                f"{type(structure).__name__} has latent variables, which StructuralSVM keeps at their initial values; "
-                f"LatentStructuralSVM (or MotifFinder, ForestClustering, StructuredRanker) estimates them",
-                UserWarning,
-                stacklevel=callers_level(),
-            )
-        return structure
+    def _train(
+        self, problem: Problem, run: Run, starts: Iterable[Start], resume: Any = None, state: State | None = None
+    ) -> State:
+        if not problem.examples.latent:
+            return MaxMarginEstimator._train(self, problem, run, starts, resume, state)
+        check_latent(self, self.structure, resume)
+        return super()._train(problem, run, starts, resume, state)

@@ -3,6 +3,7 @@
 from maxmargin.metrics.alignments import alignment_precision, alignment_recall, q_score
 from maxmargin.metrics.base_pairs import BasePairScores, base_pair_scores
 from maxmargin.metrics.brackets import BracketScores, bracket_scores
+from maxmargin.metrics.calibration import calibration_bins, decision_confidences, expected_calibration_error
 from maxmargin.metrics.clusters import ClusterScores, b_cubed, ceaf, mitre_loss, muc, pair_loss
 from maxmargin.metrics.coverage import coverage_by_rank, subtopic_coverage
 from maxmargin.metrics.decisions import regret
@@ -16,6 +17,7 @@ from maxmargin.metrics.entities import (
 )
 from maxmargin.metrics.masks import intersection_over_union
 from maxmargin.metrics.ranking import (
+    expected_reciprocal_rank,
     mean_average_precision,
     mean_reciprocal_rank,
     ndcg_at_k,
@@ -36,11 +38,15 @@ __all__ = [
     "b_cubed",
     "base_pair_scores",
     "bracket_scores",
+    "calibration_bins",
     "ceaf",
     "coverage_by_rank",
+    "decision_confidences",
     "entity_f1",
     "entity_f1_score",
     "entity_spans",
+    "expected_calibration_error",
+    "expected_reciprocal_rank",
     "intersection_over_union",
     "is_entity_scheme",
     "mean_average_precision",

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin._checked import whole_number
-from maxmargin._input import example_weights, indexable
-from maxmargin.core.errors import ExampleError, Place
-from maxmargin.encoding.rna import base_pairs
+from maxmargin._base.checks import whole_number
+from maxmargin._base.errors import ExampleError, Place
+from maxmargin._base.input import example_weights, indexable
+from maxmargin.features.biology.rna import base_pairs
 
 
 class BasePairScores(NamedTuple):
@@ -82,11 +82,11 @@ def base_pair_scores(
     weights = example_weights(sample_weight, len(true)) if len(true) else np.zeros(0)
     totals = np.zeros(4)
     for i, (y, y_hat, weight) in enumerate(zip(true, predicted, weights.tolist(), strict=True)):
-        pairs, found = base_pairs(y, Place("true", i)), base_pairs(y_hat, Place("predicted", i))
+        pairs, predicted_pairs = base_pairs(y, Place("true", i)), base_pairs(y_hat, Place("predicted", i))
         if len(y) != len(y_hat):
             raise ExampleError.at(Place("true", i), f"{len(y)} positions, but the predicted structure has {len(y_hat)}")
-        right, hit = _within(found, pairs, slip), _within(pairs, found, slip)
-        totals += weight * np.array([right, len(found), len(pairs), hit])
+        right, hit = _within(predicted_pairs, pairs, slip), _within(pairs, predicted_pairs, slip)
+        totals += weight * np.array([right, len(predicted_pairs), len(pairs), hit])
     return BasePairScores(*totals.tolist())
 
 

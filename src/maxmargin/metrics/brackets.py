@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin._input import example_weights
-from maxmargin.core.errors import Place, error_at
-from maxmargin.encoding.brackets import TRACE
-from maxmargin.encoding.treebank import TreeForm, constituents, read_tree
+from maxmargin._base.errors import Place, error_at
+from maxmargin._base.input import example_weights
+from maxmargin.features.text.brackets import TRACE
+from maxmargin.features.text.treebank import TreeForm, constituents, read_tree
 
 #: Tags of tokens that evalb removes (COLLINS.prm).
 PUNCTUATION = (",", ":", "``", "''", ".")
@@ -53,7 +53,7 @@ def bracket_scores(
     """Return precision, recall and F1 of labelled brackets.
 
     A bracket is a label and the tokens below it. As evalb does with COLLINS.prm: roots (TOP, ROOT, S1 or no label) and
-    tags are not brackets; traces (-NONE-) and punctuation are removed, so that brackets are compared without them, and
+    tags are not brackets; traces (-NONE-) and punctuation are removed, so brackets are compared without them, and
     brackets over nothing else are not counted; PRT counts as ADVP; brackets are counted as often as they occur; and
     counts are summed over all sentences before the ratios are formed. Labels are compared as they are: remove function
     tags before (`maxmargin.formats.read_trees` with ``clean=True``).
@@ -92,13 +92,13 @@ def bracket_scores(
     counts = np.zeros((len(read), 3))
     for i, (true, y_hat) in enumerate(zip(read, Y_hat, strict=True)):
         expected, n = _brackets(*form.bare(true, Place("Y", i)), punctuation, same_labels)
-        found: Counter[Any] = Counter()
+        predicted: Counter[Any] = Counter()
         if y_hat is not None:
             place = Place("Y_hat", i)
-            found, m = _brackets(*form.bare(read_tree(y_hat, place), place), punctuation, same_labels)
+            predicted, m = _brackets(*form.bare(read_tree(y_hat, place), place), punctuation, same_labels)
             if m != n:
                 raise error_at(place, f"a tree of {m} tokens, expected {n} as in Y[{i}]")
-        counts[i] = expected.total(), found.total(), (expected & found).total()
+        counts[i] = expected.total(), predicted.total(), (expected & predicted).total()
     n_true, n_predicted, n_matched = (weights @ counts).tolist()
     whole = (counts[:, 0] == counts[:, 2]) & (counts[:, 1] == counts[:, 2])
     both = n_true + n_predicted
@@ -115,5 +115,5 @@ def _brackets(
     tree: Any, tokens: Any, punctuation: Collection[str], same_labels: Mapping[str, str]
 ) -> tuple[Counter[Any], int]:
     """Return the brackets of a tree of tags, and its number of tokens without traces."""
-    found = ((same_labels.get(label, label), i, j) for label, i, j in constituents(tree, {*punctuation, TRACE}))
-    return Counter(found), sum(tag != TRACE for _, tag in tokens)
+    brackets = ((same_labels.get(label, label), i, j) for label, i, j in constituents(tree, {*punctuation, TRACE}))
+    return Counter(brackets), sum(tag != TRACE for _, tag in tokens)

@@ -14,7 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from maxmargin._types import FloatArray, IntArray
+from maxmargin._base.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -218,8 +218,8 @@ def _numbers(clusters: Sequence[Any]) -> IntArray:
 
 def _overlap(true: IntArray, predicted: IntArray) -> _Overlap:
     width = int(predicted.max(initial=-1)) + 1
-    joint, shared = np.unique(true * width + predicted, return_counts=True)
-    first, second = np.divmod(joint, width) if width else (joint, joint)
+    common, shared = np.unique(true * width + predicted, return_counts=True)
+    first, second = np.divmod(common, width) if width else (common, common)
     return _Overlap(first, second, shared, np.bincount(true), np.bincount(predicted))
 
 

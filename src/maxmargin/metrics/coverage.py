@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import FloatArray
-from maxmargin.core.errors import Place, error_at
-from maxmargin.encoding.candidates import subtopic_rows
+from maxmargin._base.errors import Place, error_at
+from maxmargin._base.types import FloatArray
+from maxmargin.features.text.candidates import subtopic_rows
 from maxmargin.metrics.gains import check_choice
 
 WEIGHTS = ("popularity", "uniform")
@@ -72,7 +72,7 @@ def _shares(y: Any, chosen: Any, weights: str, i: int) -> FloatArray:
     covered, shares = np.zeros(topics.size, bool), np.full(len(chosen), np.nan)
     for r, j in enumerate(chosen):
         if not isinstance(j, numbers.Integral):
-            raise error_at(Place("Y", i), f"expected chosen candidates as whole numbers, found {j!r:.60}")
+            raise error_at(Place("Y", i), f"expected chosen candidates as integers, found {j!r:.60}")
         if not 0 <= int(j) < topics.n_candidates:
             raise error_at(Place("Y", i), f"{topics.n_candidates} candidates, but candidate {j} was chosen")
         covered[topics.elements[slice(*topics.ptr[int(j) : int(j) + 2])]] = True

@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import FloatArray
-from maxmargin.optimizers.optimizer import as_decision, as_optimizer, rounded
-from maxmargin.structures.decisions.inputs import cost_rows
+from maxmargin._base.types import FloatArray
+from maxmargin.optimizers.optimizer import DecisionReader, as_optimizer, cost_rows, rounded
+
+#: Difference of totals, relative to the sum of absolute costs, above which it is not a rounding error.
+IMPOSSIBLE = 1e-6
 
 
 def regret(costs: Any, decisions: Any, optimizer: Any, *, instances: Any = None, normalize: bool = True) -> float:
@@ -35,6 +37,12 @@ def regret(costs: Any, decisions: Any, optimizer: Any, *, instances: Any = None,
     float
         The regret, 0 if all decisions are optimal.
 
+    Raises
+    ------
+    ValueError
+        If a decision is better than the one that an exact optimiser returns: it is not feasible, or the optimiser is
+        wrong.
+
     Examples
     --------
     >>> import maxmargin as mm
@@ -49,13 +57,19 @@ def regret(costs: Any, decisions: Any, optimizer: Any, *, instances: Any = None,
     if n == 0:
         raise ValueError("expected at least one decision, found none")
     widths = np.array([np.shape(row)[-1] if np.ndim(row) else 0 for row in costs])
-    totals, best = np.empty(n), np.empty(n)
+    totals, best, reader = np.empty(n), np.empty(n), DecisionReader(optimizer.decision)
     for i, row in enumerate(cost_rows(costs, widths, "costs")):
         place, instance = f"decisions[{i}]", None if instances is None else [instances[i]]
-        z = rounded(as_decision(decisions[i], len(row), place, "found"))
+        z = rounded(reader.read(decisions[i], len(row), place, "found"))
         optimizer.check_feasible(z[None], instance, [place], "found")
         totals[i] = row @ z
         best[i] = row @ optimizer.solve(row, None if instance is None else instance[0])
+        if optimizer.exact and optimizer.sign * (totals[i] - best[i]) < -IMPOSSIBLE * float(np.abs(row).sum()):
+            raise ValueError(
+                f"{place}: its total {totals[i]:.6g} is better than {best[i]:.6g} of the decision that the optimizer "
+                f"returns for these costs, so it is not feasible, or the optimizer is wrong (is its sense "
+                f"{optimizer.sense!r}?) or a heuristic, which needs exact=False"
+            )
     return total_regret(optimizer.sign * (totals - best), best, normalize)
 
 

@@ -169,10 +169,10 @@ def entity_f1(Y_true: Any, Y_pred: Any) -> EntityScores:
     predicted: Counter[str] = Counter()
     true: Counter[str] = Counter()
     for i, (y, y_hat) in enumerate(paired(Y_true, Y_pred)):
-        expected, found = _spans_of(y, i, "true"), _spans_of(y_hat, i, "predicted")
+        expected, predicted_spans = _spans_of(y, i, "true"), _spans_of(y_hat, i, "predicted")
         true.update(span[2] for span in expected)
-        predicted.update(span[2] for span in found)
-        right.update(span[2] for span in set(expected) & set(found))
+        predicted.update(span[2] for span in predicted_spans)
+        right.update(span[2] for span in set(expected) & set(predicted_spans))
     types = {kind: TypeScores(right[kind], predicted[kind], true[kind]) for kind in sorted(true | predicted)}
     return EntityScores(right.total(), predicted.total(), true.total(), types)
 

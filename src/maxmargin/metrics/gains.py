@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import FloatArray
-from maxmargin.core.errors import Where, error_at, inside
+from maxmargin._base.errors import Where, error_at, inside
+from maxmargin._base.types import FloatArray
 
 GAINS = ("exponential", "linear")
 DISCOUNTS = ("log2", "letor")
@@ -38,8 +38,8 @@ def gains(labels: FloatArray, gain: str, place: Callable[[int], Where]) -> Float
             f"shift the labels, or use measure='pairwise'",
         )
     with np.errstate(over="ignore"):
-        found = np.exp2(labels) - 1.0 if gain == "exponential" else labels.astype(float)
-        total = found.sum()
+        values = np.exp2(labels) - 1.0 if gain == "exponential" else labels.astype(float)
+        total = values.sum()
     if not np.isfinite(total):
         largest = int(np.argmax(labels))
         raise error_at(
@@ -47,7 +47,7 @@ def gains(labels: FloatArray, gain: str, place: Callable[[int], Where]) -> Float
             f"the gains of relevance {labels[largest]:g} are too large for a float: use gain='linear' or smaller "
             f"labels",
         )
-    return found
+    return values
 
 
 def discounts(n: int, discount: str = "log2") -> FloatArray:

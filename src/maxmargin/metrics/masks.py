@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.errors import ExampleError, Place
+from maxmargin._base.errors import ExampleError, Place
 
 
-def intersection_over_union(true: Sequence[Any], predicted: Sequence[Any], label: Any = None) -> float:
+def intersection_over_union(
+    true: Sequence[Any], predicted: Sequence[Any], label: Any = None, *, ignore_label: Any = None
+) -> float:
     """Return the intersection over union of labelled images, pooled over the images.
 
     For one label, the number of elements that have it in both the true and the predicted image, divided by the number
@@ -22,6 +24,8 @@ def intersection_over_union(true: Sequence[Any], predicted: Sequence[Any], label
         True and predicted labels of each image, of equal shapes.
     label : object, default=None
         The label; None for the mean over all labels of the true images.
+    ignore_label : object, default=None
+        The true label of elements that do not count, such as 255.
 
     Returns
     -------
@@ -41,6 +45,8 @@ def intersection_over_union(true: Sequence[Any], predicted: Sequence[Any], label
         if y.shape != p.shape:
             raise ExampleError.at(Place("Y", i), f"shape {y.shape}, but the predicted image has {p.shape}")
     y, p = (np.concatenate([pair[k].ravel() for pair in pairs]) for k in (0, 1))
+    if ignore_label is not None:
+        y, p = y[y != ignore_label], p[y != ignore_label]
     labels = np.unique(y) if label is None else np.array([label])
     shares = []
     for value in labels.tolist():

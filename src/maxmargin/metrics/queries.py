@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._checked import is_list
-from maxmargin._types import IntArray
+from maxmargin._base.checks import is_list
+from maxmargin._base.types import IntArray
 
 
 def checked_groups(groups: Any) -> Any:
@@ -54,3 +54,11 @@ def rows_by_query(groups: Iterable[Any]) -> tuple[list[Any], list[IntArray]]:
     for row, query in enumerate(groups.tolist() if isinstance(groups, np.ndarray) else groups):
         members.setdefault(query, []).append(row)
     return list(members), [np.array(rows, np.int64) for rows in members.values()]
+
+
+def sizes_hint(groups: Any, n: int) -> str:
+    """Return advice for the error message if queries of rows are sizes of queries instead."""
+    values = np.asarray(groups)
+    if values.dtype.kind not in "iu" or values.sum() != n:
+        return ""
+    return "; these look like the sizes of queries: pass groups=np.repeat(np.arange(len(sizes)), sizes)"

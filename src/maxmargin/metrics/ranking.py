@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._checked import whole_number
-from maxmargin._input import either
-from maxmargin._types import FloatArray, IntArray
+from maxmargin._base.checks import finite_number, whole_number
+from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.metrics.gains import DISCOUNTS, GAINS, check_choice, discounts, gains
-from maxmargin.metrics.queries import checked_groups, rows_by_query
+from maxmargin.metrics.queries import checked_groups, rows_by_query, sizes_hint
 
 
-def precision_at_k(y: Any, scores: Any, groups: Any = None, k: int = 10, *, qid: Any = None) -> float:
+def precision_at_k(y: Any, scores: Any, groups: Any = None, k: int = 10) -> float:
     """Return the mean over queries of the fraction of relevant documents among the k best.
 
     Ties go to the earlier document. The count of a query with fewer than k documents is divided
@@ -35,8 +34,6 @@ def precision_at_k(y: Any, scores: Any, groups: Any = None, k: int = 10, *, qid:
         Query of each document.
     k : int, default=10
         Number of documents.
-    qid : sequence of length n, default=None
-        Another name of `groups`.
 
     Returns
     -------
@@ -49,7 +46,7 @@ def precision_at_k(y: Any, scores: Any, groups: Any = None, k: int = 10, *, qid:
     0.5
     """
     k = whole_number(k, "k")
-    return _mean(lambda ranked: float((ranked[:k] > 0).sum()) / k, *_read(y, scores, groups, qid))
+    return _mean(lambda ranked: float((ranked[:k] > 0).sum()) / k, *_read(y, scores, groups))
 
 
 def ndcg_at_k(
@@ -60,7 +57,6 @@ def ndcg_at_k(
     *,
     gain: str = "exponential",
     discount: str = "log2",
-    qid: Any = None,
 ) -> float:
     """Return the mean over queries of the normalised discounted cumulative gain of the k best documents.
 
@@ -85,8 +81,6 @@ def ndcg_at_k(
         Gain of relevance r: 2^r − 1, or r.
     discount : {"log2", "letor"}, default="log2"
         Discount of position p: 1/log2(p + 1), or 1/log2(max(p, 2)).
-    qid : sequence of length n, default=None
-        Another name of `groups`.
 
     Returns
     -------
@@ -101,7 +95,7 @@ def ndcg_at_k(
     check_choice(gain, "gain", GAINS)
     check_choice(discount, "discount", DISCOUNTS)
     depth = None if k is None else whole_number(k, "k")
-    relevance, scores, members = _read(y, scores, groups, qid)
+    relevance, scores, members = _read(y, scores, groups)
 
     def ndcg(ranked: FloatArray) -> float:
         weights = discounts(len(ranked) if depth is None else min(depth, len(ranked)), discount)
@@ -111,7 +105,7 @@ def ndcg_at_k(
     return _mean(ndcg, gains(relevance, gain, lambda row: f"y[{row}]"), scores, members)
 
 
-def mean_average_precision(y: Any, scores: Any, groups: Any = None, *, qid: Any = None) -> float:
+def mean_average_precision(y: Any, scores: Any, groups: Any = None) -> float:
     """Return the mean over queries of average precision: the mean precision at the places of relevant documents.
 
         AP = (1/n₊) Σ_{p: document p relevant} (relevant documents among the first p) / p
@@ -127,8 +121,6 @@ def mean_average_precision(y: Any, scores: Any, groups: Any = None, *, qid: Any 
         Score of each document.
     groups : sequence of length n
         Query of each document.
-    qid : sequence of length n, default=None
-        Another name of `groups`.
 
     Returns
     -------
@@ -145,10 +137,10 @@ def mean_average_precision(y: Any, scores: Any, groups: Any = None, *, qid: Any 
         places = np.flatnonzero(ranked > 0) + 1.0
         return float((np.arange(1, len(places) + 1) / places).mean()) if len(places) else 0.0
 
-    return _mean(average_precision, *_read(y, scores, groups, qid))
+    return _mean(average_precision, *_read(y, scores, groups))
 
 
-def mean_reciprocal_rank(y: Any, scores: Any, groups: Any = None, *, qid: Any = None) -> float:
+def mean_reciprocal_rank(y: Any, scores: Any, groups: Any = None) -> float:
     """Return the mean over queries of 1 / (the place of the first relevant document).
 
     Parameters
@@ -159,8 +151,6 @@ def mean_reciprocal_rank(y: Any, scores: Any, groups: Any = None, *, qid: Any = 
         Score of each document.
     groups : sequence of length n
         Query of each document.
-    qid : sequence of length n, default=None
-        Another name of `groups`.
 
     Returns
     -------
@@ -177,10 +167,65 @@ def mean_reciprocal_rank(y: Any, scores: Any, groups: Any = None, *, qid: Any = 
         places = np.flatnonzero(ranked > 0)
         return 1.0 / float(places[0] + 1) if len(places) else 0.0
 
-    return _mean(reciprocal_rank, *_read(y, scores, groups, qid))
+    return _mean(reciprocal_rank, *_read(y, scores, groups))
 
 
-def pair_accuracy(y: Any, scores: Any, groups: Any = None, *, qid: Any = None) -> float:
+def expected_reciprocal_rank(
+    y: Any,
+    scores: Any,
+    groups: Any = None,
+    k: int | None = None,
+    *,
+    max_relevance: float | None = None,
+) -> float:
+    """Return the mean over queries of the expected reciprocal rank (Chapelle et al. 2009).
+
+        ERR@k = Σ_{p ≤ k} (1/p) R_p Π_{i < p} (1 − R_i)        R = (2^r − 1) / 2^(greatest r)
+
+    A reader goes down the ranking and stops at a document of relevance r with probability R; the measure is the
+    expected value of 1 / (the place where the reader stops).
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Relevance of each document, at least 0.
+    scores : array-like of shape (n,)
+        Score of each document.
+    groups : sequence of length n
+        Query of each document.
+    k : int or None, default=None
+        Number of documents; None for all.
+    max_relevance : float or None, default=None
+        The greatest relevance of the scale, such as 4 for the web data of Chapelle et al.; None for the greatest of y,
+        which makes values of different data differ in scale.
+
+    Returns
+    -------
+    float
+        The mean, between 0 and 1.
+
+    Examples
+    --------
+    >>> expected_reciprocal_rank([0, 2, 1], [0.9, 0.8, 0.7], ["a", "a", "a"])
+    0.3958333333333333
+    """
+    depth = None if k is None else whole_number(k, "k")
+    relevance, scores, members = _read(y, scores, groups)
+    gained = gains(relevance, "exponential", lambda row: f"y[{row}]")
+    top = float(relevance.max()) if max_relevance is None else finite_number(max_relevance, "max_relevance")
+    if relevance.max() > top:
+        row = int(relevance.argmax())
+        raise ValueError(f"y[{row}]: relevance {relevance[row]:g} is above max_relevance={top:g}")
+
+    def reciprocal_rank(stops: FloatArray) -> float:
+        stops = stops[:depth]
+        reached = np.concatenate([[1.0], np.cumprod(1.0 - stops)[:-1]])
+        return float((stops * reached / np.arange(1, len(stops) + 1)).sum())
+
+    return _mean(reciprocal_rank, gained / 2.0**top, scores, members)
+
+
+def pair_accuracy(y: Any, scores: Any, groups: Any = None) -> float:
     """Return the mean over queries of the share of pairs in the right order.
 
     The pairs are those of documents of different relevance; a pair of equal scores counts one half. For two degrees of
@@ -194,8 +239,6 @@ def pair_accuracy(y: Any, scores: Any, groups: Any = None, *, qid: Any = None) -
         Score of each document.
     groups : sequence of length n
         Query of each document.
-    qid : sequence of length n, default=None
-        Another name of `groups`.
 
     Returns
     -------
@@ -207,11 +250,11 @@ def pair_accuracy(y: Any, scores: Any, groups: Any = None, *, qid: Any = None) -
     >>> pair_accuracy([2, 0, 1], [0.2, 0.3, 0.1], ["a", "a", "a"])
     0.3333333333333333
     """
-    relevance, scores, members = _read(y, scores, groups, qid)
+    relevance, scores, members = _read(y, scores, groups)
     found = (_ordered_share(relevance[rows], scores[rows]) for rows in members)
     shares = [share for share in found if share is not None]
     if not shares:
-        raise ValueError("no query has two documents of different relevance, so that there is no pair to order")
+        raise ValueError("no query has two documents of different relevance, so there is no pair to order")
     return float(np.mean(shares))
 
 
@@ -233,15 +276,17 @@ def _mean(
     return float(np.mean([measure(values[rows[np.argsort(-scores[rows], kind="stable")]]) for rows in members]))
 
 
-def _read(y: Any, scores: Any, groups: Any, qid: Any) -> tuple[FloatArray, FloatArray, list[IntArray]]:
+def _read(y: Any, scores: Any, groups: Any) -> tuple[FloatArray, FloatArray, list[IntArray]]:
     """Return labels, scores and the rows of each query, checked."""
     relevance, scores = _numbers(y, "y"), _numbers(scores, "scores")
-    groups = either(groups, qid, "groups", "qid")
     if groups is None:
-        raise ValueError("groups= is required: the query of each document (qid= is another name)")
+        raise ValueError("groups= is required: the query of each document")
     groups = checked_groups(groups)
     if not relevance.shape == scores.shape == (len(groups),):
-        raise ValueError(f"{relevance.shape} relevance labels, {scores.shape} scores and {len(groups)} groups differ")
+        raise ValueError(
+            f"{relevance.shape} relevance labels, {scores.shape} scores and {len(groups)} groups differ"
+            f"{sizes_hint(groups, len(scores))}"
+        )
     if not len(scores):
         raise ValueError("expected at least one document to rank, found none")
     return relevance, scores, rows_by_query(groups)[1]
@@ -249,10 +294,10 @@ def _read(y: Any, scores: Any, groups: Any, qid: Any) -> tuple[FloatArray, Float
 
 def _numbers(values: Any, name: str) -> FloatArray:
     try:
-        found = np.asarray(values, float)
+        numbers = np.asarray(values, float)
     except (TypeError, ValueError):
         raise ValueError(f"{name}: expected a number for each document, found {values!r:.60}") from None
-    missing = np.flatnonzero(np.isnan(found))
+    missing = np.flatnonzero(np.isnan(numbers))
     if len(missing):
         raise ValueError(f"{name}[{missing[0]}]: expected a number, found nan")
-    return found
+    return numbers

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._input import example_weights
-from maxmargin.core.errors import Place, error_at
-from maxmargin.encoding.hierarchy import read_hierarchy, tree_losses
-from maxmargin.encoding.labels import Labels
+from maxmargin._base.errors import Place, error_at
+from maxmargin._base.input import example_weights
+from maxmargin.features.rows.hierarchy import read_hierarchy, tree_losses
+from maxmargin.features.rows.labels import Labels
 
 
 def tree_loss(y_true: Any, y_pred: Any, *, hierarchy: Any, sample_weight: Any = None) -> float:
@@ -38,15 +38,15 @@ def tree_loss(y_true: Any, y_pred: Any, *, hierarchy: Any, sample_weight: Any = 
     >>> tree_loss(["a/b", "a/b", "a/c"], ["a/b", "a/c", "d/e"], hierarchy="/")
     1.0
     """
-    true, found = np.asarray(y_true).tolist(), np.asarray(y_pred).tolist()
-    if len(true) != len(found):
-        raise ValueError(f"y_true has {len(true)} classes but y_pred has {len(found)}")
+    true, predicted = np.asarray(y_true).tolist(), np.asarray(y_pred).tolist()
+    if len(true) != len(predicted):
+        raise ValueError(f"y_true has {len(true)} classes but y_pred has {len(predicted)}")
     weights = example_weights(sample_weight, len(true))
-    labels = Labels([*true, *found])
+    labels = Labels([*true, *predicted])
     tree = read_hierarchy(hierarchy, labels.values)
-    for name, values in (("y_true", true), ("y_pred", found)):
+    for name, values in (("y_true", true), ("y_pred", predicted)):
         for i, label in enumerate(values):
             if label not in tree.codes:
                 raise error_at(Place(name, i), f"class {label!r} is not in the hierarchy")
     losses = tree_losses(tree, *tree.ancestors(labels.values))
-    return float(np.average(losses[labels.encode(true, "y_true"), labels.encode(found, "y_pred")], weights=weights))
+    return float(np.average(losses[labels.encode(true, "y_true"), labels.encode(predicted, "y_pred")], weights=weights))

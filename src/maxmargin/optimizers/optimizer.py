@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from maxmargin._checked import check_flag, is_list, whole_number
-from maxmargin._types import FloatArray, IntArray
-from maxmargin.core.errors import Place, Where, error_at
+from maxmargin._base.checks import check_flag, is_list, whole_number
+from maxmargin._base.errors import Place, Where, error_at
+from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.structure import Bounded, StructureError
+from maxmargin.features.decision_forms import INDICES, SET, VECTOR
 
-#: Distance from a whole number that counts as rounding error of a solver.
+#: Distance from an integer that counts as rounding error of a solver.
 WHOLE_WITHIN = 1e-6
+COSTS, FORMS = ("any", "nonnegative"), ("auto", VECTOR, INDICES)
 
 
 class Decided(NamedTuple):
@@ -25,7 +27,7 @@ class Decided(NamedTuple):
     decisions : ndarray of shape (n, m)
         A decision per row.
     lower : ndarray of shape (n,)
-        Proven lower bounds of the least costs if the optimiser is not exact; −∞ if nothing is proven.
+        Proven lower bounds on the least costs if the optimiser is not exact; −∞ if nothing is proven.
     """
 
     decisions: FloatArray
@@ -42,10 +44,10 @@ class Optimizer:
     ----------
     solve : callable
         ``solve(costs)``, or ``solve(costs, instance)`` where instances are given, returns the best decision for a
-        vector of m costs: a vector of m numbers, or the indices of the variables that are 1 (a set, or a list whose
-        length is not m). Costs may be negative during training, even if true costs are not. With ``exact=False`` it
-        may return `Bounded` with a proven bound of the best total instead (a lower bound if `sense` is "min"), with
-        None as its decision if none was found in time: training then uses the known one, prediction raises an error.
+        vector of m costs: a vector of m numbers, or the indices of the variables that are 1, see `decision`. Costs may
+        be negative during training, even if true costs are not, see `costs`. With ``exact=False`` it may return
+        `Bounded` with a proven bound on the best total instead (a lower bound if `sense` is "min"), with None as its
+        decision if none was found in time: training then uses the known one, prediction raises an error.
     n_variables : int or None, default=None
         m; None if it follows from the data.
     sense : {"min", "max"}, default="min"
@@ -53,12 +55,19 @@ class Optimizer:
     batch : bool, default=False
         Whether `solve` takes an array of shape (n, m), and a list of n instances, and returns an array of shape (n, m).
     exact : bool, default=True
-        Whether decisions are optimal. If not, certificates are estimates, or use the bounds of `Bounded`.
+        Whether decisions are optimal. If not, certificates are estimates, or use the bounds in `Bounded`.
     feasible : callable or None, default=None
         ``feasible(decision)`` or ``feasible(decision, instance)``: whether a decision is allowed. If given, every
         decision is checked.
     integral : bool or None, default=None
-        Whether decisions are whole numbers; None means if all known decisions are.
+        Whether decisions are integers; None means that they are if all known decisions are.
+    costs : {"any", "nonnegative"}, default="any"
+        "nonnegative" if `solve` needs costs ≥ 0, as Dijkstra's algorithm does. A `CostLearner` then learns from known
+        decisions only, from features ≥ 0 with weights ≥ 0, and with a loss that never makes a cost negative.
+    decision : {"auto", "vector", "indices"}, default="auto"
+        What a list or array that `solve` returns is: m numbers, or the indices of the variables that are 1. "auto"
+        means indices if its length is not m; an optimiser that returns both kinds, or a list that may be either, raises
+        an error. Sets are always indices.
 
     Examples
     --------
@@ -85,6 +94,8 @@ class Optimizer:
         exact: bool = True,
         feasible: Callable[..., bool] | None = None,
         integral: bool | None = None,
+        costs: str = "any",
+        decision: str = "auto",
     ) -> None:
         if not callable(solve):
             raise TypeError(f"solve must be a function of the costs, found {type(solve).__name__}")
@@ -99,6 +110,11 @@ class Optimizer:
         self.n_variables = None if n_variables is None else whole_number(n_variables, "n_variables")
         self.function, self.sense, self.batch, self.exact = solve, sense, bool(batch), bool(exact)
         self.feasible, self.integral = feasible, integral
+        for name, value, known in (("costs", costs, COSTS), ("decision", decision, FORMS)):
+            if value not in known:
+                raise ValueError(f"{name} must be {' or '.join(map(repr, known))}, found {value!r}")
+        self.costs, self.decision = costs, decision
+        self._reader = DecisionReader(decision)
 
     def __repr__(self) -> str:
         name = self.kind or getattr(self.function, "__name__", type(self.function).__name__)
@@ -155,13 +171,16 @@ class Optimizer:
         return ShortestPath(arcs, source, sink)
 
     @staticmethod
-    def assignment(n: int) -> Optimizer:
-        """Return the optimiser of assignments of n rows to n columns (scipy's ``linear_sum_assignment``).
+    def assignment(n: int, n_columns: int | None = None) -> Optimizer:
+        """Return the optimiser of assignments of rows to columns (scipy's ``linear_sum_assignment``).
 
         Parameters
         ----------
         n : int
-            Number of rows; variable i n + j assigns row i to column j.
+            Number of rows.
+        n_columns : int or None, default=None
+            Number of columns; None means n. Variable i · n_columns + j assigns row i to column j. Each row and each
+            column has at most one partner, and those of the smaller side all have one.
 
         Returns
         -------
@@ -170,7 +189,7 @@ class Optimizer:
         """
         from maxmargin.optimizers.ready import Assignment
 
-        return Assignment(n)
+        return Assignment(n, n_columns)
 
     @staticmethod
     def knapsack(weights: Any, capacity: Any) -> Optimizer:
@@ -197,38 +216,50 @@ class Optimizer:
     @staticmethod
     def milp(
         A: Any,
-        b: Any,
-        integrality: Any = 1,
         *,
-        low: Any = 0.0,
-        high: Any = 1.0,
+        low: Any = -np.inf,
+        high: Any = np.inf,
+        lower: Any = 0.0,
+        upper: Any = 1.0,
+        integer: Any = True,
         sense: str = "min",
         time_limit: float | None = None,
     ) -> Optimizer:
-        """Return the optimiser of a (mixed-integer) linear program A z ≤ b, low ≤ z ≤ high (HiGHS through scipy).
+        """Return the optimiser of a (mixed-integer) linear program, low ≤ A z ≤ high, lower ≤ z ≤ upper (HiGHS).
+
+        The parameters are those of `ProgramInput`.
 
         Parameters
         ----------
-        A, b : array-like or sparse matrix of shape (k, m), and array-like of shape (k,)
-            Constraints; an instance, if given, is a pair (A, b) of its own.
-        integrality : int or array-like of shape (m,), default=1
-            1 for whole variables, 0 for continuous ones.
-        low, high : float or array-like of shape (m,), default=0.0 and 1.0
-            Bounds of the variables.
+        A : array-like or sparse matrix of shape (k, m)
+            Coefficients of the constraints. An instance, if given, is a tuple (A, low, high) of its own.
+        low, high : float or array-like of shape (k,), default=-inf and inf
+            Limits of A z; equal ones for an equation.
+        lower, upper : float or array-like of shape (m,), default=0.0 and 1.0
+            Limits of z.
+        integer : bool or array-like of shape (m,), default=True
+            Which variables are integers.
         sense : {"min", "max"}, default="min"
             Whether the total is minimised or maximised.
         time_limit : float or None, default=None
-            Seconds for each program. A program that stops there returns its best decision with HiGHS's bound, so that
+            Seconds for each program. A program that stops there returns its best decision with HiGHS's bound, so
             certificates stay valid. If it found none, training uses the known decision with that bound.
 
         Returns
         -------
         Optimizer
             The optimiser.
+
+        Examples
+        --------
+        >>> import maxmargin as mm
+        >>> two_of_three = mm.Optimizer.milp([[1, 1, 1]], low=2, high=2)
+        >>> two_of_three.solve([3.0, 1.0, 2.0])
+        array([0., 1., 1.])
         """
         from maxmargin.optimizers.ready import MixedInteger
 
-        return MixedInteger(A, b, integrality, low, high, sense, time_limit)
+        return MixedInteger(A, low, high, lower, upper, integer, sense, time_limit)
 
     # ------------------------------------------------------------------ batches
 
@@ -249,6 +280,8 @@ class Optimizer:
             Feasible decisions, which are used where a search found none in time.
         """
         self._check_width(costs.shape[1])
+        if self.costs == "nonnegative":
+            costs = self._nonnegative(costs, ids)
         lower = np.full(len(costs), -np.inf)
         if self.batch:
             decisions = self._batched(costs, instances, ids)
@@ -264,6 +297,17 @@ class Optimizer:
         if self.n_variables is not None and m != self.n_variables:
             raise ValueError(f"the optimizer has {self.n_variables} variables, found {m} costs")
 
+    def _nonnegative(self, costs: FloatArray, ids: IntArray) -> FloatArray:
+        """Return costs without the rounding errors below 0; raise StructureError if one is clearly below 0."""
+        given = self.sign * costs
+        least = given.min(axis=1, initial=0.0)
+        bad = np.flatnonzero(least < -WHOLE_WITHIN * np.abs(given).max(axis=1, initial=0.0))
+        if len(bad):
+            raise StructureError.at(
+                Place("X", ids[bad[0]]), f"the optimizer has costs='nonnegative', found the cost {least[bad[0]]:.6g}"
+            )
+        return self.sign * np.maximum(given, 0.0)
+
     def _single(
         self,
         costs: FloatArray,
@@ -275,33 +319,43 @@ class Optimizer:
         decisions = np.empty_like(costs)
         for r, i in enumerate(ids.tolist()):
             more = () if instances is None else (instances[r],)
-            found = _called(Place("X", i), self.function, self.sign * costs[r], *more)
-            if type(found) is Bounded:
-                lower[r], found = self.sign * float(found.upper), found.output
-                if found is None and known is not None:
-                    found = known[r]
-                elif found is None:
+            decision = self._ask(Place("X", i), self.sign * costs[r], *more)
+            if type(decision) is Bounded:
+                lower[r], decision = self.sign * float(decision.upper), decision.output
+                if decision is None and known is not None:
+                    decision = known[r]
+                elif decision is None:
                     raise StructureError.at(Place("X", i), "solve found no decision in time; raise its time limit")
-            decisions[r] = as_decision(found, costs.shape[1], Place("X", i), "solve returned")
+            decisions[r] = self._reader.read(decision, costs.shape[1], Place("X", i), "solve returned")
         return decisions
+
+    def _ask(self, place: Where, costs: FloatArray, *more: Any) -> Any:
+        """Call `solve`; if it fails, the message says whether that may be due to negative costs."""
+        hint = ""
+        if self.costs == "any" and not self.kind and (costs < 0.0).any():
+            hint = (
+                "; some of the costs are negative, as they may be during training: if your solver needs costs ≥ 0, "
+                "pass costs='nonnegative' to the Optimizer"
+            )
+        return _called(place, self.function, costs, *more, hint=hint)
 
     def _batched(self, costs: FloatArray, instances: Sequence[Any] | None, ids: IntArray) -> FloatArray:
         more = () if instances is None else (instances,)
         first = Place("X", int(ids[0])) if len(ids) else "X"
-        returned = _called(first, self.function, self.sign * costs, *more)
+        returned = self._ask(first, self.sign * costs, *more)
         try:
-            found = np.asarray(returned, float)
+            decisions = np.asarray(returned, float)
         except (TypeError, ValueError):
             raise StructureError(
                 f"solve returned {returned!r:.60}, expected an array of numbers of shape {costs.shape}; a function "
                 f"that returns indices needs batch=False"
             ) from None
-        if found.shape != costs.shape:
+        if decisions.shape != costs.shape:
             raise StructureError(
-                f"solve returned an array of shape {found.shape} for costs of shape {costs.shape}, expected the same "
-                f"shape; a function of a single vector of costs needs batch=False"
+                f"solve returned an array of shape {decisions.shape} for costs of shape {costs.shape}, expected the "
+                f"same shape; a function of a single vector of costs needs batch=False"
             )
-        return found.copy()
+        return decisions.copy()
 
     def check_feasible(
         self, decisions: FloatArray, instances: Sequence[Any] | None, places: Sequence[Where], what: str
@@ -328,32 +382,92 @@ def as_optimizer(optimizer: Any) -> Optimizer:
         for name in ("n_variables", "sense", "batch", "exact", "integral")
         if hasattr(optimizer, name)
     }
+    for name in ("costs", "decision"):  # also names that a user's object may have for something else
+        if isinstance(getattr(optimizer, name, None), str):
+            options[name] = getattr(optimizer, name)
     return Optimizer(optimizer.solve, **options)
 
 
-def as_decision(found: Any, m: int, where: Where, what: str) -> FloatArray:
-    """Return a decision as a vector of m numbers: it may also be the indices of the variables that are 1."""
-    listed = sorted(found) if isinstance(found, set | frozenset) else found
-    if not is_list(listed):
-        raise error_at(where, f"{what} {found!r:.60}, expected a decision: {m} numbers or indices")
-    try:
-        vector: FloatArray = np.asarray(listed, float)
-    except (TypeError, ValueError):
-        raise error_at(where, f"{what} {found!r:.60}, expected a decision: {m} numbers or indices") from None
-    if vector.shape == (m,) and listed is found:
-        return vector
-    indices = np.asarray(listed)
-    whole = indices.ndim == 1 and (indices.dtype.kind in "iu" or not len(indices))
-    if not whole or (indices < 0).any() or (indices >= m).any() or len(np.unique(indices)) < len(indices):
-        size = f"an array of shape {vector.shape}" if vector.ndim != 1 else f"{len(vector)} numbers"
-        raise error_at(where, f"{what} {size}, expected a decision: {m} numbers, or distinct indices from 0 to {m - 1}")
-    decision = np.zeros(m)
-    decision[indices.astype(np.int64)] = 1.0
-    return decision
+#: What to do about decisions whose form is not clear.
+DECLARE_FORM = "pass decision='vector' or decision='indices' to the Optimizer"
+
+
+class DecisionReader:
+    """Reader of decisions that are vectors of m numbers, or the indices of the variables that are 1.
+
+    All lists that one reader reads are of the same form.
+
+    Parameters
+    ----------
+    form : {"auto", "vector", "indices"}, default="auto"
+        What lists and arrays are; "auto" goes by their lengths.
+    """
+
+    def __init__(self, form: str = "auto") -> None:
+        self.form, self._first, self._sets, self._only_both = form, dict[str, str](), 0, True
+
+    @property
+    def form_read(self) -> str:
+        """The form of all decisions read: "vector", "indices", or "set" if all were sets."""
+        if self._sets and not self._first:
+            return SET
+        return INDICES if INDICES in self._first else VECTOR
+
+    @property
+    def ambiguous(self) -> bool:
+        """Whether all decisions read were [0, 1] of two variables: vectors, or the indices of both."""
+        return self.form == "auto" and VECTOR in self._first and self._only_both
+
+    def read(self, found: Any, m: int, where: Where, what: str) -> FloatArray:
+        """Return a decision as a vector of m numbers."""
+        as_set = isinstance(found, set | frozenset)
+        listed = sorted(found) if as_set else found
+        expected = {"auto": f"{m} numbers or indices", "vector": f"{m} numbers", "indices": "indices"}[self.form]
+        if not is_list(listed):
+            raise error_at(where, f"{what} {found!r:.60}, expected a decision: {expected}")
+        try:
+            vector: FloatArray = np.asarray(listed, float)
+        except (TypeError, ValueError):
+            raise error_at(where, f"{what} {found!r:.60}, expected a decision: {expected}") from None
+        form = "indices" if as_set or self.form == "indices" or vector.shape != (m,) else "vector"
+        if form == "vector":
+            self._check_form(form, vector, m, where, what)
+            return vector
+        indices = np.asarray(listed)
+        whole = indices.ndim == 1 and (indices.dtype.kind in "iu" or not len(indices))
+        distinct = whole and len(np.unique(indices)) == len(indices)
+        if (self.form == "vector" and not as_set) or not distinct or (indices < 0).any() or (indices >= m).any():
+            size = f"an array of shape {vector.shape}" if vector.ndim != 1 else f"{len(vector)} numbers"
+            wanted = f"{m} numbers" if self.form == "vector" else f"{m} numbers, or distinct indices from 0 to {m - 1}"
+            raise error_at(where, f"{what} {size}, expected a decision: {wanted}")
+        if as_set:
+            self._sets += 1
+        else:
+            self._check_form(form, vector, m, where, what)
+        decision = np.zeros(m)
+        decision[indices.astype(np.int64)] = 1.0
+        return decision
+
+    def _check_form(self, form: str, vector: FloatArray, m: int, where: Where, what: str) -> None:
+        """Raise an error if lists of both forms occur, or if a vector may as well be all indices in some order."""
+        if self.form != "auto":
+            self._first.setdefault(form, "")
+            return
+        self._only_both = self._only_both and (not vector.size or vector.tolist() == [0.0, 1.0])
+        if form == "vector" and m > 2 and np.array_equal(np.sort(vector), np.arange(m)):
+            raise error_at(
+                where,
+                f"{what} {vector.tolist()!s:.60}, either {m} numbers or the indices of all variables: {DECLARE_FORM}",
+            )
+        if vector.size or form == "vector":
+            self._first.setdefault(form, f"{vector.tolist()!s:.60}")
+        if len(self._first) == 2:
+            shown = f"{self._first['vector']}, {m} numbers, and {self._first['indices']}, indices"
+            raise error_at(where, f"{what} lists of two kinds, {shown}: {DECLARE_FORM}")
 
 
 def rounded(decisions: FloatArray) -> FloatArray:
-    """Return the decisions without rounding errors of solvers beside whole numbers."""
+    """Return the decisions without rounding errors of solvers beside integers."""
     whole = np.rint(decisions)
     return np.where(np.abs(decisions - whole) <= WHOLE_WITHIN, whole, decisions)
 
@@ -382,9 +496,9 @@ def _finite_costs(costs: Any) -> FloatArray:
 def _check_numbers(decisions: FloatArray, ids: IntArray) -> None:
     bad = np.flatnonzero(~np.isfinite(decisions).all(axis=1))
     if len(bad):
-        found = decisions[bad[0]]
-        j = int(np.flatnonzero(~np.isfinite(found))[0])
-        raise StructureError.at(Place("X", ids[bad[0]]), f"solve returned {found[j]} for variable {j}")
+        decision = decisions[bad[0]]
+        j = int(np.flatnonzero(~np.isfinite(decision))[0])
+        raise StructureError.at(Place("X", ids[bad[0]]), f"solve returned {decision[j]} for variable {j}")
 
 
 def _accepts(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
@@ -398,8 +512,8 @@ def _accepts(function: Callable[..., Any], arguments: tuple[Any, ...]) -> bool:
     return True
 
 
-def _called(place: Where, function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a user's function returns; its errors carry the place of the example."""
+def _called(place: Where, function: Callable[..., Any], *arguments: Any, hint: str = "") -> Any:
+    """Call a user's function; its errors carry the place of the example."""
     try:
         return function(*arguments)
     except Exception as error:
@@ -412,6 +526,35 @@ def _called(place: Where, function: Callable[..., Any], *arguments: Any) -> Any:
                 if len(arguments) == 1
                 else "; it was called with an instance: add a parameter for it, or leave out instances="
             )
+        else:
+            message += hint
         raise (
             StructureError.at(place, message) if isinstance(place, Place) else StructureError(f"{place}: {message}")
         ) from error
+
+
+def cost_rows(costs: Sequence[Any], widths: IntArray, name: str) -> list[FloatArray]:
+    """Return costs as vectors; raise an error that names the first of the wrong length or with a value not finite."""
+    if len(widths) and (widths == widths[0]).all():
+        try:
+            table = np.array(costs, float)
+        except (TypeError, ValueError):
+            table = np.zeros(0)
+        if table.shape == (len(widths), widths[0]) and np.isfinite(table).all():
+            return list(table)
+    rows = []
+    for i, row in enumerate(costs):
+        place = Place(name, i)
+        try:
+            vector: FloatArray = np.asarray(row, float)
+        except (TypeError, ValueError):
+            hint = "; for decisions, set loss='hamming' or pass decisions=" if isinstance(row, Set) else ""
+            raise error_at(place, f"expected {widths[i]} costs, found {row!r:.60}{hint}") from None
+        if vector.shape != (widths[i],):
+            found = len(vector) if vector.ndim == 1 else f"an array of shape {vector.shape}"
+            raise error_at(place, f"expected {widths[i]} costs, one for each variable, found {found}")
+        bad = np.flatnonzero(~np.isfinite(vector))
+        if len(bad):
+            raise error_at(place, f"costs must be finite, found {vector[bad[0]]} for variable {bad[0]}")
+        rows.append(vector)
+    return rows

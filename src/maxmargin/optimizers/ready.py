@@ -8,15 +8,15 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import Bounds, LinearConstraint, linear_sum_assignment, milp
+from scipy.optimize import linear_sum_assignment
 
-from maxmargin._checked import finite_number, is_list, whole_number
-from maxmargin._types import FloatArray, IntArray
-from maxmargin.core.errors import Where, error_at
+from maxmargin._base.checks import is_list, positive_number, whole_number
+from maxmargin._base.errors import Where, error_at
+from maxmargin._base.types import FloatArray, IntArray
+from maxmargin.algorithms.highs import INFEASIBLE, LIMIT, UNBOUNDED, Polyhedron, polyhedron, solve, violated
 from maxmargin.core.structure import Bounded
-from maxmargin.optimizers import _kernels as kernels
+from maxmargin.optimizers import _jit
 from maxmargin.optimizers.optimizer import Optimizer, shown
-from maxmargin.structures.program._highs import LARGEST_COST, LIMIT, scaled_rows
 
 #: Violation of a constraint, relative to its terms, that counts as rounding error.
 FEASIBLE_WITHIN = 1e-6
@@ -55,7 +55,7 @@ class ShortestPath(Ready):
         order = _relaxing_order(ends, len(names))
         if order is None:
             raise ValueError(
-                "the arcs form a cycle; costs may be negative during training, so that the shortest path would be "
+                "the arcs form a cycle; costs may be negative during training, so the shortest path would be "
                 "unbounded: pass an acyclic graph, or an optimizer of your own"
             )
         self._heads, self._tails = ends[order, 1], np.column_stack([ends[order, 0], order])
@@ -70,7 +70,7 @@ class ShortestPath(Ready):
 
     def _paths(self, costs: FloatArray, instances: Any = None) -> FloatArray:
         decisions = np.zeros(costs.shape)
-        kernels.shortest_paths(np.ascontiguousarray(costs), self._tails, self._heads, 0, 1, self._n_nodes, decisions)
+        _jit.shortest_paths(np.ascontiguousarray(costs), self._tails, self._heads, 0, 1, self._n_nodes, decisions)
         return decisions
 
     def check_feasible(
@@ -88,21 +88,22 @@ class ShortestPath(Ready):
 
 
 class Assignment(Ready):
-    """Cheapest assignment of n rows to n columns; see `Optimizer.assignment`."""
+    """Cheapest assignment of rows to columns; see `Optimizer.assignment`."""
 
     kind: ClassVar[str] = "assignment"
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, n: int, n_columns: int | None = None) -> None:
         self.n = whole_number(n, "n")
-        self.operations = 10.0 * self.n
-        super().__init__(self._assignments, self.n**2, "min", batch=True, integral=True)
+        self.n_columns = self.n if n_columns is None else whole_number(n_columns, "n_columns")
+        self.operations = 10.0 * min(self.n, self.n_columns)
+        super().__init__(self._assignments, self.n * self.n_columns, "min", batch=True, integral=True)
 
     def arguments(self) -> dict[str, Any]:
-        """Return n."""
-        return {"n": self.n}
+        """Return the numbers of rows and columns."""
+        return {"n": self.n, "n_columns": self.n_columns}
 
     def _assignments(self, costs: FloatArray, instances: Any = None) -> FloatArray:
-        decisions = np.zeros((len(costs), self.n, self.n))
+        decisions = np.zeros((len(costs), self.n, self.n_columns))
         for table, decision in zip(costs.reshape(decisions.shape), decisions, strict=True):
             decision[linear_sum_assignment(table)] = 1.0
         return decisions.reshape(costs.shape)
@@ -111,10 +112,11 @@ class Assignment(Ready):
         self, decisions: FloatArray, instances: Sequence[Any] | None, places: Sequence[Where], what: str
     ) -> None:
         """Raise an error that names the first infeasible decision."""
-        tables = decisions.reshape(-1, self.n, self.n)
-        once = ((tables.sum(axis=1) == 1) & (tables.sum(axis=2) == 1)).all(axis=1)
+        tables = decisions.reshape(-1, self.n, self.n_columns)
+        once = (tables.sum(axis=1) <= 1).all(axis=1) & (tables.sum(axis=2) <= 1).all(axis=1)
+        full = tables.sum(axis=(1, 2)) == min(self.n, self.n_columns)
         binary = ((decisions == 0) | (decisions == 1)).all(axis=1)
-        _first_wrong(once & binary, decisions, places, f"{what} a decision that is not an assignment:")
+        _first_wrong(once & full & binary, decisions, places, f"{what} a decision that is not an assignment:")
 
 
 class Knapsack(Ready):
@@ -142,7 +144,7 @@ class Knapsack(Ready):
     def _items(self, values: FloatArray, instances: Any = None) -> FloatArray:
         decisions = np.zeros(values.shape)
         room = self.capacity * (1.0 + 1e-12)  # sums of weights have rounding errors
-        kernels.knapsacks(-values, self.weights, room, decisions)
+        _jit.knapsacks(-values, self.weights, room, decisions)
         return decisions
 
     def check_feasible(
@@ -158,83 +160,62 @@ class MixedInteger(Ready):
     """Mixed-integer program, solved by HiGHS; see `Optimizer.milp`."""
 
     kind: ClassVar[str] = "milp"
+    checked: ClassVar[bool] = True
 
     def __init__(
-        self, A: Any, b: Any, integrality: Any, low: Any, high: Any, sense: str, time_limit: float | None
+        self, A: Any, low: Any, high: Any, lower: Any, upper: Any, integer: Any, sense: str, time_limit: float | None
     ) -> None:
-        self.A, self.b = _read_rows(A, b, "A, b")
-        m = self.A.shape[1]
-        self.integrality = np.broadcast_to(np.asarray(integrality, int), (m,)).copy()
-        self.low, self.high = (np.broadcast_to(np.asarray(x, float), (m,)).copy() for x in (low, high))
-        self.time_limit = None if time_limit is None else finite_number(time_limit, "time_limit")
-        self.operations = 200.0 * float(self.A.shape[0] * m)
-        whole = bool((self.integrality == 1).all())
-        super().__init__(self._solved, m, sense, exact=time_limit is None, integral=True if whole else None)
+        m = _n_columns(A, "A")
+        self.space = polyhedron(A, low, high, lower, upper, integer, m, "the program")
+        self.time_limit = None if time_limit is None else positive_number(time_limit, "time_limit")
+        self.operations = 200.0 * float(self.space.A.shape[0] * m)
+        whole = True if self.space.integer.all() else None
+        super().__init__(self._solved, m, sense, exact=time_limit is None, integral=whole)
 
     def arguments(self) -> dict[str, Any]:
         """Return the program."""
-        names = ("b", "integrality", "low", "high", "sense", "time_limit")
-        A = self.A.toarray() if sp.issparse(self.A) else self.A
-        return {"A": A, **{name: getattr(self, name) for name in names}}
+        limits = {name: getattr(self.space, name) for name in ("low", "high", "lower", "upper", "integer")}
+        return {"A": self.space.A.toarray(), **limits, "sense": self.sense, "time_limit": self.time_limit}
 
-    def _rows(self, instance: Any) -> tuple[Any, FloatArray]:
+    def _program(self, instance: Any) -> Polyhedron:
         if instance is None:
-            return self.A, self.b
-        A, b = instance
-        return _read_rows(A, b, "an instance (A, b)")
+            return self.space
+        if not isinstance(instance, tuple | list) or len(instance) != 3:
+            raise ValueError(f"an instance must be (A, low, high), found {instance!r:.60}")
+        space, m = self.space, _n_columns(instance[0], "A of the instance")
+        if m != len(space.lower):
+            raise ValueError(
+                f"A of the instance has {m} columns, expected one for each of {len(space.lower)} variables"
+            )
+        A, low, high = instance
+        return polyhedron(A, low, high, space.lower, space.upper, space.integer, m, "the instance")
 
     def _solved(self, costs: FloatArray, instance: Any = None) -> Any:
-        A, b = self._rows(instance)
-        if A.shape[1] != len(costs):
-            raise ValueError(f"A has {A.shape[1]} columns, expected one for each of {len(costs)} variables")
-        options = {"mip_rel_gap": 0.0} if self.time_limit is None else {"time_limit": self.time_limit}
-        size = (float(np.abs(costs).max(initial=0.0)) or 1.0) / LARGEST_COST
-        rows = scaled_rows(sp.csr_array(A), np.full(len(b), -np.inf), b)
-        found = milp(
-            self.sign / size * costs, constraints=LinearConstraint(*rows), integrality=self.integrality,
-            bounds=Bounds(self.low, self.high), options=options,
-        )  # fmt: skip
-        if found.x is None and found.status == LIMIT and not self.exact:
-            least = found.mip_dual_bound
-            return Bounded(None, self.sign * size * (-np.inf if least is None else least))
-        if found.x is None:
-            what = {2: "has no feasible decision", 3: "is unbounded: pass bounds"}.get(found.status, found.message)
-            raise ValueError(f"the program {what}")
-        decision = np.where(self.integrality == 1, np.rint(found.x), found.x)
-        if self.exact:
-            return decision
-        least = found.mip_dual_bound
-        if least is None:  # a linear program
-            least = found.fun if found.status == 0 else -np.inf
-        return Bounded(decision, self.sign * size * least)
-
-    checked: ClassVar[bool] = True
+        solution = solve(-self.sign * costs, self._program(instance), self.time_limit, 0.0)
+        if solution.z is None and not (solution.status == LIMIT and not self.exact):
+            what = {INFEASIBLE: "has no feasible decision", UNBOUNDED: "is unbounded: pass lower and upper"}
+            raise ValueError(f"the program {what.get(solution.status, solution.message)}")
+        return solution.z if self.exact else Bounded(solution.z, -self.sign * solution.upper)
 
     def check_feasible(
         self, decisions: FloatArray, instances: Sequence[Any] | None, places: Sequence[Where], what: str
     ) -> None:
         """Raise an error that names the first infeasible decision."""
-        fine = np.empty(len(decisions), bool)
         for r, z in enumerate(decisions):
-            A, b = self._rows(None if instances is None else instances[r])
-            sizes = FEASIBLE_WITHIN * (1.0 + abs(A) @ np.abs(z))
-            whole = (np.rint(z) == z)[self.integrality == 1].all()
-            within = (z >= self.low - FEASIBLE_WITHIN) & (z <= self.high + FEASIBLE_WITHIN)
-            fine[r] = (A @ z <= b + sizes).all() and within.all() and whole
-        _first_wrong(fine, decisions, places, f"{what} a decision that violates the constraints:")
+            fault = violated(z, self._program(None if instances is None else instances[r]))
+            if fault is not None:
+                raise error_at(places[r], f"{what} a decision that violates the constraints, {shown(z)}: {fault}")
+
+
+def _n_columns(A: Any, what: str) -> int:
+    """Return the number of columns of a matrix; raise ValueError if it is none."""
+    shape = np.shape(A) if not sp.issparse(A) else A.shape
+    if len(shape) != 2:
+        raise ValueError(f"{what} must be a matrix, a row for each constraint, found shape {shape}")
+    return int(shape[1])
 
 
 KINDS: dict[str, type[Ready]] = {kind.kind: kind for kind in (ShortestPath, Assignment, Knapsack, MixedInteger)}
-
-
-def _read_rows(A: Any, b: Any, what: str) -> tuple[Any, FloatArray]:
-    """Return the constraints A z ≤ b, A dense or sparse; raise ValueError if they are not finite or do not fit."""
-    A = sp.csr_array(A) if sp.issparse(A) else np.atleast_2d(np.asarray(A, float))
-    b = np.atleast_1d(np.asarray(b, float))
-    finite = np.isfinite(A.data if sp.issparse(A) else A).all() and np.isfinite(b).all()
-    if A.ndim != 2 or b.shape != A.shape[:1] or not finite:
-        raise ValueError(f"{what}: expected finite numbers and one b for each row of A, found {A.shape} and {b.shape}")
-    return A, b
 
 
 def _first_wrong(fine: Any, decisions: FloatArray, places: Sequence[Where], what: str) -> None:

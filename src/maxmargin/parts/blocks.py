@@ -8,13 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from maxmargin._types import AnyArray, FloatArray, IntArray
-from maxmargin.core.codes import spans
+from maxmargin._base.ragged import offsets_among, spans
+from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.planes import Planes, gathered
 from maxmargin.core.scores import Scores
-from maxmargin.encoding.rows import sparse_scores, squared_norms
-from maxmargin.engines import Local
-from maxmargin.parts import _kernels as kernels
+from maxmargin.engines.engine import Engine
+from maxmargin.features.rows.rows import add_weighted_rows, sparse_scores, squared_norms
+from maxmargin.parts import row_sums
 
 #: Multiply-adds above which the rows of one example are divided among threads.
 MANY = 1 << 20
@@ -25,7 +25,7 @@ MOST_PARTIAL = 1 << 23
 class Block:
     """Features of one kind of parts.
 
-    Part p of an example is its row p // K under output p % K, so that its score is ``(row @ weights)[p % K]`` with
+    Part p of an example is its row p // K under output p % K, so its score is ``(row @ weights)[p % K]`` with
     weights of shape (columns, K).
 
     Parameters
@@ -102,6 +102,8 @@ class Block:
 
     def largest_norms(self, n_examples: int) -> FloatArray:
         """Return the greatest norm of a feature row, per example."""
+        if self.dim == 0:
+            return np.zeros(n_examples)
         if self.dense is not None:
             squares = np.einsum("ij,ij->i", self.dense, self.dense)
         else:
@@ -140,23 +142,22 @@ class Block:
 
     # ------------------------------------------------------------------ scores
 
-    def scores(self, w: FloatArray, ids: IntArray, engine: Local | None = None) -> Scores:
-        """Return the scores of all parts of each example of ids."""
+    def scores(self, w: FloatArray, ids: IntArray, engine: Engine | None = None) -> Scores:
+        """Return the scores of all parts, for each example of ids."""
         if self.offsets is None:
             values = self._table_scores(w.reshape(-1, self.n_outputs))
             starts = np.zeros(len(ids) + 1, np.int64)
             if self.forbidden is not None:
                 values[self.forbidden] = -np.inf
             return Scores(values, starts)
-        starts = np.zeros(len(ids) + 1, np.int64)
-        np.cumsum(self.offsets[ids + 1] - self.offsets[ids], out=starts[1:])
+        starts = offsets_among(ids, self.offsets)
         if self.n_outputs == 1:
             values = self._row_scores(w, ids, starts, engine)
         else:
             values = self._output_scores(w.reshape(-1, self.n_outputs), ids, int(starts[-1]))
             starts = starts * self.n_outputs
         if self.forbidden is not None:
-            kernels.forbid(ids, self.offsets * self.n_outputs, self.forbidden, starts, values)
+            row_sums.forbid(ids, self.offsets * self.n_outputs, self.forbidden, starts, values)
         return Scores(values, starts)
 
     def _table_scores(self, weights: FloatArray) -> FloatArray:
@@ -165,14 +166,16 @@ class Block:
         everything = np.arange(self.n_rows)
         return self._weighted(weights, everything).ravel()
 
-    def _row_scores(self, w: FloatArray, ids: IntArray, starts: IntArray, engine: Local | None) -> FloatArray:
+    def _row_scores(self, w: FloatArray, ids: IntArray, starts: IntArray, engine: Engine | None) -> FloatArray:
         """Return one score per row, w·x, computed in threads if single examples are large."""
+        if self.dim == 0:
+            return np.zeros(starts[-1])
         out, constant = np.empty(starts[-1]), float(w[-1]) if self.constant else 0.0
         rows = (self.dense,) if self.dense is not None else self._csr()
         kernel, one = (
-            (kernels.score_dense, kernels.score_dense_rows)
+            (row_sums.score_dense, row_sums.score_dense_rows)
             if self.dense is not None
-            else (kernels.score_sparse, kernels.score_sparse_rows)
+            else (row_sums.score_sparse, row_sums.score_sparse_rows)
         )
         if engine is None or not self._large(ids):
             kernel(ids, self.offsets, *rows, w, constant, starts, out)
@@ -221,7 +224,7 @@ class Block:
             room = int(outputs.sum()) * (self.width + self.constant) + 1
             touched, rows = np.empty(int(outputs.max(initial=0)) + 1, np.int64), (self.dense,)
         else:
-            entries, most = kernels.most_entries(
+            entries, most = row_sums.most_entries(
                 ids, firsts, counts.indptr, counts.indices, self.indptr, self.n_outputs
             )
             room = int(entries + self.constant * lengths.sum()) + 1
@@ -229,17 +232,17 @@ class Block:
             rows = self._csr()  # type: ignore[assignment]
         out = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room, kind))
         into = self.n_outputs, constant, touched, scratch, out.indptr, out.indices, out.values
-        (kernels.sum_sparse if self.dense is None else kernels.sum_dense)(*given, *rows, *into)
+        (row_sums.sum_sparse if self.dense is None else row_sums.sum_dense)(*given, *rows, *into)
         used = out.indptr[-1]
         return Planes(out.indptr, out.indices[:used], out.values[:used])
 
     def add_sums(
-        self, ids: IntArray, counts: Planes, n_examples: int, out: FloatArray, engine: Local | None = None
+        self, ids: IntArray, counts: Planes, n_examples: int, out: FloatArray, engine: Engine | None = None
     ) -> None:
         """Add Φᵀ Σ_r c_r to `out`, in threads if a single example has many parts."""
         firsts, constant = self.firsts(n_examples), self.width if self.constant else -1
         rows = self._csr() if self.dense is None else (self.dense,)
-        add = kernels.add_sparse if self.dense is None else kernels.add_dense
+        add = row_sums.add_sparse if self.dense is None else row_sums.add_dense
         per_part = self.n_entries / max(self.n_rows, 1)
         for r, i in enumerate(ids.tolist()):
             begin, end = int(counts.indptr[r]), int(counts.indptr[r + 1])
@@ -254,8 +257,27 @@ class Block:
                 add(first, a, b, *given, partial[a])
 
             engine.map_range(some, begin, end)
-            for a in sorted(partial):  # in a fixed order, so that sums do not depend on the number of threads
+            for a in sorted(partial):  # in a fixed order so that sums do not depend on the number of threads
                 out += partial[a]
+
+    def add_weighted(self, ids: IntArray, values: FloatArray, out: FloatArray, squared: bool = False) -> None:
+        """Add Σ_p values_p φ_p, or of their squares, to `out`, for values of the parts of ids as in `scores`."""
+        if self.dim == 0:
+            return
+        table, into = values.reshape(-1, self.n_outputs), out.reshape(-1, self.n_outputs)
+        rows = np.arange(self.n_rows) if self.offsets is None else spans(ids, self.offsets)
+        if self.constant:
+            into[-1] += table.sum(axis=0)
+            into = into[:-1]
+        self._add_rows(rows, table, into, squared)
+
+    def _add_rows(self, rows: IntArray, table: FloatArray, out: FloatArray, squared: bool) -> None:
+        """Add X[rows]ᵀ table, or of the squares of X, to `out`."""
+        if self.dense is not None:
+            some = self.dense[rows]
+            out += (some**2 if squared else some).T @ table
+        else:
+            add_weighted_rows(rows, *self._csr(), squared, table, out)
 
     def matrix(self) -> Any:
         """Return the features as an array or a CSR matrix, without the constant."""
@@ -287,8 +309,8 @@ class Block:
             return self
         part = object.__new__(Block)
         vars(part).update(vars(self))
-        rows, lengths = spans(ids, self.offsets), self.offsets[ids + 1] - self.offsets[ids]
-        part.offsets, part.n_rows = np.concatenate([[0], np.cumsum(lengths)]), len(rows)
+        rows = spans(ids, self.offsets)
+        part.offsets, part.n_rows = offsets_among(ids, self.offsets), len(rows)
         if self.dense is not None:
             part.dense = self.dense[rows]
         else:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin._types import FloatArray
-from maxmargin.core.errors import Where, error_at
+from maxmargin._base.errors import Where, error_at
+from maxmargin._base.types import FloatArray
 
 
 class PartCosts(NamedTuple):
@@ -32,11 +33,11 @@ class PartCosts(NamedTuple):
     missed: Any = 0.0
 
 
-def costs_of(y: Any) -> PartCosts:
-    """Return y as `PartCosts`."""
+def costs_of(y: Any, false: float = 1.0, missed: float = 0.0) -> PartCosts:
+    """Return y as `PartCosts`, by default with these costs."""
     if isinstance(y, PartCosts) and isinstance(y.output, PartCosts):
         raise ValueError("PartCosts of PartCosts: expected an output with one set of costs")
-    return y if isinstance(y, PartCosts) else PartCosts(y)
+    return y if isinstance(y, PartCosts) else PartCosts(y, false, missed)
 
 
 def cost_table(costs: Any, shape: tuple[int, ...], what: str, where: Where) -> FloatArray:
@@ -50,3 +51,30 @@ def cost_table(costs: Any, shape: tuple[int, ...], what: str, where: Where) -> F
     if not (np.isfinite(table) & (table >= 0)).all():
         raise error_at(where, f"{what} costs must be finite numbers ≥ 0, found {float(table.min())}")
     return np.broadcast_to(table, shape)
+
+
+def part_costs(
+    given: PartCosts,
+    shape: tuple[int, ...],
+    true: Any,
+    where: Where,
+    select: Callable[[FloatArray], FloatArray] = np.asarray,
+) -> FloatArray:
+    """Return l of every part of an example: false costs, minus missed costs for the parts of the truth.
+
+    Parameters
+    ----------
+    given : PartCosts
+        The costs.
+    shape : tuple of int
+        The shape of costs of single parts.
+    true : index
+        The parts of the truth among those that `select` returns.
+    where : Place or str
+        The place of the output, for error messages.
+    select : callable, optional
+        Returns the costs of parts from such a table; by default the table itself.
+    """
+    costs = select(cost_table(given.false, shape, "false", where)).copy()
+    costs[true] = -select(cost_table(given.missed, shape, "missed", where))[true]
+    return costs

@@ -12,22 +12,23 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Sequence
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import NO_OUTPUT, Answers, spans
-from maxmargin.core.errors import Place, error_at
+from maxmargin._base.errors import Place, error_at
+from maxmargin._base.ragged import ONLY, batches, offsets_among, offsets_of, spans, taken
+from maxmargin._base.scratch import Scratch
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import NO_OUTPUT, Answers
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
 from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
-from maxmargin.core.scratch import Scratch
 from maxmargin.core.structure import StructureError
-from maxmargin.parts import _kernels as kernels
+from maxmargin.core.sums import Sums
+from maxmargin.parts import row_sums
 from maxmargin.parts.blocks import Block
 
 if TYPE_CHECKING:
@@ -66,12 +67,20 @@ class PartExamples(Examples):
         Numbers that change the argmax, for the fingerprint.
     """
 
-    #: Whether counts c_p are integers, so that sums of integer features are exact in float32.
+    #: Whether counts c_p are integers; then sums of integer features are exact in float32.
     whole_counts: bool = True
     #: Whether an output may have all parts of another output and more.
     nested: bool = False
     #: Blocks whose parts determine the output, for k best outputs; None for all.
     deciding: tuple[int, ...] | None = None
+    #: Greatest count of a part in an output.
+    most_count: float = 1.0
+    #: Attributes that a subclass adds to the data, each with the name of the offsets of examples among its entries, or
+    #: "" if each example has one entry. They may be arrays, lists, or objects with `take` and `arrays`; offsets are
+    #: declared with their own name. `take` follows, and the fingerprint of all but lists.
+    data: ClassVar[dict[str, str]] = {}
+    #: Likewise attributes that follow from the data, and are not part of the fingerprint.
+    derived: ClassVar[dict[str, str]] = {}
 
     def __init__(
         self,
@@ -114,7 +123,7 @@ class PartExamples(Examples):
         return np.concatenate([*truths, np.zeros(0, np.int32)]).astype(np.int32, copy=False)
 
     def _check_blocks(self) -> None:
-        """Raise StructureError if blocks or costs do not have the sizes that kernels rely on."""
+        """Raise StructureError if blocks or costs do not have the sizes that compiled functions rely on."""
         if len(self.costs) != len(self.blocks):
             raise StructureError(f"expected costs for each of {len(self.blocks)} blocks, found {len(self.costs)}")
         for b, (block, costs) in enumerate(zip(self.blocks, self.costs, strict=True)):
@@ -147,7 +156,7 @@ class PartExamples(Examples):
                     )
 
     def _set_sizes(self) -> None:
-        """Set bounds of the entries of planes: those of the true parts and of the most parts of another output."""
+        """Set bounds on the entries of planes: those of the true parts and of the most parts of another output."""
         largest = 0.0
         for block, counts, most in zip(self.blocks, self.true_parts, self.most_parts, strict=True):
             together = np.diff(counts.indptr) + most
@@ -162,7 +171,7 @@ class PartExamples(Examples):
         """Write the code of the output with the greatest Σ c_p s_p, for each example of ids.
 
         If scores of −∞ exclude all outputs, the first symbol of the code is `NO_OUTPUT`. An argmax that is not exact
-        returns proven upper bounds of the greatest sums (in a class with ``exact = False`` and ``bounded = True``).
+        returns proven upper bounds on the greatest sums (in a class with ``exact = False`` and ``bounded = True``).
         """
         raise TypeError(f"{type(self).__name__} has no argmax over scores of parts")
 
@@ -180,24 +189,39 @@ class PartExamples(Examples):
     def restricted(self, scores: list[Scores], forced: Collection[Part], forbidden: Collection[Part]) -> list[Scores]:
         """Return scores with which the argmax of a single example has all parts of `forced` and none of `forbidden`.
 
-        By default forbidden parts have the score −∞, and forced parts a bonus that outweighs all other scores.
+        By default forbidden parts have the score −∞, and forced parts a bonus that outweighs all other scores. Forced
+        parts come from one output, in the order in which `parts` lists them; `forced_scores` forces a single one.
         """
         changed = [Scores(s.values.copy(), s.starts) for s in scores]
-        bonus = 1.0 + 2.0 * sum(float(np.abs(s.values[np.isfinite(s.values)]).sum()) for s in scores)
+        bonus = self.most_count * forcing_bonus(*(s.values for s in scores))
         for b, p in forced:
             changed[b].values[p] += bonus
         for b, p in forbidden:
             changed[b].values[p] = -np.inf
         return changed
 
+    def forced_scores(self, scores: list[Scores]) -> list[FloatArray] | None:
+        """Return the best score of an output of a single example that has a part, for all parts, block by block.
+
+        None if there is no output. By default each part is forced in turn by `restricted`.
+        """
+        from maxmargin.parts.ranking import scores_by_forcing
+
+        return scores_by_forcing(self, scores)
+
     def _taken(self, ids: IntArray) -> dict[str, Any]:
-        """Return the attributes of a subclass that differ in `take`, for the given examples; by default none."""
-        return {}
+        """Return the attributes of a subclass that differ in `take`, for the given examples."""
+        own, declared = vars(self), self.data | self.derived
+        return {
+            name: offsets_among(ids, own[name]) if name == by else taken(own[name], ids, own[by] if by else None)
+            for name, by in declared.items()
+            if name in own
+        }
 
     # ------------------------------------------------------------------ what follows
 
     def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
-        ends = np.cumsum([0, *(block.dim for block in self.blocks)])
+        ends = offsets_of([block.dim for block in self.blocks])
         spans_of_weights = zip(self.blocks, ends[:-1], ends[1:], strict=True)
         return [block.scores(w[a:b], ids, self.engine) for block, a, b in spans_of_weights]
 
@@ -207,12 +231,23 @@ class PartExamples(Examples):
 
     def max_marginals(self, w: FloatArray, ids: IntArray) -> list[Any]:
         """Return the best score of an output that has a part, for every part, as the structure arranges parts."""
-        from maxmargin.parts.max_marginals import forced_part_scores
-
         if type(self).argmax is PartExamples.argmax:
             return super().max_marginals(w, ids)
-        arrange = getattr(self.structure, "arranged", _by_block)
-        return [arrange(blocks) for blocks in forced_part_scores(self, w, ids)]
+        marginals = list[Any]()
+        for i in ids.tolist():
+            one = self.take(np.array([i]))
+            blocks = one.forced_scores(one.scores(w, ONLY))
+            if blocks is None:
+                raise StructureError.at(Place("X", i), "the allowed parts form no output")
+            marginals.append(one.arranged(blocks))
+        return marginals
+
+    def arranged(self, blocks: list[FloatArray]) -> Any:
+        """Return numbers of all parts of a single example in the arrangement of its input."""
+        arranged = getattr(self.structure, "arranged", None)
+        if arranged is None:
+            return blocks[0] if len(blocks) == 1 else blocks
+        return arranged(blocks)
 
     def planned_decoding(self, bound: Bound, threads: int) -> tuple[float, str]:
         """Return the memory of scores, with and without costs, of one batch in each thread."""
@@ -222,9 +257,8 @@ class PartExamples(Examples):
 
     def _batches(self, ids: IntArray) -> list[slice]:
         """Return runs of ids whose scores are small enough to stay in the cache."""
-        ends = np.cumsum(sum(n_parts[ids] for n_parts in self.n_parts))
-        cuts = np.flatnonzero(np.diff(ends // PARTS_TOGETHER)) + 1
-        return [slice(a, b) for a, b in pairwise([0, *cuts.tolist(), len(ids)])]
+        sizes: IntArray = sum(n_parts[ids] for n_parts in self.n_parts)  # type: ignore[assignment]
+        return batches(sizes, PARTS_TOGETHER)
 
     def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         augmented = self.augmented(scores, ids, scales)
@@ -232,28 +266,27 @@ class PartExamples(Examples):
         self._check_found(ids, answers.codes)
         self.judge(scores, ids, answers)
         if upper is not None:
-            answers.upper[ids] = upper - self._true_totals(augmented, ids)
+            answers.upper[ids] = upper - self.true_totals(augmented, ids)
 
     @property
     def closes(self) -> bool:  # type: ignore[override]
-        """Whether outputs can be ranked: the loss is a sum over parts, so that the argmax ranks by any scale."""
+        """Whether outputs can be ranked: the loss is a sum over parts, so the argmax ranks by any scale."""
         return self.known and type(self).decode_scores is PartExamples.decode_scores
 
     def close(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers, upper: FloatArray) -> FloatArray:
-        from maxmargin.parts.closing import close_by_ranking
+        from maxmargin.parts.ranking import close_by_ranking
 
         return close_by_ranking(self, w, ids, bound, answers, upper)
 
     def ranked(self, scores: list[Scores], scale: float) -> Iterator[tuple[CodeArray, float]]:
         """Yield the codes of all outputs of a single example with their scores + scale · loss, best first.
 
-        By default parts are forbidden and forced in turn (`parts.topk`). A constant may be missing in all scores if the
-        scale is not 0.
+        By default parts are forbidden and forced in turn (`parts.ranking`). A constant may be missing in all scores if
+        the scale is not 0.
         """
-        from maxmargin.parts.topk import ranked_outputs
+        from maxmargin.parts.ranking import ranked_outputs
 
-        only = np.zeros(1, np.int64)
-        return ranked_outputs(self, self.augmented(scores, only, np.full(1, scale)))
+        return ranked_outputs(self, self.augmented(scores, ONLY, np.full(1, scale)))
 
     def rounding_units(self) -> FloatArray:
         """Return the errors of sums of part scores: each is at most the norm of its features times ‖w‖."""
@@ -284,49 +317,118 @@ class PartExamples(Examples):
     ) -> FloatArray:
         out = np.empty_like(scores.values)
         if isinstance(costs, np.ndarray):
-            kernels.add_costs(ids, self.part_offsets[b], costs, scales, scores.starts, scores.values, out)
+            row_sums.add_costs(ids, self.part_offsets[b], costs, scales, scores.starts, scores.values, out)
         else:
             true = self.true_parts[b]
-            kernels.add_even_costs(ids, costs, scales, true.indptr, true.indices, scores.starts, scores.values, out)
+            row_sums.add_even_costs(ids, costs, scales, true.indptr, true.indices, scores.starts, scores.values, out)
         return out
 
     def judge(self, scores: list[Scores], ids: IntArray, answers: Answers) -> None:
         """Write losses, rises and keys of the codes in `answers`."""
-        kernels.code_keys(ids, self.code_offsets, answers.codes, self.truths, self.known, answers.keys)
+        row_sums.code_keys(ids, self.code_offsets, answers.codes, self.truths, self.known, answers.keys)
         rises, losses = np.zeros(len(ids)), np.zeros(len(ids))
-        for b, (found, block) in enumerate(zip(self._checked_parts(ids, answers.codes), scores, strict=True)):
-            counts = found.indptr, found.indices, found.values
+        for b, (predicted, block) in enumerate(zip(self._checked_parts(ids, answers.codes), scores, strict=True)):
+            counts = predicted.indptr, predicted.indices, predicted.values
             if not self.known:
-                kernels.count_dots(*counts, block.starts, block.values, 1.0, rises)
+                row_sums.count_dots(*counts, block.starts, block.values, 1.0, rises)
                 continue
             true, costs = self.true_parts[b], self.costs[b]
             each, even = (costs, 0.0) if isinstance(costs, np.ndarray) else (_NO_COSTS, costs or 0.0)
-            kernels.judge(
+            row_sums.judge(
                 ids, true.indptr, true.indices, true.values, *counts, np.zeros(self.largest[b]), block.starts,
                 block.values, self.part_offsets[b], each, float(even), rises, losses,
             )  # fmt: skip
         answers.rises[ids], answers.losses[ids] = rises, losses
 
-    def _true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
+    def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
         """Return Σ c_p(y) s_p of each example of ids; 0 if the truth is not known."""
         totals = np.zeros(len(ids))
         for true, block in zip(self.true_parts, scores, strict=True) if self.known else ():
             some = true.rows(ids)
-            kernels.count_dots(some.indptr, some.indices, some.values, block.starts, block.values, 1.0, totals)
+            row_sums.count_dots(some.indptr, some.indices, some.values, block.starts, block.values, 1.0, totals)
         return totals
 
+    # ------------------------------------------------------------------ sums over outputs
+
+    def part_sums(
+        self,
+        scores: list[Scores],
+        ids: IntArray,
+        coefficients: FloatArray,
+        log_partitions: FloatArray,
+        expected_scores: FloatArray,
+        marginals: list[FloatArray],
+    ) -> None:
+        """Write log Z and E[Σ c_p s_p] of each example of ids; add coefficient · E[c_p] to the marginals.
+
+        A structure implements it, and sets `summable`. The arrays of marginals have the layout of ``scores[b].values``
+        and begin as zeros.
+        """
+        raise self.not_summable()
+
+    def sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
+        n = len(ids)
+        sums = Sums(np.zeros(n), np.zeros(n), [np.zeros_like(block.values) for block in scores])
+        self.part_sums(scores, ids, np.ones(n) if coefficients is None else coefficients, *sums)
+        return sums
+
+    def subtract_truths(
+        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, coefficients: FloatArray
+    ) -> None:
+        for values, true, block in zip(marginals, self.true_parts, scores, strict=True):
+            some = true.rows(ids)
+            lengths = np.diff(some.indptr)
+            at = np.repeat(block.starts[:-1], lengths) + some.indices
+            np.subtract.at(values, at, np.repeat(coefficients, lengths) * some.values)
+
+    def add_features(self, values: list[FloatArray], ids: IntArray, out: FloatArray, squared: bool = False) -> None:
+        shift = 0
+        for block, some in zip(self.blocks, values, strict=True):
+            block.add_weighted(ids, some, out[shift : shift + block.dim], squared)
+            shift += block.dim
+
+    #: Blocks whose parts the loss counts, for minimum-risk decoding; None for those with costs.
+    risky: tuple[int, ...] | None = None
+
+    def risk_scores(
+        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, gamma: float = 1.0
+    ) -> list[Scores]:
+        counted = self.risky if self.risky is not None else tuple(range(len(self.blocks)))
+        if not counted:
+            raise ValueError(self.no_risk())
+        gains = [np.zeros_like(values) for values in marginals]
+        for b in counted:
+            gains[b] = self._gain(b, marginals[b], gamma)
+        return [
+            Scores(np.where(block.values > -np.inf, gain, -np.inf), block.starts)
+            for gain, block in zip(gains, scores, strict=True)
+        ]
+
+    def _gain(self, b: int, marginals: FloatArray, gamma: float) -> FloatArray:
+        """Return the decrease of the expected loss by each part of a block: missed parts cost γ, false ones 1."""
+        return (1.0 + gamma) * marginals - 1.0
+
+    def no_risk(self) -> str:
+        """Return why there is no minimum-risk decoding for the loss of this structure, and what is possible."""
+        return f"{type(self.structure).__name__} has no loss that is a sum over parts, so decode='risk' is not possible"
+
+    def arranged_marginals(self, marginals: list[FloatArray], example: int) -> Any:
+        return self.take(np.array([example])).arranged(marginals)
+
+    # ------------------------------------------------------------------ planes
+
     def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
-        found = self._checked_parts(ids, answers.codes)
+        predicted = self._checked_parts(ids, answers.codes)
         return [
             count_changes(ids, true, counts, largest)
-            for true, counts, largest in zip(self.true_parts, found, self.largest, strict=True)
+            for true, counts, largest in zip(self.true_parts, predicted, self.largest, strict=True)
         ]
 
     def _checked_parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
-        """Return `parts`; raise StructureError if there are too many or if one is out of range, as kernels require."""
-        found = self.parts(ids, codes)
-        for b, (counts, n_parts, most) in enumerate(zip(found, self.n_parts, self.most_parts, strict=True)):
-            r = kernels.first_wrong(ids, n_parts, most, counts.indptr, counts.indices)
+        """Return `parts`; raise StructureError if there are too many or one is out of range."""
+        parts = self.parts(ids, codes)
+        for b, (counts, n_parts, most) in enumerate(zip(parts, self.n_parts, self.most_parts, strict=True)):
+            r = row_sums.first_wrong(ids, n_parts, most, counts.indptr, counts.indices)
             if r >= 0:
                 place, n_found = Place("X", ids[r]), int(counts.indptr[r + 1] - counts.indptr[r])
                 if n_found > most[ids[r]]:
@@ -334,7 +436,7 @@ class PartExamples(Examples):
                 else:
                     what = f"an output has a part of block {b} out of range, expected 0 to {n_parts[ids[r]] - 1}"
                 raise StructureError.at(place, what)
-        return found
+        return parts
 
     def part_features(self, example: int) -> Any:
         return sp.csr_array(sp.block_diag([block.features(example) for block in self.blocks]))
@@ -377,8 +479,7 @@ class PartExamples(Examples):
 
     def joint_features(self) -> FloatArray:
         """Return Ψ(x, y) of a single example as a dense vector."""
-        only = np.zeros(1, np.int64)
-        rows = self._sums(only, self._checked_parts(only, self.truths), np.float64)
+        rows = self._sums(ONLY, self._checked_parts(ONLY, self.truths), np.float64)
         dense: FloatArray = rows.matrix(self.dim).toarray()[0]
         return dense
 
@@ -388,7 +489,7 @@ class PartExamples(Examples):
     def take(self, ids: IntArray) -> Self:
         part = object.__new__(type(self))
         vars(part).update(vars(self) | {"_digest": None} | self._taken(ids))
-        offsets = np.concatenate([[0], np.cumsum(self.code_offsets[ids + 1] - self.code_offsets[ids])])
+        offsets = offsets_among(ids, self.code_offsets)
         spans_of_codes = [slice(*self.code_offsets[i : i + 2]) for i in ids.tolist()]
         truths = [self.truths[span] for span in spans_of_codes] if self.known else None
         costs = [self._some_costs(b, ids) for b in range(len(self.costs))]
@@ -405,24 +506,35 @@ class PartExamples(Examples):
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         features = [array for block in self.blocks for array in block.arrays()]
         costs = [np.asarray(costs, float) for costs in self.costs if costs is not None]
-        return *features, self.code_offsets, self.truths, *costs, np.array(self.settings, float)
+        added = [array for name in self.data for array in _arrays(getattr(self, name))]
+        return *features, self.code_offsets, self.truths, *costs, np.array(self.settings, float), *added
 
 
-def _by_block(blocks: list[FloatArray]) -> Any:
-    """Return the only array, or all arrays in the order of the blocks."""
-    return blocks[0] if len(blocks) == 1 else blocks
+def _arrays(value: Any) -> tuple[AnyArray, ...]:
+    """Return the arrays of an attribute that is part of the data, for fingerprints."""
+    if isinstance(value, np.ndarray):
+        return (value,)
+    return () if value is None or isinstance(value, list) else value.arrays()
 
 
 def count_changes(ids: IntArray, true: Planes, found: Planes, n_parts: int) -> Planes:
     """Return the counts of the truths of ids minus those found, without entries that cancel."""
     room = int((true.indptr[ids + 1] - true.indptr[ids]).sum() + found.indptr[-1]) + 1
     out = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room))
-    kernels.count_changes(
+    row_sums.count_changes(
         ids, true.indptr, true.indices, true.values, found.indptr, found.indices, found.values, np.zeros(n_parts),
         out.indptr, out.indices, out.values,
     )  # fmt: skip
     used = out.indptr[-1]
     return Planes(out.indptr, out.indices[:used], out.values[:used])
+
+
+def forcing_bonus(*scores: FloatArray) -> float:
+    """Return a bonus for a part that outweighs any difference of sums of these scores.
+
+    It is a multiple of their size: a bonus of 1 would round scores of 1e-150 away.
+    """
+    return 4.0 * sum(float(np.abs(values[np.isfinite(values)]).sum()) for values in scores) or 1.0
 
 
 def counted_once(indptr: IntArray, parts: AnyArray) -> Planes:
@@ -434,7 +546,7 @@ def joined(rows: Planes, others: Planes, shift: int) -> Planes:
     """Return each row followed by the same row of the others, with indices shifted."""
     size = len(rows.indices) + len(others.indices)
     out = Planes(np.zeros(len(rows) + 1, np.int64), np.empty(size, np.uint32), np.empty(size, rows.values.dtype))
-    kernels.join(
+    row_sums.join(
         rows.indptr, rows.indices, rows.values, others.indptr, others.indices, others.values, shift,
         out.indptr, out.indices, out.values,
     )  # fmt: skip

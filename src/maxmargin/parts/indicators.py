@@ -8,11 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from maxmargin._types import AnyArray, FloatArray, IntArray
-from maxmargin.core.codes import spans
-from maxmargin.engines import Local
-from maxmargin.parts import _kernels as kernels
+from maxmargin._base.ragged import offsets_among, spans
+from maxmargin._base.types import AnyArray, FloatArray, IntArray
+from maxmargin.engines.engine import Engine
+from maxmargin.features.rows.rows import add_weighted_rows
+from maxmargin.parts import row_sums
 from maxmargin.parts.blocks import Block
+
+#: Values of features that are all 1, for compiled functions.
+_ONES = np.zeros(0)
 
 
 class Indicators(Block):
@@ -59,10 +63,13 @@ class Indicators(Block):
     def largest_whole(self) -> float:
         return 1.0
 
-    def _row_scores(self, w: FloatArray, ids: IntArray, starts: IntArray, engine: Local | None) -> FloatArray:
+    def _row_scores(self, w: FloatArray, ids: IntArray, starts: IntArray, engine: Engine | None) -> FloatArray:
         out = np.empty(starts[-1])
-        kernels.score_indicators(ids, self.offsets, self.indptr, self.indices, w, starts, out)
+        row_sums.score_indicators(ids, self.offsets, self.indptr, self.indices, w, starts, out)
         return out
+
+    def _add_rows(self, rows: IntArray, table: FloatArray, out: FloatArray, squared: bool) -> None:
+        add_weighted_rows(rows, self.indptr, self.indices, _ONES, squared, table, out)
 
     def matrix(self) -> Any:
         values = np.ones(len(self.indices), np.float32)
@@ -70,11 +77,11 @@ class Indicators(Block):
 
     def take(self, ids: IntArray) -> Indicators:
         assert self.offsets is not None
-        rows, lengths = spans(ids, self.offsets), self.offsets[ids + 1] - self.offsets[ids]
-        indptr = np.concatenate([[0], np.cumsum(self.indptr[rows + 1] - self.indptr[rows])])
+        rows = spans(ids, self.offsets)
+        indptr = offsets_among(rows, self.indptr)
         forbidden = None if self.forbidden is None else self.forbidden[rows]
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        return Indicators(indptr, self.indices[spans(rows, self.indptr)], self.width, offsets, forbidden)
+        indices, offsets = self.indices[spans(rows, self.indptr)], offsets_among(ids, self.offsets)
+        return Indicators(indptr, indices, self.width, offsets, forbidden)
 
     def arrays(self) -> tuple[AnyArray, ...]:
         rest = [array for array in (self.offsets, self.forbidden) if array is not None]

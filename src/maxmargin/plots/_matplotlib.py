@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxmargin._extras import missing_package
+from maxmargin._base.extras import missing_package
 
 #: Colours that are distinct for all kinds of colour vision (Okabe and Ito).
 BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#555555"

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._checked import whole_number
-from maxmargin._types import AnyArray
-from maxmargin.encoding.aligned import GAP, N_ORDERS, aligned_pair, check_spelling, code_of_strings
+from maxmargin._base.checks import whole_number
+from maxmargin._base.types import AnyArray
+from maxmargin.features.biology.aligned import GAP, N_ORDERS, aligned_pair, check_spelling, code_of_strings
 from maxmargin.plots._matplotlib import BLUE, GREEN, GREY, ORANGE, pyplot
 
 #: Colours of kinds of amino acids: hydrophobic, positive, negative, polar, aromatic, and glycine, proline, cysteine.
@@ -38,7 +38,7 @@ class AlignmentDisplay:
     Examples
     --------
     >>> import maxmargin as mm
-    >>> display = mm.AlignmentDisplay(("ACGT", "A-GT"), true=("ACGT", "AG-T"))
+    >>> display = mm.plots.AlignmentDisplay(("ACGT", "A-GT"), true=("ACGT", "AG-T"))
     >>> display = display.plot()
     """
 
@@ -55,6 +55,67 @@ class AlignmentDisplay:
         self.sequences = first.replace(GAP, ""), second.replace(GAP, "")
         for name, pair in given.items():
             check_spelling(*pair, self.sequences, name)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, x: Any, true: Any = None, *, names: tuple[str, str] = ("first", "second"), ax: Any = None
+    ) -> AlignmentDisplay:
+        """Plot the alignment that an aligner predicts, over the probabilities of all matches if it has them.
+
+        Parameters
+        ----------
+        estimator : PairwiseAligner or another aligner
+            A fitted aligner.
+        x : pair
+            One pair of sequences.
+        true : pair of str, optional
+            The true alignment, to compare with.
+        names : pair of str, default=("first", "second")
+            Names of the sequences.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        AlignmentDisplay
+            The display, with its figure drawn.
+        """
+        (predicted,), probabilities = estimator.predict([x]), None
+        if hasattr(estimator, "predict_marginals"):
+            probabilities = estimator.predict_marginals([x])[0]["matches"]
+        return cls(predicted, true=true, names=names).plot(probabilities=probabilities, ax=ax)
+
+    @classmethod
+    def from_predictions(
+        cls,
+        predicted: Any,
+        probabilities: Any = None,
+        *,
+        true: Any = None,
+        names: tuple[str, str] = ("first", "second"),
+        ax: Any = None,
+    ) -> AlignmentDisplay:
+        """Plot an alignment over given probabilities of matches, also those of other programs.
+
+        Parameters
+        ----------
+        predicted : pair of str
+            The predicted alignment.
+        probabilities : array-like of shape (n, m) or None, default=None
+            Probability of each match.
+        true : pair of str, optional
+            The true alignment, to compare with.
+        names : pair of str, default=("first", "second")
+            Names of the sequences.
+        ax : matplotlib Axes or None, default=None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        AlignmentDisplay
+            The display, with its figure drawn.
+        """
+        return cls(predicted, true=true, names=names).plot(probabilities=probabilities, ax=ax)
 
     def partners(self, name: str) -> AnyArray:
         """Return the partner of each position of the first sequence, −1 for none.
@@ -73,7 +134,7 @@ class AlignmentDisplay:
 
     # ------------------------------------------------------------------ dot matrix
 
-    def plot(self, *, scores: Any = None, word: int = 3, ax: Any = None) -> AlignmentDisplay:
+    def plot(self, *, scores: Any = None, probabilities: Any = None, word: int = 3, ax: Any = None) -> AlignmentDisplay:
         """Draw the dot matrix of the sequences with the matches of both alignments.
 
         Matches of both are blue, those that only the prediction has orange, those that only the truth has grey.
@@ -82,6 +143,8 @@ class AlignmentDisplay:
         ----------
         scores : array of shape (n, m) or None, default=None
             Scores of all matches, drawn in grey; None for dots where at least two letters of a word are equal.
+        probabilities : array of shape (n, m) or None, default=None
+            Probabilities of all matches, drawn as a heat map from 0 to 1 in place of scores or dots.
         word : int, default=3
             Length of words of the dots.
         ax : matplotlib Axes or None, default=None
@@ -97,10 +160,17 @@ class AlignmentDisplay:
             size = float(np.clip(0.03 * m + 3.0, 4.0, 9.0)), float(np.clip(0.03 * n + 3.0, 4.0, 9.0))
             _, ax = pyplot().subplots(figsize=size, layout="constrained")
         self.ax_, self.figure_ = ax, ax.figure
-        shade = self._dots(whole_number(word, "word")) if scores is None else np.asarray(scores, float)
+        if scores is not None and probabilities is not None:
+            raise ValueError("expected scores or probabilities, found both")
+        given = scores if probabilities is None else probabilities
+        shade = self._dots(whole_number(word, "word")) if given is None else np.asarray(given, float)
         if shade.shape != (n, m):
-            raise ValueError(f"scores have shape {shade.shape}, expected {(n, m)}")
-        if shade.size:
+            name = "scores" if probabilities is None else "probabilities"
+            raise ValueError(f"{name} have shape {shade.shape}, expected {(n, m)}")
+        if shade.size and probabilities is not None:
+            image = ax.imshow(shade, cmap="Greys", aspect="equal", vmin=0.0, vmax=1.0)
+            self.figure_.colorbar(image, ax=ax, label="probability of the match", shrink=0.7)
+        elif shade.size:
             ax.imshow(shade, cmap="Greys", aspect="equal", vmin=shade.min(), vmax=1.6 * shade.max() + 1e-12)
         for kind, (colour, marker, label) in _MARKS.items():
             pairs = self._matches()[kind]

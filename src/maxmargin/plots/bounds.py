@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import FloatArray
+from maxmargin._base.types import FloatArray
 from maxmargin.plots._matplotlib import BLUE, GREEN, GREY, ORANGE, pyplot
 
 

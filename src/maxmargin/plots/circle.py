@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import FloatArray
-from maxmargin.encoding.rna import compared_pairs
+from maxmargin._base.types import FloatArray
+from maxmargin.features.biology.rna import compared_pairs
 from maxmargin.plots._matplotlib import GREY, pyplot
 from maxmargin.plots.matching import PAIR_KINDS, sorted_kinds
 

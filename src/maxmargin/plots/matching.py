@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import AnyArray
+from maxmargin._base.types import AnyArray
 from maxmargin.plots._matplotlib import BLUE, GREY, ORANGE, pyplot
 
 _PALE = "#9a9a9a"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import AnyArray, FloatArray
+from maxmargin._base.types import AnyArray, FloatArray
 from maxmargin.plots._matplotlib import BLUE, GREEN, GREY, ORANGE, pyplot
 
 _YELLOW, _PINK, _SKY = "#E69F00", "#CC79A7", "#56B4E9"
@@ -26,7 +26,7 @@ class MotifDisplay:
     Without `counts`, the weights M of `Motif.motif` are read as log odds over the frequencies q of the characters:
     position j of the motif draws character a with probability p_j(a) ∝ q(a) exp(β M[j, a]). The height of the stack at
     j is its information Σ_a p_j(a) log₂(p_j(a) / q(a)), divided in proportion to p_j. Weights have no unit (they grow
-    with C), so that β is chosen to give `bits`.
+    with C), so β is chosen to give `bits`.
 
     Use `from_estimator`.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import AnyArray, FloatArray
+from maxmargin._base.types import AnyArray, FloatArray
 from maxmargin.plots._matplotlib import BLUE, GREY, ORANGE, pyplot
 
 
@@ -37,7 +37,7 @@ class PathDisplay:
     Examples
     --------
     >>> import maxmargin as mm
-    >>> display = mm.PathDisplay((2, 2), [(0, 1), (1, 3), (0, 2), (2, 3)], [0, 1], [2, 3])
+    >>> display = mm.plots.PathDisplay((2, 2), [(0, 1), (1, 3), (0, 2), (2, 3)], [0, 1], [2, 3])
     >>> display.places(display.true).tolist()
     [[0, 0], [1, 0], [1, 1]]
     """

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._checked import whole_number
-from maxmargin._input import either
-from maxmargin._types import FloatArray
+from maxmargin._base.checks import whole_number
+from maxmargin._base.types import FloatArray
 from maxmargin.metrics.coverage import coverage_by_rank
 from maxmargin.metrics.ranking import ndcg_at_k
 from maxmargin.plots._matplotlib import BLUE, GREEN, GREY, ORANGE, pyplot
@@ -59,7 +58,6 @@ class RankingDisplay:
         y: Any,
         groups: Any = None,
         *,
-        qid: Any = None,
         ks: Iterable[int] = range(1, 11),
         gain: str = "exponential",
         discount: str = "log2",
@@ -77,8 +75,6 @@ class RankingDisplay:
             Relevance of each row.
         groups : sequence of length n
             Query of each row.
-        qid : sequence of length n, default=None
-            Another name of `groups`.
         ks : iterable of int, default=range(1, 11)
             Numbers of documents.
         gain, discount : str
@@ -92,7 +88,6 @@ class RankingDisplay:
             The display, with its figure drawn.
         """
         scores = {name: estimator.predict(X) for name, estimator in _named(estimators, "measure").items()}
-        groups = either(groups, qid, "groups", "qid")
         return cls.from_predictions(y, scores, groups, ks=ks, gain=gain, discount=discount, ax=ax)
 
     @classmethod
@@ -102,7 +97,6 @@ class RankingDisplay:
         scores: Any,
         groups: Any = None,
         *,
-        qid: Any = None,
         ks: Iterable[int] = range(1, 11),
         gain: str = "exponential",
         discount: str = "log2",
@@ -118,8 +112,6 @@ class RankingDisplay:
             The scores of each ranker, by its name; an array is a single ranker.
         groups : sequence of length n
             Query of each document.
-        qid : sequence of length n, default=None
-            Another name of `groups`.
         ks : iterable of int, default=range(1, 11)
             Numbers of documents.
         gain, discount : str
@@ -132,7 +124,7 @@ class RankingDisplay:
         RankingDisplay
             The display, with its figure drawn.
         """
-        groups, at = either(groups, qid, "groups", "qid"), [whole_number(k, "k") for k in ks]
+        at = [whole_number(k, "k") for k in ks]
         named = scores if isinstance(scores, Mapping) else {"ranker": scores}
         curves = {
             name: [ndcg_at_k(y, values, groups, k, gain=gain, discount=discount) for k in at]
@@ -246,6 +238,6 @@ def _mean_curve(shares: Sequence[FloatArray], depth: int) -> FloatArray:
     rows = [np.concatenate([row, np.full(depth - len(row), row[-1])]) for row in shares if len(row)]
     rows = [row for row in rows if not np.isnan(row).any()]
     if not rows:
-        raise ValueError("no input has a subtopic, so that there is nothing to cover")
+        raise ValueError("no input has a subtopic, so there is nothing to cover")
     mean: FloatArray = np.mean(rows, axis=0)
     return mean

@@ -7,62 +7,93 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin.core.errors import ExampleError, Place
+from maxmargin._base.errors import ExampleError, Place
 from maxmargin.plots._matplotlib import ORANGE, pyplot
 
 
 class SegmentationDisplay:
-    """Images in rows: the image, the true mask, and the predicted mask with wrong pixels outlined.
+    """Images in rows: the image, the true mask, the predicted mask with wrong pixels outlined, and margins of pixels.
 
-    Use `from_estimator`.
+    Use `from_estimator`. Pixels in doubt are dark in the picture of margins.
 
     Parameters
     ----------
     images : sequence of arrays of shape (height, width) or (height, width, channels)
         Images of one or three channels; of others, the first is shown.
-    true, predicted : sequence of arrays of shape (height, width)
-        Labels of the pixels.
+    true : sequence of arrays of shape (height, width) or None
+        True labels of the pixels; None if they are not known.
+    predicted : sequence of arrays of shape (height, width)
+        Predicted labels of the pixels.
+    margins : sequence of arrays of shape (height, width), optional
+        Margins of the pixels, from `CutSegmenter.decision_margins`.
+    ignore_label : object, default=None
+        The true label of pixels that do not count; they are white.
 
     Attributes
     ----------
-    axes_ : ndarray of matplotlib Axes of shape (n, 3)
-        The axes.
+    axes_ : ndarray of matplotlib Axes of shape (n, n_columns)
+        The axes: image, truth, prediction and margins, as far as they are known.
     figure_ : matplotlib Figure
         The figure.
     """
 
-    def __init__(self, images: Sequence[Any], true: Sequence[Any], predicted: Sequence[Any]) -> None:
-        if not len(images) == len(true) == len(predicted) > 0:
+    def __init__(
+        self,
+        images: Sequence[Any],
+        true: Sequence[Any] | None,
+        predicted: Sequence[Any],
+        margins: Sequence[Any] | None = None,
+        *,
+        ignore_label: Any = None,
+    ) -> None:
+        if not len(images) == len(predicted) == len(predicted if true is None else true) > 0:
+            n_true = "no" if true is None else len(true)
             raise ValueError(
-                f"expected as many masks as images, found {len(images)} images, {len(true)} true and "
-                f"{len(predicted)} predicted masks"
+                f"expected as many masks as images, found {len(images)} images, {n_true} true and {len(predicted)} "
+                f"predicted masks"
             )
-        self.images = [np.asarray(image) for image in images]
-        self.true, self.predicted = [np.asarray(y) for y in true], [np.asarray(y) for y in predicted]
-        for i, shapes in enumerate(zip(self.images, self.true, self.predicted, strict=True)):
+        self.images, self.predicted = [np.asarray(image) for image in images], [np.asarray(y) for y in predicted]
+        self.true = None if true is None else [np.asarray(y) for y in true]
+        self.margins = None if margins is None else [np.asarray(m, float) for m in margins]
+        self.ignore_label = ignore_label
+        for i, shapes in enumerate(zip(*self._columns().values(), strict=True)):
             if len({array.shape[:2] for array in shapes}) > 1:
                 raise ExampleError.at(
                     Place("X", i), f"image and masks have shapes {[array.shape for array in shapes]}, expected the same"
                 )
-        self.labels = np.unique(np.concatenate([y.ravel() for y in (*self.true, *self.predicted)]))
+        found = np.unique(np.concatenate([y.ravel() for y in (*(self.true or ()), *self.predicted)]))
+        self.labels = found if ignore_label is None else found[found != ignore_label]
+
+    def _columns(self) -> dict[str, list[Any]]:
+        """Return what is shown, by title."""
+        columns = {"image": self.images, "truth": self.true, "prediction": self.predicted, "margin": self.margins}
+        return {title: arrays for title, arrays in columns.items() if arrays is not None}
 
     @classmethod
-    def from_estimator(cls, estimator: Any, X: Sequence[Any], Y: Sequence[Any]) -> SegmentationDisplay:
+    def from_estimator(
+        cls, estimator: Any, X: Sequence[Any], Y: Sequence[Any] | None = None, *, margins: bool = False
+    ) -> SegmentationDisplay:
         """Plot images with the masks that a fitted estimator predicts.
 
         Parameters
         ----------
         estimator : estimator
-            A fitted estimator whose `predict` returns masks, such as `CutSegmenter`.
-        X, Y : sequence of arrays
-            A few images and their true masks.
+            A fitted estimator whose `predict` returns masks, such as `CutSegmenter`, or `GraphLabeler` of grids.
+        X : sequence of arrays
+            A few images.
+        Y : sequence of arrays, optional
+            Their true masks.
+        margins : bool, default=False
+            Whether to show the margins of the pixels too (`CutSegmenter.decision_margins`).
 
         Returns
         -------
         SegmentationDisplay
             The display, with its figure drawn.
         """
-        return cls(X, Y, estimator.predict(X)).plot()
+        found = estimator.decision_margins(X) if margins else None
+        void = getattr(estimator, "ignore_label", None)
+        return cls(X, Y, estimator.predict(X), found, ignore_label=void).plot()
 
     def plot(self) -> SegmentationDisplay:
         """Draw the figure.
@@ -72,28 +103,45 @@ class SegmentationDisplay:
         SegmentationDisplay
             The display, with its figure drawn.
         """
-        plt, n = pyplot(), len(self.images)
+        plt, n, columns = pyplot(), len(self.images), self._columns()
         height, width = self.images[0].shape[:2]
         across = 2.4
         figure, axes = plt.subplots(
-            n, 3, figsize=(3 * across, n * (across * height / width + 0.1) + 0.3), layout="constrained", squeeze=False
-        )
+            n, len(columns), figsize=(len(columns) * across, n * (across * height / width + 0.1) + 0.3),
+            layout="constrained", squeeze=False,
+        )  # fmt: skip
         self.figure_, self.axes_ = figure, axes
-        for row, image, true, predicted in zip(axes, self.images, self.true, self.predicted, strict=True):
-            row[0].imshow(_shown(image), cmap="gray")
-            codes = [np.searchsorted(self.labels, labels) for labels in (true, predicted)]
-            for ax, code in zip(row[1:], codes, strict=True):
-                ax.imshow(code, cmap="viridis", vmin=0, vmax=max(len(self.labels) - 1, 1), interpolation="nearest")
-            wrong = codes[0] != codes[1]
-            _outline(row[2], wrong)
-            row[2].set_xlabel(f"{wrong.mean():.1%} wrong", fontsize=8)
-            for ax in row:
+        for i, row in enumerate(axes):
+            for ax, (title, arrays) in zip(row, columns.items(), strict=True):
+                self._draw(ax, title, arrays[i], i)
                 ax.set_xticks([])
                 ax.set_yticks([])
                 ax.spines[:].set_visible(False)
-        for ax, title in zip(axes[0], ("image", "truth", "prediction"), strict=True):
+        for ax, title in zip(axes[0], columns, strict=True):
             ax.set_title(title, fontsize=10)
         return self
+
+    def _draw(self, ax: Any, title: str, array: Any, i: int) -> None:
+        """Draw one picture of image i."""
+        if title == "image":
+            ax.imshow(_shown(array), cmap="gray")
+            return
+        if title == "margin":
+            finite = array[np.isfinite(array)]
+            highest = float(np.quantile(finite, 0.9)) if finite.size else 1.0
+            shown = ax.imshow(array, cmap="magma", vmin=0.0, vmax=highest)
+            bar = ax.figure.colorbar(shown, ax=ax, shrink=0.8, extend="max")
+            bar.ax.tick_params(labelsize=7)
+            bar.outline.set_visible(False)
+            return
+        known = np.ones(array.shape, bool) if self.ignore_label is None else array != self.ignore_label
+        codes = np.ma.masked_array(np.searchsorted(self.labels, array), ~known)
+        ax.imshow(codes, cmap="viridis", vmin=0, vmax=max(len(self.labels) - 1, 1), interpolation="nearest")
+        if title == "prediction" and self.true is not None:
+            counted = np.ones(array.shape, bool) if self.ignore_label is None else self.true[i] != self.ignore_label
+            wrong = (self.true[i] != array) & counted
+            _outline(ax, wrong)
+            ax.set_xlabel(f"{wrong.sum() / max(counted.sum(), 1):.1%} wrong", fontsize=8)
 
 
 def _shown(image: Any) -> Any:

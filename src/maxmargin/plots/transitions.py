@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import AnyArray, FloatArray
+from maxmargin._base.types import AnyArray, FloatArray
 from maxmargin.plots._matplotlib import GREY, pyplot
 
 #: Maximum number of labels for which numbers are written in the cells.

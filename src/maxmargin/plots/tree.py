@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin.encoding.brackets import TreeTuple
-from maxmargin.encoding.treebank import ROOTS, Token, has_words, read_tree, tags_of, without_words
+from maxmargin.features.text.brackets import TreeTuple
+from maxmargin.features.text.treebank import ROOTS, Token, has_words, read_tree, tags_of, without_words
 from maxmargin.plots._matplotlib import BLUE, GREY, ORANGE, pyplot
 
 #: Height of a level, and the height of the rows of tags and words.
@@ -46,7 +46,7 @@ class TreeDisplay:
     Examples
     --------
     >>> import maxmargin as mm
-    >>> print(mm.TreeDisplay("(S (NP DT NN) (VP VBZ))").text())
+    >>> print(mm.plots.TreeDisplay("(S (NP DT NN) (VP VBZ))").text())
     S
     ├─ NP
     │  ├─ DT

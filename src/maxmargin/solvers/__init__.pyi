@@ -1,8 +1,9 @@
-from .bundle import ProximalBundle as ProximalBundle
-from .joint.solver import CertificateProgram as CertificateProgram
-from .joint.solver import MinMax as MinMax
-from .nslack import NSlack as NSlack
-from .oneslack import OneSlack as OneSlack
-from .perceptron import AveragedPerceptron as AveragedPerceptron
-from .proximal import ProximalWorkingSets as ProximalWorkingSets
-from .subgradient import Subgradient as Subgradient
+from .cutting.bundle import ProximalBundle as ProximalBundle
+from .cutting.oneslack import OneSlack as OneSlack
+from .minmax.solver import CertificateProgram as CertificateProgram
+from .minmax.solver import MinMax as MinMax
+from .primal.lbfgs import LBFGS as LBFGS
+from .primal.perceptron import AveragedPerceptron as AveragedPerceptron
+from .primal.subgradient import Subgradient as Subgradient
+from .working_sets.nslack import NSlack as NSlack
+from .working_sets.proximal import ProximalWorkingSets as ProximalWorkingSets

@@ -6,18 +6,60 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from maxmargin._checked import finite_number, whole_number
-from maxmargin._compile import working_seconds
-from maxmargin._types import AnyArray, FloatArray
+from maxmargin._base.checks import finite_number, whole_number
+from maxmargin._base.jit import working_seconds
+from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds.references import References
 from maxmargin.core.certificate import Certificate
-from maxmargin.core.problem import OutOfTime, Problem
-from maxmargin.solvers._saved import check_array, check_counters, check_generator, check_names
-from maxmargin.solvers.protocol import Decodable
+from maxmargin.core.objective import Objective
+from maxmargin.problem import OutOfTime, Problem
+from maxmargin.solvers.saved_states import check_array, check_counters, check_generator, check_names, check_within
+
+
+class Decodable(Protocol):
+    """Convex problem whose planes can be found and summed.
+
+    `Problem` implements it over the outputs of a structure, `held_planes.HeldProblem` over the held planes. Solvers
+    with working sets need a `Problem`, because they store planes one by one.
+    """
+
+    oracle_calls: int
+
+    @property
+    def objective(self) -> Objective: ...
+
+    @property
+    def dim(self) -> int: ...
+
+    @property
+    def n_examples(self) -> int: ...
+
+    @property
+    def everyone(self) -> IntArray:
+        """Ids of all examples."""
+        ...
+
+    @property
+    def hinges(self) -> FloatArray:
+        """Hinges b − w·a of the planes found last, at least 0."""
+        ...
+
+    def decode(self, w: FloatArray, ids: IntArray) -> None:
+        """Find the most violated plane of each example in ids, at w."""
+        ...
+
+    def aggregate(self, slopes: FloatArray) -> FloatArray:
+        """Return Σ slopes[i] a of the planes found last."""
+        ...
+
+    def primal(self, w: FloatArray) -> tuple[float, float]:
+        """Return P(w) from the hinges found last, and a proven upper bound."""
+        ...
+
 
 #: Relative tolerance of the test whether a search proved its argmaxes exact.
 EXACT_WITHIN = 1e-6
@@ -58,7 +100,7 @@ class State:
     best_primal : float
         Objective at the best weights.
     best_bound : float
-        Proven upper bound of the objective at the best weights.
+        Proven upper bound on the objective at the best weights.
     best_dual : float
         Best lower bound so far; α = 0 proves 0.
     iteration : int
@@ -70,7 +112,7 @@ class State:
     closing : bool
         Whether searches for argmaxes look at further outputs (`Problem.closing`).
     cut_short : bool
-        Whether the last step was interrupted, so that the run cannot be resumed from this state bit for bit.
+        Whether the last step was interrupted; then the run cannot be resumed from this state bit for bit.
     """
 
     _saved: ClassVar[tuple[str, ...]] = ()
@@ -109,7 +151,7 @@ class State:
         problem.decode(self.w, problem.everyone)
 
     def raise_dual(self, value: float) -> None:
-        """Keep a proven lower bound of the optimum if it is the best so far."""
+        """Keep a proven lower bound on the optimum if it is the best so far."""
         self.best_dual = max(self.best_dual, value)
 
     def certificate(self, problem: Problem) -> Certificate:
@@ -144,7 +186,7 @@ class State:
             check_array(name, arrays[name], getattr(self, name))
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:
-        """Set what `arrays` returned."""
+        """Restore the saved arrays."""
         meta = json.loads(bytes(arrays["meta"]).decode())
         for name, value in meta["counters"].items():
             setattr(self, name, value)
@@ -168,10 +210,12 @@ class Solver(ABC):
     name: ClassVar[str]
     #: Whether the solver supports a hard margin (C = inf).
     hard_margin: ClassVar[bool] = False
-    #: Whether the solver supports lower bounds of weights.
+    #: Whether the solver supports lower bounds on weights.
     lower_bounds: ClassVar[bool] = False
-    #: Whether the gap converges to 0, so that stopping above ``tol`` causes a warning.
+    #: Whether the gap converges to 0; then stopping above ``tol`` causes a warning.
     certifies: ClassVar[bool] = True
+    #: Whether the solver minimises sums over outputs (True), maxima over outputs (False), or both (None).
+    smooth: ClassVar[bool | None] = False
     #: Maximum number of steps if the user sets none.
     default_max_iter: ClassVar[int] = 1000
     #: Lower limits of hyper-parameters, if they differ from 1 for integers and 0 for floats.
@@ -199,10 +243,17 @@ class Solver(ABC):
 
     def check(self, problem: Problem) -> None:
         """Raise ValueError, before any work, if the solver cannot solve the problem."""
+        if self.smooth is not None and self.smooth != problem.smooth:
+            raise ValueError(
+                f"solver={self.name!r} is for the bounds 'likelihood' and 'softmax-margin'; use 'auto'"
+                if self.smooth
+                else f"solver={self.name!r} needs planes of single outputs, which the bounds 'likelihood' and "
+                f"'softmax-margin' do not have; use 'auto', 'lbfgs', 'bundle' or 'oneslack'"
+            )
         lower = problem.objective.lower
         if lower is not None and not self.lower_bounds:
             raise ValueError(
-                f"solver={self.name!r} does not support lower bounds of weights (nonnegative); use 'auto' or 'bundle'"
+                f"solver={self.name!r} does not support lower bounds on weights (nonnegative); use 'auto' or 'bundle'"
             )
         if lower is not None and lower.shape != (problem.dim,):
             raise ValueError(f"lower must have one number per weight, {problem.dim}, found shape {lower.shape}")
@@ -307,8 +358,10 @@ class Solver(ABC):
         """Return the reason to stop before the next step, or an empty string to continue."""
         certificate = state.certificate(problem)
         if certificate.gap <= limits.tol:
-            if certificate.proven_gap <= limits.tol or certificate.primal <= 0.0:
+            if certificate.proven_gap <= limits.tol and not _may_be_zero(state, certificate, limits.tol):
                 return "tol"
+            if certificate.primal <= 0.0:  # nothing left to gain; rounding errors are not relative to 0
+                return "tol" if problem.examples.exact else "estimated"
             if certificate.unproven > limits.tol or certificate.gap <= CLOSE_ENOUGH * limits.tol:
                 return "estimated"
         elif certificate.exact and np.inf > certificate.unproven > max(limits.tol, certificate.gap):
@@ -322,9 +375,102 @@ class Solver(ABC):
         return ""
 
 
+def _may_be_zero(state: State, certificate: Certificate, tol: float) -> bool:
+    """Return whether the gap should become smaller, since better weights than 0 may be near.
+
+    P is strongly convex, so the optimum w* satisfies ½‖w − w*‖² ≤ P(w) − D. Weights with ½‖w‖² below that difference
+    are no better known than w = 0, which a gap relative to a large P(0) does not show.
+    """
+    left = state.best_primal - state.best_dual
+    return certificate.gap > CLOSE_ENOUGH * tol and 0.5 * float(state.best_w @ state.best_w) < left
+
+
 def _check_interval(value: Any, name: str) -> None:
     """Raise ValueError unless the value is a pair of numbers in ascending order."""
     if not isinstance(value, tuple | list) or len(value) != 2:
         raise ValueError(f"{name} must be a pair of numbers, found {value!r}")
     low = finite_number(value[0], f"{name}[0]")
     finite_number(value[1], f"{name}[1]", low)
+
+
+def offer_zero(problem: Problem, state: State) -> bool:
+    """Offer weights of 0 (or the lower bounds above 0), unless planes prove that they are not better.
+
+    Solvers that begin with mini-batches never decode all examples at w = 0, and a fit that stops early could end above
+    the objective there. The hinge of a plane at w = 0 is its value b, so the planes found so far bound the objective at
+    w = 0 from below, and a sweep is rarely needed.
+
+    Return whether a sweep was needed. Argmaxes that are not exact may miss losses at w = 0, so they get no sweep.
+    """
+    objective = problem.objective
+    if objective.hard or not problem.examples.exact:
+        return False
+    zero, values = objective.raised(np.zeros(problem.dim)), problem.values
+    if hasattr(state, "sets"):
+        values = np.maximum(values, state.sets.largest_values())
+    if not zero.any() and state.best_primal <= objective.primal(zero, values):
+        return False
+    problem.decode(zero, problem.everyone)
+    state.offer(problem, zero)
+    state.oracle_calls = problem.oracle_calls
+    return True
+
+
+@dataclass
+class Part:
+    """Numbers and arrays of a state that belong together; every field is saved."""
+
+    #: Range of saved numbers that are not valid everywhere, by field.
+    _ranges: ClassVar[Mapping[str, tuple[float, float]]] = {}
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Return the fields as plain arrays."""
+        return {field.name: np.asarray(getattr(self, field.name)) for field in fields(self)}
+
+    def check_saved(self, arrays: dict[str, AnyArray]) -> None:
+        """Raise ValueError if `restore` cannot use these arrays."""
+        like = self.arrays()
+        check_names(arrays, like)
+        for name, array in arrays.items():
+            check_array(name, array, like[name], finite=array.ndim > 0)
+            check_within(name, array, *self._ranges.get(name, (-np.inf, np.inf)))
+
+    def restore(self, arrays: dict[str, AnyArray]) -> None:
+        """Set the fields to what `arrays` returned."""
+        for field in fields(self):
+            value = np.array(arrays[field.name])
+            setattr(self, field.name, value if value.ndim else value.item())
+
+
+class ComposedState(State):
+    """State that also saves the parts named in `_parts`.
+
+    Their arrays are saved as ``part.array``.
+    """
+
+    _parts: ClassVar[tuple[str, ...]] = ()
+
+    def arrays(self) -> dict[str, AnyArray]:
+        saved = super().arrays()
+        for part in self._parts:
+            saved.update({f"{part}.{name}": array for name, array in getattr(self, part).arrays().items()})
+        return saved
+
+    def check_saved(self, arrays: dict[str, AnyArray]) -> None:
+        super().check_saved(arrays)
+        for part in self._parts:
+            try:
+                getattr(self, part).check_saved(_of_part(part, arrays))
+            except ValueError as error:
+                raise ValueError(f"in its part {part}, {error}") from None
+
+    def restore(self, arrays: dict[str, AnyArray]) -> None:
+        super().restore(arrays)
+        for part in self._parts:
+            getattr(self, part).restore(_of_part(part, arrays))
+
+
+def _of_part(part: str, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
+    """Return the arrays of a part, by their names within it."""
+    mine = f"{part}."
+    return {name.removeprefix(mine): array for name, array in arrays.items() if name.startswith(mine)}

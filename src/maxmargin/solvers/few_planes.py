@@ -3,7 +3,7 @@
 Planes are few if their dense matrix is small. A hard margin is the shortest w with a·w ≥ b for every plane
 (`least_norm`). Quadratic slack is the same in a larger space: with v_i = √(C c_i) ξ_i as additional weights,
 ½‖w‖² + ½ Σ v_i² is minimised subject to a·w + v_i / √(C c_i) ≥ b. With linear slack, the solution without slack is
-optimal if no example needs more dual mass than its budget. A lower bound of a weight is one more row, e_j·w ≥ l_j.
+optimal if no example needs more dual mass than its budget. A lower bound on a weight is one more row, e_j·w ≥ l_j.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from maxmargin._types import FloatArray, IntArray
-from maxmargin.core.problem import Problem
+from maxmargin._base.types import FloatArray, IntArray
+from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.solvers.least_norm import least_norm
-from maxmargin.solvers.working_sets import WorkingSets
+from maxmargin.solvers.working_sets.sets import WorkingSets
 
 #: Planes are few if their matrix has at most this number of entries, and at most this number of them can be active.
 MOST_DENSE, MOST_ACTIVE = 1_000_000, 500
@@ -39,10 +39,10 @@ def solve_few(problem: Problem, state: State, sets: WorkingSets) -> bool:
 
     Budgets that started small are raised to twice the dual mass found.
     """
-    found = dual_values(problem, state, sets)
-    if found is None:
+    alpha = dual_values(problem, state, sets)
+    if alpha is None:
         return False
-    sets.set_alpha(found)
+    sets.set_alpha(alpha)
     if not problem.objective.quadratic:
         sets.set_budgets(np.minimum(np.maximum(sets.budget, 2.0 * sets.masses()), problem.objective.budgets))
     return True
@@ -62,14 +62,14 @@ def dual_values(problem: Problem, state: State, sets: WorkingSets) -> FloatArray
     _, values, alpha = sets.held_planes()
     length = float(np.sqrt(2.0 * state.best_dual)) if 0.0 < state.best_dual < np.inf else 1.0
     rows = _constraints(problem, sets).toarray()
-    found = least_norm(*_with_bounds(problem, sets, rows, values, alpha), length, lambda: problem.out_of_time)
-    if found is None:
+    dual = least_norm(*_with_bounds(problem, sets, rows, values, alpha), length, lambda: problem.out_of_time)
+    if dual is None:
         return None
-    found = found[: len(values)]
+    dual = dual[: len(values)]
     if not limited:
-        return found
-    masses = np.bincount(sets.examples_held(), found, problem.n_examples)
-    return found if (masses <= objective.budgets).all() else None
+        return dual
+    masses = np.bincount(sets.examples_held(), dual, problem.n_examples)
+    return dual if (masses <= objective.budgets).all() else None
 
 
 def _named(problem: Problem, sets: WorkingSets) -> NDArray[np.bool_]:

@@ -2,7 +2,7 @@
 
 The method is that of Lawson and Hanson 1974, chapter 23. With E = [Aᵀ; bᵀ] and f = (0, …, 0, 1), let u ≥ 0 minimise
 ‖E u − f‖. Then 1 − b·u > 0 exactly if A w ≥ b has a solution, and the shortest one is w = Aᵀα with the dual values
-α = u / (1 − b·u). The program over u is solved by an active set method on orthogonal factors, so that features of very
+α = u / (1 − b·u). The program over u is solved by an active set method on orthogonal factors, so features of very
 different scales are harmless.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._types import FloatArray, IntArray
+from maxmargin._base.types import FloatArray, IntArray
 
 #: Value of 1 − b·u below which it is rounding error.
 _NOTHING = 1e-13
@@ -37,7 +37,7 @@ def least_norm(
     start : ndarray of shape (n_rows,)
         Initial dual values; the positive ones are tried as the support first.
     length : float, default=1.0
-        Approximate length of w, so that 1 − b·u is not lost in rounding.
+        Approximate length of w so that 1 − b·u is not lost in rounding.
     late : callable, default=never
         Called without arguments; the method gives up when it returns True.
     """
@@ -46,10 +46,10 @@ def least_norm(
         alpha = _solve(A, b, start if alpha is None else alpha, length, late)
         if alpha is None:
             return None
-        found = float(np.linalg.norm(alpha @ A))
-        if found == 0.0 or 0.1 < found / length < 10.0:
+        norm = float(np.linalg.norm(alpha @ A))
+        if norm == 0.0 or 0.1 < norm / length < 10.0:
             break
-        length = found
+        length = norm
     return alpha
 
 

@@ -11,30 +11,33 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._checked import check_flag, whole_number
-from maxmargin._compile import kernel
-from maxmargin._memory import check_rows
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin._base.checks import check_flag, whole_number
+from maxmargin._base.errors import Place
+from maxmargin._base.jit import jit
+from maxmargin._base.memory import check_rows
+from maxmargin._base.ragged import ONLY, offsets_of
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.algorithms.log_sums import uniform
 from maxmargin.bounds.rescaling import violation
 from maxmargin.core.codes import HASH_PRIME, HASH_START, Answers, hash_step
-from maxmargin.core.errors import Place
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
 from maxmargin.core.polytopes import Polytope
 from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import Compiled
-from maxmargin.encoding.costs import check_costs, cost_matrix
-from maxmargin.encoding.labels import Labels, distinct_labels, named_classes
-from maxmargin.encoding.matrices import feature_matrix
-from maxmargin.encoding.rows import Rows
-from maxmargin.kernel_features.on_rows import KernelOnRows
+from maxmargin.core.sums import Sums
+from maxmargin.features.mercer.on_rows import MatrixEncoder
+from maxmargin.features.rows.costs import check_costs, cost_matrix
+from maxmargin.features.rows.labels import Labels, distinct_labels, named_classes
+from maxmargin.features.rows.matrices import feature_matrix
+from maxmargin.features.rows.rows import Rows
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
 
 
-class Multiclass(KernelOnRows, Compiled):
+class Multiclass(Compiled):
     """One of K labels for each row of features.
 
     Weights are stored feature by feature: entry f K + k is feature f for class k.
@@ -49,9 +52,16 @@ class Multiclass(KernelOnRows, Compiled):
         All labels in order, in case some do not occur in the training data; by default the labels of the data, sorted.
     """
 
+    learns: ClassVar[dict[str, type]] = {"rows_": MatrixEncoder}
+    state_keys: ClassVar[dict[str, str]] = {"rows_": ""}
+    kernel_rows: ClassVar[dict[str, str]] = {"rows_": "rows"}
     output_name: ClassVar[str] = "label"
+    inputs_name: ClassVar[str] = "rows"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"topk", "max_marginals", "polytope", "sums"})
     #: Named costs.
     cost_names: ClassVar[tuple[str, ...]] = ("zero-one",)
+
+    rows_: MatrixEncoder
 
     def __init__(self, *, cost: Any = "zero-one", fit_intercept: bool = True, classes: Any = None) -> None:
         self.cost, self.fit_intercept, self.classes = cost, fit_intercept, classes
@@ -60,58 +70,48 @@ class Multiclass(KernelOnRows, Compiled):
         check_flag(self.fit_intercept, "fit_intercept")
         check_costs(self.cost, self.cost_names, "cost")
 
-    def fit(self, X: Any, Y: Any) -> Multiclass:
-        self.check_parameters()
-        self.fit_encode(X, Y)
-        return self
-
-    def _weight_rows(self, w: FloatArray) -> FloatArray:
-        return w.reshape(-1, len(self.labels_))
-
-    def _resize(self) -> None:
-        self._set_sizes(self.labels_, self.n_features_)
-
-    def fit_encode(self, X: Any, Y: Any) -> MulticlassExamples:
-        """Fit and encode in one pass over the data."""
+    def _encoded(self, X: Any, Y: Any, learn: bool) -> MulticlassExamples:
         rows = feature_matrix(X)
-        found = Labels(distinct_labels(_labels(Y), _place)) if self.classes is None else named_classes(self.classes)
-        width = rows.shape[1]
-        rows = self._fit_kernel(rows, np.arange(rows.shape[0] + 1), "")
-        self._set_sizes(found, width)
-        return self._examples(rows, Y)
+        if learn:
+            labels = (
+                Labels(distinct_labels(labels_of(Y), place_of_label))
+                if self.classes is None
+                else named_classes(self.classes)
+            )
+            self._set_labels(labels)
+        rows = self.rows_.fit(rows) if learn else self.rows_.encode(rows)
+        return MulticlassExamples(self, self._compiled_rows(rows), self._codes(Y))
 
-    def _set_sizes(self, labels: Labels, n_features: int) -> None:
-        """Set all attributes that follow from the labels and the number of features."""
+    def _set_labels(self, labels: Labels) -> None:
+        """Set all attributes that follow from the labels."""
         if len(labels) < 2:
             raise ValueError(f"expected at least two classes, found one class: {labels.values}")
-        self.labels_, self.costs_, self.n_features_ = labels, cost_matrix(self.cost, labels), n_features
-        columns = n_features if self.features_ is None else self.features_.width
-        self.size = (columns + bool(self.fit_intercept)) * len(labels)
+        self.labels_, self.costs_ = labels, cost_matrix(self.cost, labels)
 
-    def encode(self, X: Any, Y: Any = None) -> MulticlassExamples:
-        rows = feature_matrix(X)
-        if rows.shape[1] != self.n_features_:
-            raise ValueError(f"X has {rows.shape[1]} features, expected {self.n_features_}")
-        return self._examples(self._mapped(rows), Y)
+    @property
+    def n_features_(self) -> int:
+        """Number of features of a row."""
+        return self.rows_.width
 
-    def _examples(self, rows: Any, Y: Any) -> MulticlassExamples:
-        codes = self._codes(Y, rows.shape[0])
-        return MulticlassExamples(self, self._compiled_rows(rows), codes)
+    def weight_shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"rows": (self._n_columns, len(self.labels_))}
 
-    def _codes(self, Y: Any, n_rows: int) -> CodeArray | None:
-        """Return the codes of the labels, if there are labels; raise ValueError unless there is one for each row."""
-        codes = None if Y is None else self.labels_.encode(_labels(Y), _place)
-        if codes is not None and len(codes) != n_rows:
-            raise ValueError(f"X has {n_rows} rows but Y has {len(codes)} labels")
-        return codes
+    @property
+    def _n_columns(self) -> int:
+        """Number of columns of rows: the features, those of the kernel if there is one, and the constant."""
+        return self.rows_.output_width + bool(self.fit_intercept)
+
+    def _codes(self, Y: Any) -> CodeArray | None:
+        """Return the codes of the labels, if there are labels."""
+        return None if Y is None else self.labels_.encode(labels_of(Y), place_of_label)
 
     def _compiled_rows(self, rows: Any) -> Rows:
         check_rows([rows], f"encoding {rows.shape[0]} rows with {rows.shape[1]} features")
         return Rows(rows, self.fit_intercept)
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        true, found = self.labels_.encode([y, y_hat], ["y", "y_hat"].__getitem__)
-        return float(self.costs_[true, found])
+        true, predicted = self.labels_.encode([y, y_hat], ["y", "y_hat"].__getitem__)
+        return float(self.costs_[true, predicted])
 
     def score_loss(self, y: Any, y_hat: Any) -> float:
         if isinstance(self.cost, str | Mapping) and self.labels_.find([y])[0] < 0:
@@ -125,7 +125,7 @@ class Multiclass(KernelOnRows, Compiled):
     def topk(self, w: FloatArray, x: Any, k: int) -> list[tuple[Any, float]]:
         """Return the k best labels with their scores, best first."""
         k = whole_number(k, "k")
-        scores = self.encode([x]).table(np.asarray(w, float), np.zeros(1, np.int64))[0]
+        scores = self.encode([x]).table(np.asarray(w, float), ONLY)[0]
         order = np.argsort(-scores, kind="stable")[:k]
         return [(self.labels_.values[c], float(scores[c])) for c in order]
 
@@ -134,19 +134,19 @@ class Multiclass(KernelOnRows, Compiled):
         return np.array([f"{name} → {label}" for name in names for label in self.labels_.values], object)
 
     def _column_names(self, columns: Sequence[str] | None) -> list[str]:
-        names = [f"x{f}" for f in range(self.n_features_)] if columns is None else list(map(str, columns))
-        return self._mapped_names(names) + ["intercept"] * bool(self.fit_intercept)
+        return self.rows_.column_names(columns) + ["intercept"] * bool(self.fit_intercept)
 
     def weight_columns(self, columns: Sequence[str] | None = None) -> dict[str, AnyArray]:
         names, labels = np.array(self._column_names(columns), object), self.labels_.array().astype(object)
         return {"feature": np.repeat(names, len(labels)), "label": np.tile(labels, len(names))}
 
     def _learnt(self) -> dict[str, Any]:
-        return {"labels": self.labels_.get_state(), "n_features": self.n_features_, **self._kernel_state()}
+        return {"labels": self.labels_.get_state(), **super()._learnt()}
 
     def _set_learnt(self, learnt: Any) -> None:
-        self._set_kernel_state(learnt, int(learnt["n_features"]))
-        self._set_sizes(Labels.from_state(learnt["labels"]), int(learnt["n_features"]))
+        self._set_encoders(learnt)
+        self._set_labels(Labels.from_state(learnt["labels"]))
+        self._set_size()
 
     def pack_outputs(self, outputs: list[Any]) -> AnyArray:
         return self.labels_.encode(outputs, "outputs")
@@ -154,24 +154,21 @@ class Multiclass(KernelOnRows, Compiled):
     def unpack_outputs(self, packed: Any) -> list[Any]:
         return self.labels_.decode(np.asarray(packed))
 
-    def _joint_features(self, examples: Any) -> FloatArray:
-        table = np.zeros((examples.rows.n_columns, examples.n_labels))
-        np.add.at(table, (examples.rows.indices, examples.labels[0]), examples.rows.data)
-        return table.ravel()
 
-
-def _place(i: int) -> Place:
+def place_of_label(i: int) -> Place:
+    """Return the place of a label in messages."""
     return Place("Y", i)
 
 
-def _labels(Y: Any) -> list[Any]:
+def labels_of(Y: Any) -> list[Any]:
+    """Return labels as a list."""
     return np.asarray(Y).ravel().tolist() if isinstance(Y, np.ndarray) else list(Y)
 
 
 class MulticlassExamples(Examples):
     """Rows with their labels; the code of an output is its label."""
 
-    one_part = True
+    one_part = summable = True
 
     def __init__(self, structure: Multiclass, rows: Rows, labels: CodeArray | None) -> None:
         n = len(rows.indptr) - 1
@@ -243,6 +240,47 @@ class MulticlassExamples(Examples):
     def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self._decode(scores[0].values.reshape(-1, self.n_labels), ids, scales, -1, answers)
 
+    def sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
+        table = scores[0].values.reshape(-1, self.n_labels)
+        top = table.max(axis=1, keepdims=True)
+        shares = np.exp(table - top)
+        totals = shares.sum(axis=1, keepdims=True)
+        shares /= totals
+        expected = np.where(shares > 0.0, shares * table, 0.0).sum(axis=1)
+        if coefficients is not None:
+            shares *= coefficients[:, None]
+        return Sums((top + np.log(totals)).ravel(), expected, [shares.ravel()])
+
+    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+        codes = np.zeros((n, len(ids)), np.int32)
+        sample_labels(scores[0].values.reshape(-1, self.n_labels), seeds, codes)
+        return codes
+
+    def augmented(self, scores: list[Scores], ids: IntArray, scales: FloatArray) -> list[Scores]:
+        if not scales.any() or (self.labels[ids] < 0).all():
+            return scores
+        costs = scales[:, None] * self.costs[self.labels[ids]]
+        return [Scores(scores[0].values + costs.ravel(), scores[0].starts)]
+
+    def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
+        return scores[0].values.reshape(-1, self.n_labels)[np.arange(len(ids)), self.labels[ids]]
+
+    def subtract_truths(
+        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, coefficients: FloatArray
+    ) -> None:
+        marginals[0].reshape(-1, self.n_labels)[np.arange(len(ids)), self.labels[ids]] -= coefficients
+
+    def add_features(self, values: list[FloatArray], ids: IntArray, out: FloatArray, squared: bool = False) -> None:
+        self.rows.add_weighted(values[0].reshape(-1, self.n_labels), ids, out.reshape(-1, self.n_labels), squared)
+
+    def risk_scores(
+        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, gamma: float = 1.0
+    ) -> list[Scores]:
+        return [Scores(-(marginals[0].reshape(-1, self.n_labels) @ self.costs).ravel(), scores[0].starts)]
+
+    def arranged_marginals(self, marginals: list[FloatArray], example: int) -> FloatArray:
+        return marginals[0]
+
     def rounding_units(self) -> FloatArray:
         return rounding_units(self.rows.counts(), self.rows.norms())
 
@@ -260,8 +298,7 @@ class MulticlassExamples(Examples):
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
         rows = self.rows
-        indptr = np.zeros(len(ids) + 1, np.int64)
-        np.cumsum(self.plane_entries[ids], out=indptr[1:])
+        indptr = offsets_of(self.plane_entries[ids])
         planes = Planes(indptr, np.empty(indptr[-1], np.uint32), np.empty(indptr[-1], self.value_type))
         label_planes(
             ids, rows.indptr, rows.indices, rows.data, self.labels, answers.codes, self.n_labels, indptr,
@@ -270,11 +307,17 @@ class MulticlassExamples(Examples):
         return planes
 
     def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
-        true, found = self.labels[ids], answers.codes[ids]
-        differ = true != found
-        indptr = np.concatenate([[0], 2 * np.cumsum(differ)])
-        parts = np.stack([true[differ], found[differ]], axis=1).ravel().astype(np.uint32)
+        true, predicted = self.labels[ids], answers.codes[ids]
+        differ = true != predicted
+        indptr = 2 * offsets_of(differ)
+        parts = np.stack([true[differ], predicted[differ]], axis=1).ravel().astype(np.uint32)
         return [Planes(indptr, parts, np.tile([1.0, -1.0], int(differ.sum())))]
+
+    def joint_features(self) -> FloatArray:
+        """Return Ψ(x, y) of a single example as a dense vector."""
+        table = np.zeros((self.rows.n_columns, self.n_labels))
+        np.add.at(table, (self.rows.indices, self.labels[0]), self.rows.data)
+        return table.ravel()
 
     def polytope(self, example: int) -> Polytope:
         return Polytope(np.ones((1, self.n_labels)), 1.0, 1.0)
@@ -309,7 +352,7 @@ def hash_pairs(hashes: IntArray, labels: CodeArray) -> IntArray:
         return (hashes ^ (labels.astype(np.int64) + 1)) * HASH_PRIME
 
 
-@kernel
+@jit
 def same_rows(other, indptr, indices, data, labels):
     """Return whether every row i equals the row other[i], label included, entry by entry."""
     for i in range(len(other)):
@@ -323,7 +366,29 @@ def same_rows(other, indptr, indices, data, labels):
     return True
 
 
-@kernel
+@jit
+def sample_labels(scores, seeds, codes):
+    """Write labels drawn with probabilities proportional to exp(score), one row of `codes` for each sample."""
+    state, size = np.zeros(1, np.uint64), scores.shape[1]
+    weight = np.empty(size)
+    for r in range(len(scores)):
+        top, total = scores[r].max(), 0.0
+        for k in range(size):
+            weight[k] = np.exp(scores[r, k] - top)
+            total += weight[k]
+        state[0] = seeds[r]
+        for m in range(codes.shape[0]):
+            left, label = uniform(state) * total, 0
+            for k in range(size):
+                if weight[k] > 0.0:
+                    label = k
+                    left -= weight[k]
+                    if left < 0.0:
+                        break
+            codes[m, r] = label
+
+
+@jit
 def decode_labels(ids, scores, labels, costs, scales, form, codes, losses, rises, keys):
     """Find the label of greatest violation of each row: by `form`, or by rise + scale · cost if form is −1.
 
@@ -350,7 +415,7 @@ def decode_labels(ids, scores, labels, costs, scales, form, codes, losses, rises
         keys[i] = 0 if best == y else hash_step(HASH_START, best)
 
 
-@kernel
+@jit
 def label_planes(ids, indptr, indices, data, labels, codes, n_labels, out_ptr, out_index, out_value):
     """Write +x for the true label and −x for the coded label."""
     for r in range(len(ids)):

@@ -1,85 +1,56 @@
-"""Audit of the argmaxes of a user-defined structure after a fit.
+"""Audit of the argmaxes of user code after a fit: of user-defined structures and of optimisers.
 
 A wrong argmax can end a fit early with a certificate that looks proven: a loss-augmented argmax that returns y, or that
-subtracts the loss, finds no violated margin at w = 0. So a few examples are asked again, and each answer is compared
-with all outputs known for its example: the truth, the other answers, and outputs of planes that the solver holds. The
-calls are not counted in `oracle_calls`.
+subtracts the loss, finds no violated margin at w = 0. So all examples are decoded once more at the weights learnt, and
+each answer is compared with the planes that the solver holds. A share of the argmaxes of the fit is the budget of the
+rest: plain argmaxes at other weights find another output of as many examples as possible, and those that are better
+than the answers make their examples suspect. Suspects, and a sample of examples, are asked several questions each, and
+each answer is compared with all outputs known for its example: the truth, the other answers, and outputs of planes that
+the solver holds. The calls are not counted in `oracle_calls`.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from maxmargin._types import FloatArray, IntArray
-from maxmargin.core.problem import Problem
-from maxmargin.core.structure import Bounded
-from maxmargin.custom.calls import loss_values, read_only, shown
+from maxmargin._base.types import IntArray
+from maxmargin.core.examples import Examples
+from maxmargin.core.structure import StructureError, plain_output, proven_bound
+from maxmargin.custom.any_values import own_copy
+from maxmargin.custom.arguments import shown
+from maxmargin.custom.comparison import TOLERANCE, Answer, Comparison, Findings, Output
 from maxmargin.custom.examples import CustomExamples
-from maxmargin.custom.joint_features import sparse_vector, value_fault
-from maxmargin.custom.sameness import own_copy
+from maxmargin.custom.probe import FAILED, Probe
+from maxmargin.optimizers.optimizer import Optimizer
+from maxmargin.problem import Problem
+from maxmargin.solvers.base import State
+from maxmargin.structures.decisions.examples import DecisionExamples
 
-#: Number of examples that are asked: at most, and at least if there are as many.
-MOST_EXAMPLES, FEWEST_EXAMPLES = 16, 4
-#: Number of argmaxes of the fit for each example that is asked, which is three argmaxes (five if all weights are 0).
-CALLS_PER_EXAMPLE = 30
+#: Number of questions per argmax of the fit and per example, and number of examples that are asked at least.
+SHARE, QUESTIONS, FEWEST_EXAMPLES = 0.1, 3, 4
 #: Number of outputs of held planes that are compared, per example.
-MOST_HELD = 8
-#: Tolerance relative to Σ |w_j Ψ_j| and Δ: the rounding errors, also in float32, that an argmax is allowed.
-TOLERANCE = 1e-6
+MOST_HELD = 4
 
 
-@dataclass
-class _Known:
-    """An output of an example with its joint feature and loss."""
-
-    shown: str
-    origin: str
-    indices: IntArray
-    values: FloatArray
-    loss: float
-
-    def score(self, w: FloatArray) -> float:
-        return float(self.values @ w[self.indices])
-
-    def magnitude(self, w: FloatArray) -> float:
-        return float(np.abs(self.values) @ np.abs(w[self.indices]))
-
-
-@dataclass
-class _Answer:
-    """An output that a method returned, at weights that `at` describes; `scale` is None for `bound_argmax`."""
-
-    method: str
-    at: str
-    w: FloatArray
-    scale: float | None
-    output: _Known
-    upper: float
-
-
-class _FaultError(Exception):
-    """A contradiction, as a message about the example."""
-
-
-def audit(problem: Problem, w: FloatArray, objective: float, seed: int, held: dict[int, list[Any]]) -> str | None:
-    """Return a message about the first contradiction found on a sample of examples, or None.
+def audit(problem: Problem, state: State, seed: int, held: dict[int, list[Any]], sweep: bool = True) -> str | None:
+    """Return a message about the first contradiction found, or None.
 
     Parameters
     ----------
     problem : Problem
-        The problem; there is nothing to audit unless its structure is user-defined.
-    w : ndarray of shape (dim,)
-        The weights learnt.
-    objective : float
-        The objective at these weights, by the argmaxes of the fit.
+        The problem; there is nothing to audit unless its argmaxes are user code.
+    state : State
+        The last state of the solver.
     seed : int
         Seed of the sample.
     held : dict of int to list
         Outputs that the solver holds, by example; None for outputs that were lost.
+    sweep : bool, default=True
+        Whether there is time to decode all examples once more.
 
     Returns
     -------
@@ -87,130 +58,205 @@ def audit(problem: Problem, w: FloatArray, objective: float, seed: int, held: di
         The message, which begins with the example.
     """
     examples = problem.examples
-    if not isinstance(examples, CustomExamples):
+    if examples.fault is None and not _is_user_code(examples):
         return None
     rng, n = np.random.default_rng([seed, problem.n_examples]), problem.n_examples
-    size = min(n, MOST_EXAMPLES, max(FEWEST_EXAMPLES, problem.oracle_calls // CALLS_PER_EXAMPLE))
-    inquiry = _Inquiry(problem, examples, w, objective, rng)
-    for i in np.sort(rng.choice(n, size, replace=False)).tolist():
-        try:
-            inquiry.examine(i, [output for output in held.get(i, ()) if output is not None][:MOST_HELD])
-        except _FaultError as fault:
-            return f"X[{problem.positions[i]}]: {fault}"
-    return None
+    fault = examples.fault
+    if fault is not None and _is_user_code(examples):  # opposite costs may show why
+        fault = _Decisions(problem, examples, state, rng, swept=False).first_fault(np.array([fault[0]]), held) or fault
+    if fault is None and sweep:
+        fault = _compared_with_planes(problem, state) or examples.fault
+    if fault is None:
+        budget, suspects = int(SHARE * state.oracle_calls), dict[int, Any]()
+        inquiry: type[_Inquiry] = _Decisions if isinstance(examples, DecisionExamples) else _Outputs
+        if sweep and isinstance(examples, CustomExamples) and problem.exact and problem.references is None:
+            size = min(n, max(budget - QUESTIONS * FEWEST_EXAMPLES, 0))
+            suspects, budget = _suspects(problem, examples, state, rng, size), budget - size
+        sample = np.sort(rng.choice(n, min(n, max(FEWEST_EXAMPLES, budget // QUESTIONS)), replace=False))
+        asked = np.concatenate([np.array(list(suspects), np.int64), sample])
+        known = held | {i: [output, *held.get(i, ())] for i, output in suspects.items()}
+        fault = inquiry(problem, examples, state, rng, sweep).first_fault(asked, known)
+    return None if fault is None else f"X[{problem.positions[fault[0]]}]: {fault[1]}"
 
 
-class _Inquiry:
-    """Calls of the argmaxes on one example after another."""
+def _is_user_code(examples: Examples) -> bool:
+    if isinstance(examples, DecisionExamples):
+        return type(examples.optimizer) is Optimizer  # ready ones are the library's own
+    return isinstance(examples, CustomExamples)
+
+
+def _compared_with_planes(problem: Problem, state: State) -> tuple[int, str] | None:
+    """Decode all examples at the best weights, and return an example whose answer is worse than a plane held."""
+    w = state.best_w
+    problem.decode(w, problem.everyone)
+    if problem.exact and not problem.objective.hard:
+        primal = problem.primal(w)[0]
+        if primal > state.best_primal * (1.0 + TOLERANCE) + TOLERANCE:
+            changed = int(np.argmax(problem.hinges))
+            return changed, (
+                f"the objective at the weights learnt is {primal:.6g} by the argmaxes, and was {state.best_primal:.6g} "
+                f"before: an argmax must return the same output for the same weights"
+            )
+    support = state.support(problem)
+    if support is None or not problem.exact or len(support["example"]) == 0:
+        return None
+    planes, values, ids = support["planes"], support["value"], support["example"]
+    sizes = np.abs(values) + type(planes)(planes.indptr, planes.indices, np.abs(planes.values)).dot(np.abs(w))
+    worth = values - planes.dot(w)
+    excess = worth - problem.hinges[ids] - TOLERANCE * (1.0 + sizes + problem.hinges[ids])
+    worst = int(np.argmax(excess))
+    if excess[worst] <= 0.0:
+        return None
+    method = "solve" if isinstance(problem.examples, DecisionExamples) else "loss_augmented_argmax"
+    return int(ids[worst]), (
+        f"{method} returned an output that violates its margin by {problem.hinges[ids[worst]]:.6g} at the weights "
+        f"learnt, but an output that it returned before violates its own by {worth[worst]:.6g}"
+    )
+
+
+def _suspects(
+    problem: Problem, examples: CustomExamples, state: State, rng: np.random.Generator, size: int
+) -> dict[int, Any]:
+    """Return examples with an output that seems better than the answer of the last sweep, the worst ones first.
+
+    The outputs are plain argmaxes at other weights, whose violations at the best weights are compared with the hinges.
+    """
+    w, noise = problem.weights(state.best_w), rng.normal(size=problem.dim)
+    ids = np.sort(rng.choice(problem.n_examples, size, replace=False))
+    trial = problem.objective.raised(w + np.abs(w) * noise if w.any() else noise)
+    try:
+        answers = examples.plain_answers(w, trial, ids)
+    except StructureError:  # the fit may never need such weights
+        return {}
+    found, hinges = problem.bound.violation(answers.rises[ids], answers.losses[ids]), problem.hinges[ids]
+    excess = found - hinges - TOLERANCE * (1.0 + np.abs(answers.rises[ids]) + answers.losses[ids] + hinges)
+    worst = np.argsort(-excess, kind="stable")[:FEWEST_EXAMPLES]
+    return {i: answers.outputs[i] for i in ids[worst[excess[worst] > 0.0]].tolist()}
+
+
+class _Inquiry(ABC):
+    """Questions about one example after another."""
+
+    def __init__(self, problem: Problem, examples: Any, state: State, rng: np.random.Generator, swept: bool) -> None:
+        self.swept = problem.answers if swept and not problem.searches and examples.exact else None
+        self.examples, self.bound, self.objective, self.rng = examples, problem.bound, problem.objective, rng
+        self.w, self.zero = problem.weights(state.best_w), problem.objective.raised(np.zeros(problem.dim))
+        self.nothing_learnt = np.array_equal(self.w, self.zero)
+        self.useless = self.nothing_learnt and state.best_primal == 0.0
+        self.judged = examples.exact or self.useless
+
+    def first_fault(self, ids: IntArray, held: dict[int, list[Any]]) -> tuple[int, str] | None:
+        """Return the first of the examples with a contradiction, and a message about it."""
+        for i in ids.tolist():
+            fault = self.fault_of(i, [output for output in held.get(i, ()) if output is not None][:MOST_HELD])
+            if fault is not None:
+                return i, fault
+        return None
+
+    @abstractmethod
+    def fault_of(self, i: int, held: list[Any]) -> str | None:
+        """Return a message if an answer for example i is contradicted."""
+
+
+class _Decisions(_Inquiry):
+    """Questions to an optimiser: opposite costs must give opposite decisions."""
+
+    def fault_of(self, i: int, held: list[Any]) -> str | None:
+        examples, ids = self.examples, np.array([i])
+        optimizer: Optimizer = examples.optimizer
+        true = examples.true[examples.offsets[i] : examples.offsets[i + 1]]
+        at_weights = examples.asked_costs(self.w, ids)
+        size = float(np.abs(at_weights).mean()) or 1.0
+        trials = [size * self.rng.normal(size=len(true)) for _ in range(2)]
+        trials += [-trial for trial in trials]
+        if optimizer.costs == "nonnegative":
+            trials = [optimizer.sign * np.abs(trial) for trial in trials[:2]]
+            trials += [optimizer.sign * (np.abs(trial).max() - np.abs(trial)) for trial in trials]
+        asked, answers = [], [np.asarray(true, float)]
+        for costs in [*at_weights, *trials]:
+            instances = None if examples.instances is None else [examples.instances[i]]
+            try:
+                answers.append(optimizer.decide(costs[None], instances, ids).decisions[0])
+            except Exception:  # the fit may never need such costs
+                continue
+            asked.append((len(answers) - 1, costs))
+        if not self.judged or not asked:
+            return None
+        rows, costs = np.array([k for k, _ in asked]), np.array([costs for _, costs in asked])
+        totals = costs @ np.array(answers).T
+        own, room = totals[np.arange(len(rows)), rows], TOLERANCE * np.abs(costs).sum(axis=1)
+        beaten = np.flatnonzero(own > totals.min(axis=1) + room)
+        if len(beaten) == 0:
+            return None
+        r, sign, why = beaten[0], optimizer.sign, ""
+        if (own >= totals.max(axis=1) - room).all():
+            why = f"; is its sense {'max' if optimizer.sense == 'min' else 'min'!r}?"
+        elif (sign * costs[beaten] < 0.0).any(axis=1).all():
+            why = "; if it cannot handle negative costs, pass costs='nonnegative' to the Optimizer"
+        return (
+            f"solve returned a decision with total {sign * own[r]:.6g}, but another one that is known, or that it "
+            f"returned for other costs, has {sign * totals[r].min():.6g}{why}"
+        )
+
+
+class _Outputs(_Inquiry):
+    """Questions to the argmaxes of a user-defined structure, whose answers are compared as in `check_structure`."""
 
     def __init__(
-        self, problem: Problem, examples: CustomExamples, w: FloatArray, objective: float, rng: np.random.Generator
+        self, problem: Problem, examples: CustomExamples, state: State, rng: np.random.Generator, swept: bool
     ) -> None:
-        self.examples, self.structure, self.bound = examples, examples.structure, problem.bound
-        self.w, self.zero = w, problem.objective.raised(np.zeros(problem.dim))
-        self.nothing_learnt = np.array_equal(w, self.zero)
-        self.here = "the weights learnt" if w.any() else "weights of 0"
-        self.judged = examples.exact or (self.nothing_learnt and objective == 0.0)
-        self.trials: list[FloatArray] = []
-        if self.nothing_learnt and objective == 0.0:  # argmaxes at other weights may find an output with a loss
-            first = problem.objective.raised(rng.normal(size=problem.dim))
-            second = -first if problem.objective.lower is None else first[::-1].copy()
-            self.trials = [first, problem.objective.raised(second)]
-
-    def examine(self, i: int, held: list[Any]) -> None:
-        """Raise _FaultError if an answer for example i is contradicted."""
-        pool = [self._truth(i)]
-        for output in held:
-            known = self._measured(i, output, "an output found during the fit")
-            if known is not None:
-                pool.append(known)
-        answers: list[_Answer] = []
-        x, y = self.examples.X[i], self.examples.Y[i]
-        argmax, augmented = self.structure.argmax, self.structure.loss_augmented_argmax
-        exact_for_bound = self.bound.form != 0 and self.examples.exact_for(self.bound)
-
-        def ask(name: str, at: str, w: FloatArray, method: Callable[..., Any], scale: float | None, *rest: Any) -> None:
-            answer = self._asked(i, name, at, w, method, scale, *rest)
-            if answer is not None:
-                answers.append(answer)
-                pool.append(answer.output)
-
-        ask("argmax", self.here, self.w, argmax, 0.0, x)
-        if exact_for_bound:
-            method = self.structure.bound_argmax  # type: ignore[attr-defined]
-            ask("bound_argmax", self.here, self.w, method, None, x, y, self.bound)
+        super().__init__(problem, examples, state, rng, swept)
+        raised, noise = problem.objective.raised, rng.normal(size=problem.dim)
+        if self.useless:  # argmaxes at other weights may find an output with a loss
+            first = raised(noise)
+            trials = [first, raised(-first if problem.objective.lower is None else first[::-1].copy())]
         else:
-            ask("loss_augmented_argmax", self.here, self.w, augmented, 1.0, x, y, 1.0)
-            if not self.nothing_learnt:
-                ask("loss_augmented_argmax", "weights of 0", self.zero, augmented, 1.0, x, y, 1.0)
-        for w in self.trials:
-            ask("argmax", "random weights", w, argmax, 0.0, x)
-        for answer in answers:
-            self._judge(answer, pool)
+            trials = [raised(self.w + np.abs(self.w) * noise)]
+        here = "the weights learnt" if self.w.any() else "weights of 0"
+        self.weights = [self.w, self.zero, *trials]
+        self.places = [f" under {words}" for words in (here, "weights of 0", *["random weights"] * len(trials))]
 
-    def _truth(self, i: int) -> _Known:
+    def fault_of(self, i: int, held: list[Any]) -> str | None:
+        examples, x, y, pool, answers = self.examples, self.examples.X[i], self.examples.Y[i], [self._truth(i)], []
+        structure, found = examples.structure, Findings()
+        # A method that fails will do so again in `predict`, or at weights that do not matter.
+        probe, silent = (
+            Probe(structure, {i: x}, {i: y}, findings, examples.dim, watches=False) for findings in (found, Findings())
+        )
+
+        def ask(name: str, trial: int, method: Callable[..., Any], at: Any, *rest: Any) -> None:
+            answer = silent.call(i, name, method, self.weights[trial], *rest)
+            if answer is FAILED:
+                return
+            output = own_copy(plain_output(answer))
+            known = (silent if trial else probe).measure(i, output, f"the output of {name}", trial)
+            if known is not None:
+                answers.append(Answer(name, trial, len(pool), at, upper=proven_bound(answer)))
+                pool.append(known)
+
+        measured = [silent.measure(i, output, "an output found during the fit") for output in held]
+        pool += [known for known in measured if known is not None]
+        ask("argmax", 0, structure.argmax, None, x)
+        exact_for_bound = self.bound.form != 0 and examples.exact_for(self.bound)
+        name, at = ("bound_argmax", self.bound) if exact_for_bound else ("loss_augmented_argmax", 1.0)
+        if self.swept is None:
+            ask(name, 0, getattr(structure, name), at, x, y, at)
+        else:  # the method has just answered
+            answered = self.swept.outputs[i]
+            ask(name, 0, lambda _: answered, at)
+        if not exact_for_bound and not self.nothing_learnt:
+            ask("loss_augmented_argmax", 1, structure.loss_augmented_argmax, 1.0, x, y, 1.0)
+        n_judged = len(answers)
+        for trial in range(2, len(self.weights)):
+            ask("argmax", trial, structure.argmax, None, x)
+        comparison = Comparison(i, pool, self.judged, found, places=self.places)
+        comparison.judge(self.weights, answers if self.useless else answers[:n_judged])
+        faults = found.messages()
+        nothing = "; all weights are 0, so nothing was learnt" if self.nothing_learnt else ""
+        return faults[0].removeprefix(f"X[{i}]: ") + nothing if faults else None
+
+    def _truth(self, i: int) -> Output:
         truths = self.examples.truths
         span = slice(int(truths.indptr[i]), int(truths.indptr[i + 1]))
         indices, values = truths.indices[span].astype(np.int64), truths.values[span].astype(float)
-        return _Known(shown(self.examples.outputs_known[i]), "the true output", indices, values, 0.0)
-
-    def _asked(
-        self, i: int, name: str, at: str, w: FloatArray, method: Callable[..., Any], scale: float | None, *rest: Any
-    ) -> _Answer | None:
-        """Return the answer of a method; None if it fails, as it will again in `predict`, or at other weights."""
-        try:
-            found = method(read_only(w), *rest)
-        except Exception:
-            return None
-        upper = float(found.upper) if isinstance(found, Bounded) else np.inf
-        output = own_copy(found.output if isinstance(found, Bounded) else found)
-        known = self._measured(i, output, f"the result of {name}", name if w is self.w else "")
-        return None if known is None else _Answer(name, at, w, scale, known, upper)
-
-    def _measured(self, i: int, output: Any, origin: str, name: str = "") -> _Known | None:
-        """Return Ψ and Δ of an output; if they are not valid, None, or a fault of the method `name`."""
-        try:
-            indices, values, length = sparse_vector(self.structure.joint_feature(self.examples.X[i], output))
-            indices, values = np.array(indices, np.int64), np.array(values, float)
-            dim = self.examples.dim
-            if length not in (None, dim) or (indices < 0).any() or (indices >= dim).any():
-                raise ValueError(f"joint_feature returned {length or 'other'} weights, expected {dim}")
-            if value_fault(values):
-                raise ValueError(f"joint_feature {value_fault(values)}")
-            loss = float(loss_values([self.structure.loss(self.examples.Y[i], output)], np.array([i]))[0])
-            if not self.examples.feasible(i, output):
-                raise ValueError("feasible rejects it")
-        except Exception as error:
-            if not name:
-                return None
-            what = f"{type(error).__name__}: {error}"
-            raise _FaultError(f"{name} returned {shown(output)}, which is not a valid output ({what})") from None
-        return _Known(shown(output), origin, indices, values, loss)
-
-    def _judge(self, answer: _Answer, pool: list[_Known]) -> None:
-        """Raise _FaultError if a known output beats the answer, or exceeds its upper bound."""
-        w, scale, losses = answer.w, answer.scale, np.array([known.loss for known in pool])
-        scores = np.array([known.score(w) for known in pool])
-        room = TOLERANCE * (
-            max(known.magnitude(w) for known in pool) + (1.0 if scale is None else scale) * losses.max()
-        )
-        if scale is None:
-            value, what = self.bound.violation(scores - scores[0], losses), "the violation"
-            room *= 1.0 + losses.max()
-        else:
-            value, what = scores + scale * losses, "w·Ψ + Δ" if scale else "w·Ψ"
-        rival = int(value.argmax())
-        best, own = pool[rival], float(value[next(k for k, known in enumerate(pool) if known is answer.output)])
-        if value[rival] > answer.upper + room:
-            raise _FaultError(
-                f"{answer.method} returned the upper bound {answer.upper:g} of {what} at {answer.at}, but "
-                f"{best.shown}, {best.origin}, has {value[rival]:g}"
-            )
-        if self.judged and value[rival] > own + room:
-            if value[0] > own + room:
-                rival, best = 0, pool[0]
-            nothing = "; all weights are 0, so nothing was learnt" if self.nothing_learnt else ""
-            raise _FaultError(
-                f"{answer.method} returned {answer.output.shown} with {what} = {own:g} at {answer.at}, but "
-                f"{best.shown}, {best.origin}, has {value[rival]:g}{nothing}"
-            )
+        return Output(shown(self.examples.outputs_known[i]), "y itself", -1, indices, values, 0.0, True)

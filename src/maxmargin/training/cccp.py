@@ -21,10 +21,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._compile import working_seconds
-from maxmargin._types import FloatArray
+from maxmargin._base.jit import working_seconds
+from maxmargin._base.types import FloatArray
 from maxmargin.bounds.references import References
-from maxmargin.core.problem import Problem
+from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.training.run import Run
 
@@ -37,7 +37,7 @@ INEXACT = 1e-6
 class InexactArgmaxWarning(UserWarning):
     """Warning that an argmax returned a worse output than one that is known.
 
-    The argmax is then not exact, so that a certificate proves nothing, and the objective may increase between outer
+    The argmax is then not exact, so a certificate proves nothing, and the objective may increase between outer
     steps. `check_structure` finds the reason; see `Structure.exact` for declaring an argmax approximate.
     """
 
@@ -67,16 +67,18 @@ class ConcaveConvex:
     def go(self, problem: Problem, first: References, start: FloatArray | None = None) -> State:
         """Train from these references (and weights) and return the final state.
 
-        The weights of the state are the best of all outer steps.
+        The weights of the state are the best of all outer steps, and of the start.
         """
         began, tol = working_seconds(), self.run.limits.tol
         self._warned, inner_tol = False, tol if self.most_steps == 1 else max(tol, FIRST_GAP)
         problem.references, state, before, steps = first, None, np.inf, 0
         self.run.history.clear()
         self.run.solver = self.run.solver.for_problem(problem)
+        if start is not None:
+            state = self._begun(problem, start)
         while True:
             run = replace(self.run, limits=replace(self.run.limits, tol=inner_tol), history=[])
-            state = run.go(problem, start=start, state=state)
+            state = run.go(problem, state=state)
             steps += state.iteration
             found, changed = self._references(problem, state.best_w)
             objective = self._record(problem, state, found, int(changed.sum()), began)
@@ -90,6 +92,14 @@ class ConcaveConvex:
             if not changed.any() or self.run.outer_decrease < inner_tol:
                 inner_tol = max(tol, inner_tol / TIGHTER)
             before, state = objective, self._rebased(problem, state, found, objective)
+
+    def _begun(self, problem: Problem, start: FloatArray) -> State:
+        """Return a state that knows the objective of its first weights."""
+        self.run.solver.check(problem)
+        state = self.run.solver.init(problem, self.run.seed, start)
+        problem.decode(state.w, problem.everyone)
+        state.offer(problem, state.w)
+        return state
 
     def _stop(self, run: Run, changed: NDArray[np.bool_], inner_gap: float) -> str:
         """Return the reason to stop, or an empty string to continue."""

@@ -1,22 +1,62 @@
-"""Checkpoints: the complete state of a run in one file of plain arrays."""
+"""Checkpoints: the complete state of a run, in an archive as model files are."""
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from maxmargin._types import AnyArray
-from maxmargin.core.fingerprint import Fingerprint
-from maxmargin.core.problem import Problem
-from maxmargin.io.atomic import replacing
+from maxmargin._base.archive import CHECKPOINT, CHECKPOINT_3, Archive, BadFileError, write_archive
+from maxmargin._base.atomic import replacing
+from maxmargin._base.checks import finite_number
+from maxmargin._base.declared import Value, check_declared, declared, parameter
+from maxmargin._base.fingerprint import Fingerprint
+from maxmargin._base.types import AnyArray
+from maxmargin.problem import Problem
 from maxmargin.solvers.base import Solver, State
 
-FORMAT = 3
+#: The format that is written, and those that are read.
+FORMAT, READ = 4, (3, 4)
+#: Parameter of a solver in earlier checkpoints → what it is called today.
+RENAMED = ("joint_share=", "held_share=")
+
+
+def _check_path(path: Any, name: str) -> None:
+    if not isinstance(path, str | os.PathLike):
+        raise ValueError(f"checkpoint must be the path of a file or a Checkpoint, found {path!r}")
+
+
+def _check_interval(seconds: Any, name: str) -> None:
+    """Raise ValueError unless it is a number ≥ 0, infinity included."""
+    if seconds != float("inf"):
+        finite_number(seconds, name)
+
+
+@declared(frozen=True)
+class Checkpoint(Value):
+    """File to which the state of a fit is written while it runs.
+
+    It is the value of the parameter `checkpoint` of estimators; a path alone means one checkpoint per minute.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> mm.MulticlassSVM(checkpoint=mm.Checkpoint("fit.npz", every=600.0))
+    MulticlassSVM(checkpoint=Checkpoint('fit.npz', every=600.0))
+    """
+
+    path: str | os.PathLike[str] = parameter("The file.", _check_path, kind="str or path-like", kw_only=False)
+    every: float = parameter("Seconds between checkpoints; 0 for one after every step.", _check_interval, default=60.0)
+
+    @classmethod
+    def of(cls, checkpoint: Any) -> Checkpoint | None:
+        """Return a checkpoint, or that of a path; None if there is none."""
+        return checkpoint if checkpoint is None or isinstance(checkpoint, Checkpoint) else cls(checkpoint)
+
+    def check(self) -> None:
+        """Raise ValueError for the first parameter that is invalid."""
+        check_declared(self, "Checkpoint: ")
 
 
 def fingerprint(problem: Problem, solver: Solver, identity: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,11 +81,9 @@ def save_checkpoint(
 ) -> None:
     """Write the state; an existing file stays intact until the new one is complete."""
     arrays = state.arrays()
-    header = json.dumps(
-        {"format": FORMAT, "fingerprint": fingerprint(problem, solver, identity), "arrays": checksum(arrays)}
-    )
+    header = {"format": FORMAT, "fingerprint": fingerprint(problem, solver, identity), "arrays": checksum(arrays)}
     with replacing(path) as file:
-        np.savez(file, header=np.frombuffer(header.encode(), np.uint8), **arrays)  # type: ignore[arg-type]
+        write_archive(file, CHECKPOINT, header, arrays, compressed=False)
 
 
 def load_checkpoint(
@@ -55,15 +93,13 @@ def load_checkpoint(
 
     Arrays are checked before they are used; a ValueError names the file and what is wrong with it.
     """
-    try:
-        arrays, header = _read(path)
-    except FileNotFoundError:
-        raise
-    except Exception as error:  # any error that a manipulated file may cause
-        raise ValueError(f"{path} is not a maxmargin checkpoint, or is damaged ({error})") from None
-    if header.get("format") != FORMAT:
-        raise ValueError(f"{path} has checkpoint format {header.get('format')}, expected {FORMAT}")
+    with open(path, "rb") as file:
+        try:
+            header, arrays = _read(Archive(file, CHECKPOINT, CHECKPOINT_3))
+        except BadFileError as error:
+            raise ValueError(f"{os.fspath(path)} {error}") from None
     found = header["fingerprint"]
+    found["solver"] = str(found.get("solver")).replace(*RENAMED)
     for name, value in fingerprint(problem, solver, identity).items():
         if found.get(name) != value:
             raise ValueError(f"{path} belongs to another run: its {name} is {found.get(name)!r}, expected {value!r}")
@@ -83,11 +119,14 @@ def checksum(arrays: Mapping[str, AnyArray]) -> str:
     return Fingerprint().add(dict(sorted(arrays.items()))).hexdigest()
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[dict[str, AnyArray], dict[str, Any]]:
-    """Return the arrays and the header of a checkpoint."""
-    with open(path, "rb") as raw, np.load(raw, allow_pickle=False) as file:
-        arrays: dict[str, AnyArray] = {name: file[name] for name in file.files}
-    header = json.loads(bytes(arrays.pop("header")).decode())
+def _read(archive: Archive) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Return the header and the arrays of a checkpoint."""
+    header = archive.document()
     if not isinstance(header, dict) or not isinstance(header.get("fingerprint"), dict):
-        raise ValueError("its header is not readable")
-    return arrays, header
+        raise BadFileError("is damaged: its header is not readable")
+    if header.get("format") not in READ:
+        raise BadFileError(
+            f"has checkpoint format {header.get('format')!r}, and this version reads {READ[0]} to {READ[-1]}: fit from "
+            f"the beginning, without resume"
+        )
+    return header, archive.arrays()

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._memory import check_memory
-from maxmargin._types import FloatArray
+from maxmargin._base.memory import check_memory
+from maxmargin._base.types import FloatArray
 from maxmargin.core.certificate import Certificate
-from maxmargin.core.problem import Problem
 from maxmargin.engines.local import one_blas_thread
-from maxmargin.solvers.base import Limits, Solver, State
-from maxmargin.solvers.zero import offer_zero
-from maxmargin.training.checkpoint import load_checkpoint, save_checkpoint
+from maxmargin.problem import Problem
+from maxmargin.solvers.base import Limits, Solver, State, offer_zero
+from maxmargin.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from maxmargin.training.progress import ProgressLine
 
 #: Share of a time limit after which another checkpoint is written.
@@ -60,10 +59,8 @@ class Run:
         Seed of the random generator.
     callbacks : sequence of callable, default=()
         Called with a `Step` after every step; the run stops if one of them returns a true value.
-    checkpoint : path or None, default=None
-        File for checkpoints.
-    checkpoint_every : float, default=60.0
-        Seconds between checkpoints.
+    checkpoint : Checkpoint or None, default=None
+        File for checkpoints, and how often it is written.
     verbose : int, default=0
         Whether progress is displayed.
     history : list of dict
@@ -74,6 +71,8 @@ class Run:
         Number of outer steps, for bounds that are not convex.
     outer_decrease : float
         Relative decrease of the objective in the last outer step.
+    start : str
+        Name of the weights that the run started with; empty for the solver's own.
     identity : callable
         Returns what a checkpoint knows of the run besides the problem and the solver.
     """
@@ -82,13 +81,13 @@ class Run:
     limits: Limits = field(default_factory=Limits)
     seed: int = 0
     callbacks: Sequence[Callback] = ()
-    checkpoint: str | os.PathLike[str] | None = None
-    checkpoint_every: float = 60.0
+    checkpoint: Checkpoint | None = None
     verbose: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
     stop_reason: str = ""
     outer_steps: int = 0
     outer_decrease: float = float("nan")
+    start: str = ""
     identity: Callable[[], Mapping[str, Any]] = dict
 
     def go(
@@ -116,20 +115,19 @@ class Run:
                     problem, state, self.limits, lambda s, c: self._after_step(problem, s, c, line)
                 )
             if self.checkpoint is not None and not state.cut_short:
-                save_checkpoint(self.checkpoint, problem, self.solver, state, self.identity())
+                save_checkpoint(self.checkpoint.path, problem, self.solver, state, self.identity())
             self._complete(problem, state)
         return state
 
-    @property
-    def _save_every(self) -> float:
-        """Seconds between checkpoints: less with a time limit, which may cut the last step short."""
-        limit = self.limits.max_seconds
-        return self.checkpoint_every if limit is None else min(self.checkpoint_every, SAVED_SHARE * limit)
+    def _is_due(self, checkpoint: Checkpoint) -> bool:
+        """Return whether to write a checkpoint: sooner with a time limit, which may cut the last step short."""
+        every, limit = float(checkpoint.every), self.limits.max_seconds
+        return time.monotonic() - self._saved_at >= (every if limit is None else min(every, SAVED_SHARE * limit))
 
     def _complete(self, problem: Problem, state: State) -> None:
         """Offer the last weights if there are no best ones, and weights of 0 if they may be better than the best.
 
-        This comes after the last checkpoint, so that a resumed fit continues as if it had not stopped.
+        This comes after the last checkpoint, so a resumed fit continues as if it had not stopped.
         """
         swept = False
         if np.isinf(state.best_primal):
@@ -167,8 +165,8 @@ class Run:
             }
         )
         line.update(state.iteration, certificate)
-        if self.checkpoint is not None and time.monotonic() - self._saved_at >= self._save_every:
-            save_checkpoint(self.checkpoint, problem, self.solver, state, self.identity())
+        if self.checkpoint is not None and self._is_due(self.checkpoint):
+            save_checkpoint(self.checkpoint.path, problem, self.solver, state, self.identity())
             self._saved_at = time.monotonic()
         if not self.callbacks:
             return False

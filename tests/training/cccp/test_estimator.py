@@ -1,4 +1,4 @@
-"""`LatentStructuralSVM`: parameters, interruption, paths, warm starts, files and threads."""
+"""`StructuralSVM` with latent variables: parameters, interruption, paths, warm starts, files and threads."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import warnings
 
 import numpy as np
 import pytest
-from latent_bags import Bag, PairedBag, bags, objective
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
+from tests.helpers.latent_bags import Bag, PairedBag, bags, objective
 
 
 @pytest.mark.parametrize(
@@ -20,9 +20,15 @@ import maxmargin as mm
         ({"slack": "quadratic"}, "needs slack='linear', found 'quadratic'"),
         ({"C": np.inf}, "needs a finite C, found inf"),
         ({"checkpoint": "run.ckpt"}, "writes no checkpoints"),
-        ({"bound": "nope"}, "bound must be 'margin' or 'ramp', found 'nope'"),
-        ({"bound": "slack"}, "bound must be 'margin' or 'ramp', found 'slack'"),
-        ({"bound": None}, "bound must be 'margin' or 'ramp', found None"),
+        (
+            {"bound": "nope"},
+            "bound must be 'margin' or .* or 'softmax-margin', found 'nope'",
+        ),
+        ({"bound": "slack"}, "Bag, which has latent variables, needs bound='margin' or bound='ramp', found 'slack'"),
+        (
+            {"bound": None},
+            "bound must be 'margin' or .* or 'softmax-margin', found None",
+        ),
         ({"n_restarts": 0}, "n_restarts must be"),
         ({"n_restarts": 1.5}, "n_restarts must be"),
         ({"max_outer": 0}, "max_outer must be"),
@@ -32,27 +38,27 @@ import maxmargin as mm
 def test_parameters(parameters, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ValueError, match=message):
-        mm.LatentStructuralSVM(Bag(), **parameters).fit(*bags(0))
+        mm.StructuralSVM(Bag(), **parameters).fit(*bags(0))
 
 
 def test_no_checkpoint_to_resume_from(tmp_path):
     path = tmp_path / "run.ckpt"
     path.write_bytes(b"")
     with pytest.raises(ValueError, match="no checkpoints to resume from"):
-        mm.LatentStructuralSVM(Bag()).resume(path, *bags(0))
+        mm.StructuralSVM(Bag()).fit(*bags(0), resume=path)
 
 
 def test_max_outer_is_kept_and_told():
     X, Y = bags(3)
     with pytest.warns(ConvergenceWarning, match=r"stopped after 2 outer steps .*, above tol=1e-06; raise max_outer"):
-        model = mm.LatentStructuralSVM(Bag(), C=100.0, tol=1e-6, max_outer=2).fit(X, Y)
+        model = mm.StructuralSVM(Bag(), C=100.0, tol=1e-6, max_outer=2).fit(X, Y)
     assert len(model.history_) == model.certificate_.outer_steps == 2
     assert model.stop_reason_ == "max_outer"
 
 
 def test_one_outer_step_solves_the_convex_problem_of_the_first_completions():
     X, Y = bags(3)
-    model = mm.LatentStructuralSVM(Bag(), tol=1e-6, max_outer=1, max_iter=5000).fit(X, Y)
+    model = mm.StructuralSVM(Bag(), tol=1e-6, max_outer=1, max_iter=5000).fit(X, Y)
 
     class First(Bag):
         """The first completion is part of the truth, so that nothing is latent."""
@@ -74,7 +80,7 @@ def test_interrupted():
 
     X, Y = bags(0)
     for n_restarts in (1, 3):
-        model = mm.LatentStructuralSVM(PairedBag(), C=1.0, n_restarts=n_restarts, callbacks=[interrupt]).fit(X, Y)
+        model = mm.StructuralSVM(PairedBag(), C=1.0, n_restarts=n_restarts, callbacks=[interrupt]).fit(X, Y)
         assert model.stop_reason_ == "interrupted"
         assert np.isfinite(model.coef_).all()
         assert len(model.predict(X)) == len(Y)
@@ -90,7 +96,7 @@ def test_interrupted_in_the_second_outer_step():
         if len(seen) == 12:
             raise KeyboardInterrupt
 
-    model = mm.LatentStructuralSVM(Bag(), C=100.0, tol=1e-7, callbacks=[interrupt]).fit(X, Y)
+    model = mm.StructuralSVM(Bag(), C=100.0, tol=1e-7, callbacks=[interrupt]).fit(X, Y)
     assert model.stop_reason_ == "interrupted"
     objectives = [row["objective"] for row in model.history_]
     assert (np.diff(objectives) <= 1e-9).all()
@@ -102,14 +108,14 @@ def test_a_path_ends_with_ctrl_c():
         raise KeyboardInterrupt
 
     X, Y = bags(0)
-    models = mm.regularization_path(mm.LatentStructuralSVM(Bag(), callbacks=[interrupt]), X, Y, [0.1, 1.0])
+    models = mm.regularization_path(mm.StructuralSVM(Bag(), callbacks=[interrupt]), X, Y, [0.1, 1.0])
     assert [model.stop_reason_ for model in models] == ["interrupted"]
 
 
 def test_path():
     X, Y = bags(1)
     weights = np.random.default_rng(1).uniform(0.2, 3.0, len(Y))
-    for model in mm.regularization_path(mm.LatentStructuralSVM(Bag(), tol=1e-4), X, Y, [0.1, 1.0, 10.0], weights):
+    for model in mm.regularization_path(mm.StructuralSVM(Bag(), tol=1e-4), X, Y, [0.1, 1.0, 10.0], weights):
         objectives = [row["objective"] for row in model.history_]
         assert (np.diff(objectives) <= 1e-9).all()
         assert objectives[-1] == pytest.approx(objective(model.coef_, X, Y, model.C * weights), rel=1e-9)
@@ -117,7 +123,7 @@ def test_path():
 
 def test_warm_start_begins_with_the_completions_of_the_last_fit():
     X, Y = bags(3)
-    model = mm.LatentStructuralSVM(PairedBag(), C=10.0, tol=1e-5, warm_start=True).fit(X, Y)
+    model = mm.StructuralSVM(PairedBag(), C=10.0, tol=1e-5, warm_start=True).fit(X, Y)
     before = model.history_[-1]["objective"]
     model.set_params(random_state=9).fit(X, Y)
     assert model.history_[-1]["objective"] <= before * (1 + 1e-4)
@@ -136,7 +142,7 @@ class ScaledBag(Bag, BaseEstimator):
 
 def test_parameters_of_a_structure_set_after_a_fit_are_for_the_next():
     X, Y = bags(0)
-    model = mm.LatentStructuralSVM(ScaledBag()).fit(X, Y)
+    model = mm.StructuralSVM(ScaledBag()).fit(X, Y)
     predicted = model.predict(X)
     model.set_params(structure__unit=100.0)
     assert (model.structure.unit, model.structure_.unit) == (100.0, 1.0)
@@ -146,12 +152,12 @@ def test_parameters_of_a_structure_set_after_a_fit_are_for_the_next():
 
 def test_a_structure_whose_parameters_cannot_be_set():
     with pytest.raises(ValueError, match=r"structure__unit: Bag has no set_params; derive it from .*BaseEstimator"):
-        mm.LatentStructuralSVM(Bag()).set_params(structure__unit=2.0)
+        mm.StructuralSVM(Bag()).set_params(structure__unit=2.0)
 
 
 def test_saved_and_loaded(tmp_path):
     X, Y = forest_data()
-    model = mm.LatentStructuralSVM(mm.Forest(), C=1.0, solver=mm.solvers.ProximalWorkingSets()).fit(X, Y)
+    model = mm.StructuralSVM(mm.Forest(), C=1.0, solver=mm.solvers.ProximalWorkingSets()).fit(X, Y)
     model.save(tmp_path / "model.mm", support=True)
     again = mm.load(tmp_path / "model.mm")
     np.testing.assert_array_equal(again.coef_, model.coef_)
@@ -164,9 +170,9 @@ def test_saved_and_loaded(tmp_path):
 
 def test_own_structures_saved_and_loaded(tmp_path):
     X, Y = bags(0)
-    model = mm.LatentStructuralSVM(Bag(), C=1.0, n_restarts=2).fit(X, Y)
+    model = mm.StructuralSVM(Bag(), C=1.0, n_restarts=2).fit(X, Y)
     model.save(tmp_path / "own.mm")
-    again = mm.load(tmp_path / "own.mm")
+    again = mm.load(tmp_path / "own.mm", classes=Bag)
     assert again.predict(X) == model.predict(X)
     assert again.n_restarts == 2
 
@@ -178,7 +184,7 @@ def forest_data():
 
 def test_bit_for_bit_whatever_the_threads():
     X, Y = forest_data()
-    first, second = (mm.LatentStructuralSVM(mm.Forest(), n_jobs=jobs).fit(X, Y).coef_ for jobs in (1, 2))
+    first, second = (mm.StructuralSVM(mm.Forest(), n_jobs=jobs).fit(X, Y).coef_ for jobs in (1, 2))
     np.testing.assert_array_equal(first, second)
 
 
@@ -193,6 +199,6 @@ def test_max_seconds_is_for_all_restarts_together():
     began = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = mm.LatentStructuralSVM(Slow(), C=10.0, tol=1e-9, n_restarts=500, max_seconds=0.2).fit(X, Y)
+        model = mm.StructuralSVM(Slow(), C=10.0, tol=1e-9, n_restarts=500, max_seconds=0.2).fit(X, Y)
     assert model.stop_reason_ == "max_seconds"
     assert time.perf_counter() - began < 100 * 0.2  # 500 restarts would take as many times 0.2

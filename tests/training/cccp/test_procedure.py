@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from latent_bags import Bag, PairedBag, bags, objective
 from scipy.optimize import minimize
 
 import maxmargin as mm
 from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
-from maxmargin.core.problem import Problem
 from maxmargin.custom.examples import CustomExamples
+from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits
-from maxmargin.solvers.nslack import NSlack
 from maxmargin.solvers.registry import resolve
+from maxmargin.solvers.working_sets.nslack import NSlack
 from maxmargin.training import cccp
 from maxmargin.training.cccp import ConcaveConvex
 from maxmargin.training.run import Run
+from tests.helpers.latent_bags import Bag, PairedBag, bags, objective
 
 
 @pytest.mark.parametrize("solver", ["auto", "bundle", NSlack(epsilon=1e-7), "oneslack"], ids=str)
@@ -26,7 +26,7 @@ def test_the_objective_falls_and_is_the_formulas(structure, solver):
     for seed, C in ((0, 0.1), (1, 1.0), (2, 10.0), (3, 100.0)):
         X, Y = bags(seed)
         weights = np.random.default_rng(seed).uniform(0.2, 3.0, len(Y))
-        model = mm.LatentStructuralSVM(structure, C=C, solver=solver, tol=1e-4, max_iter=2000, random_state=seed)
+        model = mm.StructuralSVM(structure, C=C, solver=solver, tol=1e-4, max_iter=2000, random_state=seed)
         model.fit(X, Y, sample_weight=weights)
         objectives = np.array([row["objective"] for row in model.history_])
         assert (np.diff(objectives) <= 1e-9 * objectives[:-1]).all()
@@ -37,7 +37,7 @@ def test_the_objective_falls_and_is_the_formulas(structure, solver):
 
 def test_history_tells_the_convex_bound_and_the_true_one():
     X, Y = bags(0)
-    model = mm.LatentStructuralSVM(Bag(), C=1.0, tol=1e-3).fit(X, Y)
+    model = mm.StructuralSVM(Bag(), C=1.0, tol=1e-3).fit(X, Y)
     for row in model.history_:
         assert set(row) == {
             "step", "objective", "convex", "bound", "loss", "inner_gap", "changes", "oracle_calls", "seconds",
@@ -87,7 +87,7 @@ def convex_optimum(problem, X, Y):
 def test_the_end_is_a_fixed_point():
     """No completion is better than the one the last problem was solved for, beyond what the tolerance allows."""
     X, Y = bags(1)
-    model = mm.LatentStructuralSVM(Bag(), C=1.0, tol=1e-6, max_iter=5000).fit(X, Y)
+    model = mm.StructuralSVM(Bag(), C=1.0, tol=1e-6, max_iter=5000).fit(X, Y)
     assert model.stop_reason_ == "tol"
     assert model.certificate_.primal - model.history_[-1]["objective"] <= 1e-5 * model.certificate_.primal
 
@@ -96,7 +96,7 @@ def test_restarts_keep_the_best():
     found = []
     for n_restarts in (1, 8):
         X, Y = bags(4)
-        model = mm.LatentStructuralSVM(PairedBag(), C=10.0, n_restarts=n_restarts, tol=1e-4).fit(X, Y)
+        model = mm.StructuralSVM(PairedBag(), C=10.0, n_restarts=n_restarts, tol=1e-4).fit(X, Y)
         found.append(model.history_[-1]["objective"])
         assert found[-1] == pytest.approx(objective(model.coef_, X, Y, np.full(len(Y), 10.0)), rel=1e-9)
         assert model.certificate_.outer_steps == len(model.history_)
@@ -112,10 +112,10 @@ def test_first_completions_are_the_structures_own():
             return seen[-1]
 
     X, Y = bags(0)
-    mm.LatentStructuralSVM(Noting(), max_outer=1, tol=0.5, random_state=3).fit(X, Y)
+    mm.StructuralSVM(Noting(), max_outer=1, tol=0.5, random_state=3).fit(X, Y)
     first = list(seen)
     seen.clear()
-    mm.LatentStructuralSVM(Noting(), max_outer=1, tol=0.5, random_state=3).fit(X, Y)
+    mm.StructuralSVM(Noting(), max_outer=1, tol=0.5, random_state=3).fit(X, Y)
     assert first == seen
     assert len(set(first)) > 1
 
@@ -126,7 +126,7 @@ def test_weights_are_repetitions(C, monkeypatch):
     X, Y = bags(5)
     times = np.resize([1, 3, 0, 2], len(Y))
     again = np.repeat(np.arange(len(Y)), times)
-    model = mm.LatentStructuralSVM(Bag(), C=C, tol=1e-7, max_iter=5000)
+    model = mm.StructuralSVM(Bag(), C=C, tol=1e-7, max_iter=5000)
     weighted = model.fit(X, Y, sample_weight=times).history_[-1]["objective"]
     repeated = model.fit([X[i] for i in again], [Y[i] for i in again]).history_[-1]["objective"]
     assert weighted == pytest.approx(repeated, rel=1e-5)
@@ -135,7 +135,7 @@ def test_weights_are_repetitions(C, monkeypatch):
 def test_ramp_and_latent_variables():
     """The best output of all is taken away, whatever its label."""
     X, Y = bags(2)
-    model = mm.LatentStructuralSVM(Bag(), C=1.0, bound="ramp", tol=1e-4).fit(X, Y)
+    model = mm.StructuralSVM(Bag(), C=1.0, bound="ramp", tol=1e-4).fit(X, Y)
     bag, w, bounds = Bag(), model.coef_, []
     for x, y in zip(X, Y, strict=True):
         psi = {z: w @ bag.joint_feature(x, z) for z in bag.outputs()}

@@ -6,11 +6,11 @@ import warnings
 
 import numpy as np
 import pytest
-from latent_bags import Bag, bags
 
 import maxmargin as mm
 from maxmargin.core.structure import StructureError
 from maxmargin.training.cccp import InexactArgmaxWarning
+from tests.helpers.latent_bags import Bag, bags
 
 
 class Swapping(Bag):
@@ -80,7 +80,7 @@ def test_a_completion_must_keep_y(structure, message):
     Y = [[y] for y in Y] if isinstance(structure, ListBag) else Y
     weights = np.r_[0.0, 0.0, np.ones(len(Y) - 2)]  # places are indices in the user's data
     with pytest.raises(StructureError, match=message):
-        mm.LatentStructuralSVM(structure, C=5.0).fit(X, Y, sample_weight=weights)
+        mm.StructuralSVM(structure, C=5.0).fit(X, Y, sample_weight=weights)
 
 
 class WithoutComplete(mm.Structure):
@@ -100,22 +100,29 @@ class WithoutComplete(mm.Structure):
 
 
 def test_structures_without_latent_variables_are_told_apart():
-    with pytest.raises(TypeError, match=r"WithoutComplete has no complete\(w, x, y\).*StructuralSVM"):
-        mm.LatentStructuralSVM(WithoutComplete()).fit([0, 1], [0, 1])
-    with pytest.raises(TypeError, match="no latent variables: use StructuralSVM"):
-        mm.LatentStructuralSVM(mm.Multiclass()).fit([[0.0], [1.0]], [0, 1])
+    """One estimator for both: outer steps only where `complete` shows that there are latent variables."""
+    for structure, X, Y in ((WithoutComplete(), [0, 1], [0, 1]), (mm.Multiclass(), [[0.0], [1.0]], [0, 1])):
+        assert mm.StructuralSVM(structure).fit(X, Y).certificate_.outer_steps == 0
+    assert mm.StructuralSVM(Bag()).fit(*bags(0)).certificate_.outer_steps > 0
     with pytest.raises(TypeError, match=r"structure must be an object, not the class: pass Bag\(\)"):
-        mm.LatentStructuralSVM(Bag).fit(*bags(0))
+        mm.StructuralSVM(Bag).fit(*bags(0))
 
 
-def test_latent_variables_that_are_not_looked_for():
-    with pytest.warns(
-        UserWarning, match="Motif has latent variables, which StructuralSVM keeps at their initial values"
-    ):
-        model = mm.StructuralSVM(mm.Motif(length=3, background_order=0), slack="quadratic").fit(
-            ["ACGTA", "AAAAA"], [mm.MotifSite(1, 1), 0]
-        )
-    assert model.predict(["AACGT"])[0].label == 1
+def test_latent_variables_that_are_known():
+    """With one outer step, the sites that are given are kept."""
+    model = mm.StructuralSVM(mm.Motif(length=3, background_order=0), max_outer=1)
+    model.fit(["ACGTA", "AAAAA"], [mm.outputs.MotifSite(1, 1), 0])
+    assert model.predict(["AACGT"])[0] == mm.outputs.MotifSite(1, 2, "+")
+    assert model.certificate_.outer_steps == 1
+
+
+def test_alignments_of_decoys_are_latent_only_if_they_are_not_given():
+    X = [("ACGT", "ACGA", ["TTTT", "GGGG"]), ("ACGG", "ACGG", ["TTAT", "GCGG"])]
+    model = mm.StructuralSVM(mm.Decoys(alphabet="ACGT"), slack="quadratic")
+    given = model.fit(X, [("ACGT", "ACGA"), ("ACGG", "ACGG")])
+    assert given.certificate_.outer_steps == 0
+    with pytest.raises(ValueError, match="StructuralSVM of Decoys, which has latent variables, needs slack='linear'"):
+        model.fit(X, [None, None])
 
 
 class Careless(Bag):
@@ -144,7 +151,7 @@ class CarelessArgmax(Bag):
 def test_an_inexact_completion_is_reported_once_and_training_ends():
     X, Y = bags(0)
     with pytest.warns(InexactArgmaxWarning, match=r"X\[\d+\]: complete found an output with a lower score") as caught:
-        model = mm.LatentStructuralSVM(Careless(), C=10.0, tol=1e-3).fit(X, Y)
+        model = mm.StructuralSVM(Careless(), C=10.0, tol=1e-3).fit(X, Y)
     assert len([w for w in caught if w.category is InexactArgmaxWarning]) == 1
     assert len(model.history_) <= 100
     assert np.isfinite(model.coef_).all()
@@ -155,7 +162,7 @@ def test_an_inexact_argmax_ends_too(solver):
     X, Y = bags(0)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        model = mm.LatentStructuralSVM(CarelessArgmax(), C=10.0, tol=1e-3, solver=solver, max_iter=100).fit(X, Y)
+        model = mm.StructuralSVM(CarelessArgmax(), C=10.0, tol=1e-3, solver=solver, max_iter=100).fit(X, Y)
     assert len([w for w in caught if w.category is InexactArgmaxWarning]) <= 1
     assert len(model.history_) <= 100
     assert np.isfinite(model.coef_).all()
@@ -171,7 +178,7 @@ def test_the_place_in_a_warning_is_the_users():
 
     weights = np.r_[0.0, 0.0, np.ones(len(Y) - 2)]
     with pytest.warns(InexactArgmaxWarning, match=r"^X\[7\]: complete"):
-        mm.LatentStructuralSVM(OneCareless(), C=10.0).fit(X, Y, sample_weight=weights)
+        mm.StructuralSVM(OneCareless(), C=10.0).fit(X, Y, sample_weight=weights)
 
 
 def test_an_inexact_argmax_of_a_ramp_is_told_by_the_users_place():

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._types import AnyArray, FloatArray, IntArray
+from maxmargin._base.ragged import offsets_of
+from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
-from maxmargin.encoding.position_fields import Field, PositionEncoder, columns_of
-from maxmargin.engines import Local
+from maxmargin.engines.engine import Engine
+from maxmargin.features.biology.position_fields import Field, PositionEncoder, columns_of
 from maxmargin.parts.blocks import Block
-from maxmargin.structures.alignment import _tables as kernels
+from maxmargin.structures.alignment import _cell_scores as _tables
 
 
 class Pairs(NamedTuple):
@@ -36,10 +37,10 @@ class Pairs(NamedTuple):
 
     def cell_offsets(self) -> IntArray:
         """Return the offset of each pair's cells among all cells."""
-        return np.concatenate([[0], np.cumsum(self.n_rows * self.n_cols)])
+        return offsets_of(self.n_rows * self.n_cols)
 
 
-#: Greatest number of keys of a group that joins others.
+#: Maximum number of keys of a group that joins others.
 MOST_JOINED = 96
 
 
@@ -63,9 +64,9 @@ class Layout:
         sizes = np.array([a.size * b.size for a, b in templates], np.int64)
         self.row_fields = np.array([number[a] for a, _ in templates], np.int64)
         self.col_fields = np.array([number[b] for _, b in templates], np.int64)
-        self.offsets = np.cumsum(sizes) - sizes
+        self.offsets = offsets_of(sizes)[:-1]
         self.widths = np.array([b.size for _, b in templates], np.int64)
-        self.dim = encoder.width
+        self.dim, self.tied = encoder.width, encoder.tied
         groups += joins
         self.group_fields = np.array([number[field] for field in groups], np.int64)
         self.group_stops = np.cumsum([sum(a == field for a, _ in templates) for field in groups])
@@ -89,13 +90,17 @@ class Layout:
             encoder.layout = cls(encoder)
         return encoder.layout
 
+    def spread(self, w: FloatArray) -> FloatArray:
+        """Return weights with those of a pair of keys in both orders."""
+        return w if self.tied is None else w[self.tied]
+
     @property
     def n_features(self) -> int:
-        """Greatest number of features of a cell."""
+        """Maximum number of features of a cell."""
         return len(self.offsets) + int((self.products[:, 1] * self.products[:, 3]).sum())
 
     def most_rows(self, n: int) -> int:
-        """Return the greatest number of rows that are gathered for a table of n rows."""
+        """Return the maximum number of rows that are gathered for a table of n rows."""
         return int(np.minimum(self.group_sizes, n - n // 4).sum())
 
     def scratch(self, n: int, m: int) -> tuple[AnyArray, ...]:
@@ -141,7 +146,7 @@ class CellFeatures(Block):
 
     @property
     def templates(self) -> tuple[Any, ...]:
-        """The arguments of kernels that describe the templates."""
+        """The arguments of compiled functions that describe the templates."""
         layout = self.layout
         return (
             self.keys, len(layout.group_fields), layout.group_fields, layout.group_stops, layout.finer,
@@ -165,21 +170,31 @@ class CellFeatures(Block):
         for a, n_a, c, n_c, _ in self.layout.products:
             rows, cols = (self.numbers[first : first + n] for first, n in ((a, n_a), (c, n_c)))
             squares += float((rows**2).sum(axis=0).max(initial=0.0) * (cols**2).sum(axis=0).max(initial=0.0))
-        return np.full(n_examples, np.sqrt(squares))
+        return np.full(n_examples, np.sqrt(self._most_equal * squares))
 
     def largest_whole(self) -> float:
-        return np.inf if len(self.layout.products) else 1.0
+        return np.inf if len(self.layout.products) else float(self._most_equal)
+
+    @property
+    def _most_equal(self) -> int:
+        """Maximum number of templates that give a cell the same weight."""
+        return 1 if self.layout.tied is None else 2
 
     def largest(self, ids: IntArray) -> tuple[int, int]:
         """Return the greatest numbers of rows and columns of some examples."""
         return int(self.pairs.n_rows[ids].max(initial=0)), int(self.pairs.n_cols[ids].max(initial=0))
 
-    def scores(self, w: FloatArray, ids: IntArray, engine: Local | None = None) -> Scores:
-        starts = np.zeros(len(ids) + 1, np.int64)
-        np.cumsum(self.pairs.n_rows[ids] * self.pairs.n_cols[ids], out=starts[1:])
+    def scores(self, w: FloatArray, ids: IntArray, engine: Engine | None = None) -> Scores:
+        starts = offsets_of(self.pairs.n_rows[ids] * self.pairs.n_cols[ids])
         values = np.empty(starts[-1])
-        kernels.score_tables(
-            ids, *self.pairs, *self.templates, w, starts, *self.layout.scratch(*self.largest(ids)), values
+        _tables.score_tables(
+            ids,
+            *self.pairs,
+            *self.templates,
+            self.layout.spread(w),
+            starts,
+            *self.layout.scratch(*self.largest(ids)),
+            values,
         )
         return Scores(values, starts)
 
@@ -190,18 +205,32 @@ class CellFeatures(Block):
         out = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room, kind))
         layout = self.layout
         terms = np.empty((sum(self.largest(ids)), len(layout.offsets)), np.uint64)
-        kernels.sum_cells(
+        _tables.sum_cells(
             ids, *self.pairs, counts.indptr, counts.indices, counts.values, self.keys, layout.row_fields,
-            layout.col_fields, layout.offsets, layout.widths, self.numbers, layout.products, terms, touched, scratch,
-            out.indptr, out.indices, out.values,
+            layout.col_fields, layout.offsets, layout.widths, self.numbers, layout.products, layout.tied is not None,
+            np.zeros(0, np.int64) if layout.tied is None else layout.tied, terms, touched, scratch, out.indptr,
+            out.indices, out.values,
         )  # fmt: skip
         return out.trimmed()
 
     def add_sums(
-        self, ids: IntArray, counts: Planes, n_examples: int, out: FloatArray, engine: Local | None = None
+        self, ids: IntArray, counts: Planes, n_examples: int, out: FloatArray, engine: Engine | None = None
     ) -> None:
         rows = self.sums(ids, counts, n_examples, np.zeros(self.dim), np.float64)
         rows.weighted_sum(np.ones(len(ids)), out)
+
+    def add_weighted(self, ids: IntArray, values: FloatArray, out: FloatArray, squared: bool = False) -> None:
+        """Add Σ_p values_p φ_p to `out`; most features are 1 or 0, so squares are estimated by the features."""
+        layout, (n, m) = self.layout, self.largest(ids)
+        total = out if layout.tied is None else np.zeros(len(layout.tied))
+        slots = np.full(max((field.size for field in layout.fields), default=0), -1, np.int64)
+        _tables.add_tables(
+            ids, *self.pairs, offsets_of(self.pairs.n_rows[ids] * self.pairs.n_cols[ids]), values, self.keys,
+            layout.row_fields, layout.col_fields, layout.offsets, layout.widths, self.numbers, layout.products, slots,
+            np.empty(n, np.int64), np.empty((n, m)), total,
+        )  # fmt: skip
+        if layout.tied is not None:
+            out += np.bincount(layout.tied, total, len(out))
 
     def matrix(self) -> sp.csr_array:
         raise TypeError("features of cells are keys of positions, not rows")

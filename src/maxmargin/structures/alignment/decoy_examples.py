@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin._base.ragged import Ragged, offsets_among, offsets_of, places, spans
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds import Bound
-from maxmargin.core.codes import TRUTH, Answers, key_of, spans
+from maxmargin.core.codes import NO_OUTPUT, TRUTH, Answers, key_of
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
-from maxmargin.encoding.aligned import N_ORDERS, empty_code, strings_of_code
-from maxmargin.parts import _kernels as part_kernels
+from maxmargin.core.sums import Sums
+from maxmargin.features.biology.aligned import N_ORDERS, empty_code, strings_of_code
+from maxmargin.parts import row_sums
 from maxmargin.parts.examples import count_changes
 from maxmargin.structures.alignment.examples import AlignmentExamples
 
@@ -54,6 +55,7 @@ class DecoyExamples(Examples):
     """
 
     smallest_chunk = 1
+    summable = True
 
     def __init__(
         self,
@@ -65,7 +67,7 @@ class DecoyExamples(Examples):
         self.structure, self.inner, self.first_pairs = structure, inner, first_pairs
         self.n_examples, self.dim, self.operations = len(first_pairs) - 1, inner.dim, inner.operations
         homologues = first_pairs[:-1]
-        self.code_offsets = np.concatenate([[0], np.cumsum(np.diff(inner.code_offsets)[homologues] + 1)])
+        self.code_offsets = offsets_of(np.diff(inner.code_offsets)[homologues] + 1)
         self.known, self.latent = truths is not None, truths is not None and any(t is None for t in truths)
         self.truths = np.zeros(int(self.code_offsets[-1]), np.int32)
         for i, truth in enumerate(truths or ()):
@@ -111,16 +113,16 @@ class DecoyExamples(Examples):
 
     def _aligned(self, w: FloatArray, pairs: IntArray) -> Answers:
         """Return the best alignments of pairs; rises are their scores."""
-        found = self.inner.empty_answers()
-        self.inner.decode(w, pairs, np.zeros(len(pairs)), found)
-        return found
+        aligned = self.inner.empty_answers()
+        self.inner.decode(w, pairs, np.zeros(len(pairs)), aligned)
+        return aligned
 
     def _code(self, inner: Answers, pair: int) -> CodeArray:
         """Return the code of the best alignment of a pair."""
         return inner.codes[slice(*self.inner.code_offsets[pair : pair + 2])]
 
     def exact_for(self, bound: Bound) -> bool:
-        """Return True: all decoys have the same loss, so that the best of them has the greatest violation."""
+        """Return True: all decoys have the same loss, so the best of them has the greatest violation."""
         return True
 
     def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
@@ -156,32 +158,167 @@ class DecoyExamples(Examples):
     # ------------------------------------------------------------------ scores of parts
 
     def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
-        ends = np.concatenate([[0], np.cumsum(np.diff(self.first_pairs)[ids])])
+        ends = offsets_among(ids, self.first_pairs)
         return [Scores(s.values, s.starts[ends]) for s in self.inner.scores(w, spans(ids, self.first_pairs))]
 
-    def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        pairs = spans(ids, self.first_pairs)
-        by_pair = [
-            Scores(s.values, np.concatenate([[0], np.cumsum(n_parts[pairs])]))
-            for s, n_parts in zip(scores, self.inner.n_parts, strict=True)
+    def _by_pair(self, scores: list[Scores], pairs: IntArray) -> list[Scores]:
+        """Return scores with the offsets of pairs in place of those of examples."""
+        return [
+            Scores(s.values, offsets_of(n_parts[pairs])) for s, n_parts in zip(scores, self.inner.n_parts, strict=True)
         ]
-        inner, true_scores = self.inner.empty_answers(), np.zeros(len(ids))
-        self.inner.decode_scores(by_pair, pairs, np.zeros(len(pairs)), inner)
-        for s, true in zip(scores, self._parts(self.first_pairs[ids], self.truths, ids), strict=True):
-            part_kernels.count_dots(true.indptr, true.indices, true.values, s.starts, s.values, 1.0, true_scores)
+
+    def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        pairs, inner = spans(ids, self.first_pairs), self.inner.empty_answers()
+        self.inner.decode_scores(self._by_pair(scores, pairs), pairs, np.zeros(len(pairs)), inner)
+        true_scores = self._totals_of_truths(scores, ids)
         self._choose(inner, ids, true_scores, lambda rises, losses, r: rises + scales[r] * losses, answers)
+
+    def _totals_of_truths(self, scores: list[Scores], ids: IntArray) -> FloatArray:
+        """Return the scores of the true alignments; 0 if they are not known."""
+        totals = np.zeros(len(ids))
+        if self.known:
+            for s, true in zip(scores, self._parts(self.first_pairs[ids], self.truths, ids), strict=True):
+                row_sums.count_dots(true.indptr, true.indices, true.values, s.starts, s.values, 1.0, totals)
+        return totals
 
     def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
         firsts = self.first_pairs[ids]
         chosen = firsts + answers.codes[self.code_offsets[ids]]
-        found, out = self._parts(chosen, answers.codes, ids), []
+        predicted, out = self._parts(chosen, answers.codes, ids), []
         for b, true in enumerate(self._parts(firsts, self.truths, ids)):
-            offsets, counts = self.inner.part_offsets[b], found[b]
+            offsets, counts = self.inner.part_offsets[b], predicted[b]
             shifts = np.repeat(offsets[chosen] - offsets[firsts], np.diff(counts.indptr))
             moved = Planes(counts.indptr, (counts.indices + shifts).astype(np.uint32), counts.values)
             most = int((offsets[self.first_pairs[1:]] - offsets[self.first_pairs[:-1]]).max(initial=0))
             out.append(count_changes(np.arange(len(ids)), true, moved, most))
         return out
+
+    # ------------------------------------------------------------------ sums over candidates and alignments
+
+    def sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
+        """Sum over the alignments of all candidates; of a homologue whose alignment is given, over this one alone."""
+        pairs, ends = spans(ids, self.first_pairs), offsets_among(ids, self.first_pairs)
+        by_pair = self._by_pair(scores, pairs)
+        logs, expected, marginals = self.inner.sums(by_pair, pairs)
+        if self.known and not self.latent:
+            logs[ends[:-1]] = expected[ends[:-1]] = self._totals_of_truths(scores, ids)
+            for values, at in zip(marginals, self._of_homologues(scores, ids), strict=True):
+                values[at] = 0.0
+            self.subtract_truths(marginals, scores, ids, -np.ones(len(ids)))
+        log_z = np.logaddexp.reduceat(logs, ends[:-1]) if len(ids) else np.zeros(0)
+        shares = np.exp(logs - np.repeat(np.where(log_z > -np.inf, log_z, 0.0), np.diff(ends)))
+        factors = shares if coefficients is None else shares * np.repeat(coefficients, np.diff(ends))
+        for values, s in zip(marginals, by_pair, strict=True):
+            values *= np.repeat(factors, np.diff(s.starts))
+        return Sums(log_z, np.add.reduceat(shares * expected, ends[:-1]) if len(ids) else np.zeros(0), marginals)
+
+    def _of_homologues(self, scores: list[Scores], ids: IntArray) -> list[IntArray]:
+        """Return where the parts of the homologues are, which come first, block by block."""
+        sizes = [n_parts[self.first_pairs[ids]] for n_parts in self.inner.n_parts]
+        return [np.repeat(s.starts[:-1], n) + places(offsets_of(n)) for s, n in zip(scores, sizes, strict=True)]
+
+    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+        pairs, ends = spans(ids, self.first_pairs), offsets_among(ids, self.first_pairs)
+        by_pair, starts = self._by_pair(scores, pairs), offsets_among(ids, self.code_offsets)
+        logs = self.inner.sums(by_pair, pairs).log_partitions
+        fixed, codes = self.known and not self.latent, np.empty((n, int(starts[-1])), np.int32)
+        if fixed:
+            logs[ends[:-1]] = self._totals_of_truths(scores, ids)
+        for r, i in enumerate(ids.tolist()):
+            rng, (first, stop), code = np.random.default_rng(int(seeds[r])), ends[r : r + 2], codes[:, starts[r] :]
+            size = int(starts[r + 1] - starts[r])
+            if logs[first:stop].max() == -np.inf:
+                code[:, :size] = NO_OUTPUT
+                continue
+            shares = np.exp(logs[first:stop] - np.logaddexp.reduce(logs[first:stop]))
+            chosen = rng.choice(int(stop - first), n, p=shares / shares.sum())
+            below = rng.integers(0, 2**63, int(stop - first), np.uint64)
+            code[:, 0] = chosen
+            for t in np.unique(chosen).tolist():
+                which, at = np.flatnonzero(chosen == t), int(first) + t
+                if fixed and t == 0:
+                    code[which, 1:size] = self.truths[self.code_offsets[i] + 1 : self.code_offsets[i + 1]]
+                    continue
+                own = [Scores(s.values, s.starts[at : at + 2]) for s in by_pair]
+                code[which, 1:size] = self.inner.samples(own, pairs[at : at + 1], len(which), below[t : t + 1])
+        return codes
+
+    def _parts_of_position(self, b: int, pair: int) -> slice | None:
+        """Return the parts of one block that belong to one position of a pair, of which each alignment has one part.
+
+        It is the first position of the native sequence, or of the candidate; None if both are empty.
+        """
+        n, m = int(self.inner.pairs.n_rows[pair]), int(self.inner.pairs.n_cols[pair])
+        if n + m == 0:
+            return None
+        return slice(0, m if n else 0) if b == 0 else slice(0, self.inner.blocks[b].n_outputs)
+
+    def augmented(self, scores: list[Scores], ids: IntArray, scales: FloatArray) -> list[Scores]:
+        """Add the scale to all parts of one position of each decoy; raise ValueError if there is no position."""
+        if not self.known or not scales.any():
+            return scores
+        pairs, ends = spans(ids, self.first_pairs), offsets_among(ids, self.first_pairs)
+        changed = [Scores(s.values.copy(), s.starts) for s in scores]
+        for b, s in enumerate(self._by_pair(changed, pairs)):
+            for r in range(len(ids)):
+                for at in range(int(ends[r]) + 1, int(ends[r + 1])):
+                    some = self._parts_of_position(b, int(pairs[at]))
+                    if some is None:
+                        raise ValueError("the loss of empty sequences is not a sum over parts; leave them out")
+                    s.values[s.starts[at] + some.start : s.starts[at] + some.stop] += scales[r]
+        return changed
+
+    def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
+        """Return the scores of the true alignments; if they are latent, log-sums over those of the homologues."""
+        if not self.latent:
+            return self._totals_of_truths(scores, ids)
+        return self._completions(scores, ids, None).log_partitions
+
+    def _completions(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None) -> Sums:
+        """Return sums over the alignments of the homologues alone."""
+        own = [s.values[at] for s, at in zip(scores, self._of_homologues(scores, ids), strict=True)]
+        firsts = self.first_pairs[ids]
+        return self.inner.sums(self._by_pair([Scores(values, ids) for values in own], firsts), firsts, coefficients)
+
+    def subtract_truths(
+        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, coefficients: FloatArray
+    ) -> None:
+        """Subtract the parts of the true alignments; if they are latent, their expectations."""
+        if self.latent:
+            found = self._completions(scores, ids, coefficients).marginals
+            for values, at, expected in zip(marginals, self._of_homologues(scores, ids), found, strict=True):
+                values[at] -= expected
+            return
+        counts = self._parts(self.first_pairs[ids], self.truths, ids)
+        for values, s, true in zip(marginals, scores, counts, strict=True):
+            lengths = np.diff(true.indptr)
+            values[np.repeat(s.starts[:-1], lengths) + true.indices] -= np.repeat(coefficients, lengths) * true.values
+
+    def add_features(self, values: list[FloatArray], ids: IntArray, out: FloatArray, squared: bool = False) -> None:
+        self.inner.add_features(values, spans(ids, self.first_pairs), out, squared)
+
+    def risk_scores(
+        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, gamma: float = 1.0
+    ) -> list[Scores]:
+        raise ValueError(
+            "the loss of Decoys is not a sum over matches, so decode='risk' is not possible; the most probable "
+            "candidate has the least risk"
+        )
+
+    def arranged_marginals(self, marginals: list[FloatArray], example: int) -> FloatArray:
+        """Return the probability of each candidate of an example."""
+        first, stop = self.first_pairs[example : example + 2].tolist()
+        shares, empty = np.zeros(stop - first), np.zeros(stop - first, bool)
+        for b, values in enumerate(marginals):
+            starts = self.inner.part_offsets[b][first:stop] - self.inner.part_offsets[b][first]
+            for t in range(stop - first):
+                some = self._parts_of_position(b, first + t)
+                if some is None:
+                    empty[t] = True
+                else:
+                    shares[t] += values[starts[t] + some.start : starts[t] + some.stop].sum()
+        shares[empty] = (1.0 - shares.sum()) / max(int(empty.sum()), 1)  # equal sequences without parts
+        return shares
 
     def _true_scores(self, w: FloatArray, ids: IntArray) -> FloatArray:
         """Return w·Ψ of the true alignments; 0 if they are not known."""
@@ -208,9 +345,12 @@ class DecoyExamples(Examples):
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
         chosen = self.first_pairs[ids] + answers.codes[self.code_offsets[ids]]
-        true, found = self.features(self.first_pairs[ids], self.truths, ids), self.features(chosen, answers.codes, ids)
+        true, predicted = (
+            self.features(self.first_pairs[ids], self.truths, ids),
+            self.features(chosen, answers.codes, ids),
+        )
         rows = np.arange(len(ids))
-        out = true.minus(found, rows, rows, np.zeros(self.dim)).trimmed()
+        out = true.minus(predicted, rows, rows, np.zeros(self.dim)).trimmed()
         return Planes(out.indptr, out.indices, out.values.astype(self.value_type, copy=False))
 
     def rounding_units(self) -> FloatArray:
@@ -229,11 +369,10 @@ class DecoyExamples(Examples):
         """Return the score of the best alignment of each candidate, for each example of ids."""
         pairs = spans(ids, self.first_pairs)
         scores = self._aligned(w, pairs).rises[pairs]
-        ends = np.cumsum(np.diff(self.first_pairs)[ids]).tolist()
-        return [scores[a:b] for a, b in pairwise([0, *ends])]
+        return list(Ragged(scores, offsets_among(ids, self.first_pairs)))
 
     def take(self, ids: IntArray) -> DecoyExamples:
-        first_pairs = np.concatenate([[0], np.cumsum(np.diff(self.first_pairs)[ids])])
+        first_pairs = offsets_among(ids, self.first_pairs)
         truths: list[CodeArray | None] | None = None
         if self.known:
             ends = [self.code_offsets[i : i + 2] for i in ids.tolist()]

@@ -10,17 +10,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._checked import is_list
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.errors import Place, Where, error_at, inside
-from maxmargin.core.structure import LatentCompiled
-from maxmargin.encoding.aligned import strings_of_code
-from maxmargin.encoding.annotated import SIDES, AnnotatedSequence, read_sequence
+from maxmargin._base.checks import is_list
+from maxmargin._base.errors import Place, Where, error_at, inside
+from maxmargin._base.ragged import ONLY, offsets_of
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.structure import Compiled
+from maxmargin.features.biology.aligned import strings_of_code
+from maxmargin.features.biology.annotated import SIDES, AnnotatedSequence, read_sequence
 from maxmargin.structures.alignment.decoy_examples import ChosenAlignment, DecoyExamples
 from maxmargin.structures.alignment.structure import AMINO_ACIDS, Alignment, distinct, every_code
 
 
-class Decoys(LatentCompiled):
+class Decoys(Compiled):
     """The candidate that aligns best with a native sequence; its alignment is latent, or given for the homologue.
 
     Each x is a tuple (native, homologue, decoys), of sequences as in `Alignment`. Each y is the alignment of the native
@@ -30,11 +31,14 @@ class Decoys(LatentCompiled):
 
     Parameters
     ----------
-    mode, features, gaps, gap_features, window, alphabet : optional
+    mode, features, gaps, gap_features, window, alphabet, symmetric : optional
         As in `Alignment`.
     """
 
     output_name: ClassVar[str] = "candidate"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"latent", "sums"})
+    #: Alignments of all candidates are too many for a runner-up.
+    instead_of_explain: ClassVar[str] = "decision_function(X) and chosen(X) of DecoyRanker"
 
     def __init__(
         self,
@@ -45,9 +49,10 @@ class Decoys(LatentCompiled):
         gap_features: bool = False,
         window: int = 3,
         alphabet: str = AMINO_ACIDS,
+        symmetric: Any = "auto",
     ) -> None:
         self.mode, self.features, self.gaps = mode, features, gaps
-        self.gap_features, self.window, self.alphabet = gap_features, window, alphabet
+        self.gap_features, self.window, self.alphabet, self.symmetric = gap_features, window, alphabet, symmetric
 
     def _make_alignment(self) -> Alignment:
         return Alignment(**self.get_params(deep=False))
@@ -57,31 +62,16 @@ class Decoys(LatentCompiled):
 
     # ------------------------------------------------------------------ data
 
-    def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Decoys:
-        self.check_parameters()
-        self.fit_encode(X, Y)
-        return self
-
-    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> DecoyExamples:
-        """Fit and encode in one pass over the data."""
-        self.alignment_ = self._make_alignment()
-        examples = self._encoded(X, Y, learn=True)
-        self.size = self.alignment_.size = examples.dim
-        return examples
-
-    def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> DecoyExamples:
-        return self._encoded(X, Y, learn=False)
-
     def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> DecoyExamples:
-        if Y is not None and len(X) != len(Y):
-            raise ValueError(f"X has {len(X)} examples but Y has {len(Y)}")
         read = [read_candidates(x, Place("X", i), Y is not None) for i, x in enumerate(X)]
-        first_pairs = np.concatenate([[0], np.cumsum([len(candidates) for _, candidates in read])]).astype(np.int64)
+        first_pairs = offsets_of([len(candidates) for _, candidates in read])
         pairs = [(native, candidate) for native, candidates in read for candidate in candidates]
         sequences, places, numbers = distinct(pairs)
         places = [_place_of(place, first_pairs) for place in places]
         if learn:
-            self.alignment_.learn_positions(sequences, places)
+            self.alignment_ = self._make_alignment()
+            self.alignment_.learn_positions(sequences, places, numbers)
+            self.alignment_._set_size()
         inner = self.alignment_.examples_of(sequences, places, numbers, None)
         truths: list[CodeArray | None] | None = None
         if Y is not None:
@@ -124,11 +114,13 @@ class Decoys(LatentCompiled):
         return self.alignment_.joint_feature((native, candidates[y.candidate]), y.alignment)
 
     def _joint_features(self, examples: Any) -> FloatArray:
-        only = np.zeros(1, np.int64)
-        dense: FloatArray = examples.features(only, examples.truths, only).matrix(examples.dim).toarray()[0]
+        dense: FloatArray = examples.features(ONLY, examples.truths, ONLY).matrix(examples.dim).toarray()[0]
         return dense
 
     # ------------------------------------------------------------------ weights and saving
+
+    def weight_shapes(self) -> dict[str, tuple[int, ...]]:
+        return self.alignment_.weight_shapes()
 
     def feature_names(self) -> AnyArray:
         return self.alignment_.feature_names()
@@ -136,17 +128,13 @@ class Decoys(LatentCompiled):
     def weight_columns(self) -> dict[str, AnyArray]:
         return self.alignment_.weight_columns()
 
-    def split_weights(self, w: FloatArray) -> dict[str, FloatArray]:
-        """Return the weights of matches and of gaps."""
-        return self.alignment_.split_weights(w)
-
     def _learnt(self) -> dict[str, Any]:
         return self.alignment_._learnt()
 
     def _set_learnt(self, learnt: Any) -> None:
         self.alignment_ = self._make_alignment()
         self.alignment_._set_learnt(learnt)
-        self.size = self.alignment_.size
+        self._set_size()
 
     def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:
         packed = self.alignment_.pack_outputs([output.alignment for output in outputs])
@@ -164,9 +152,9 @@ def read_candidates(x: Any, where: Where, learn: bool = False) -> tuple[Annotate
     native, homologue, decoys = x
     if isinstance(decoys, str) or not is_list(decoys) or (learn and len(decoys) == 0):
         raise error_at(where, f"expected a list of at least one decoy, found {decoys!r:.60}")
-    found = [read_sequence(homologue, inside(where, "homologue"))]
-    found += [read_sequence(decoy, inside(where, f"decoy {t}")) for t, decoy in enumerate(decoys)]
-    return read_sequence(native, inside(where, "native sequence")), found
+    candidates = [read_sequence(homologue, inside(where, "homologue"))]
+    candidates += [read_sequence(decoy, inside(where, f"decoy {t}")) for t, decoy in enumerate(decoys)]
+    return read_sequence(native, inside(where, "native sequence")), candidates
 
 
 def _place_of(place: Where, first_pairs: IntArray) -> Place:

@@ -2,15 +2,15 @@
 
     m[t, k] = max_{ŷ: ŷ_t = k} w·Ψ(x, ŷ)
 
-Arguments are those of `structures.chain._kernels`.
+Arguments are those of `structures.chain._jit`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compile import inlined, kernel
-from maxmargin.structures.chain._kernels import FORBIDDEN, GROUP, MERGED, add_best_predecessors, padded_pairs
+from maxmargin._base.jit import inlined, jit
+from maxmargin.structures.chain._jit import FORBIDDEN, GROUP, MERGED, add_best_predecessors, padded_pairs
 
 
 @inlined
@@ -23,7 +23,7 @@ def transposed(pairs):
     return out
 
 
-@kernel
+@jit
 def max_marginals(spans, scores, pairs, start, end, edges, out):
     """Write m[t, k] of every token: a sweep from the front, then one from the back that adds what follows.
 

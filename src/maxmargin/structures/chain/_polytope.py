@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._types import AnyArray
+from maxmargin._base.ragged import offsets_of
+from maxmargin._base.types import AnyArray
 from maxmargin.core.polytopes import Polytope, entries
 
 
@@ -17,7 +18,7 @@ def chain_polytope(length: int, allowed: AnyArray, with_edges: bool) -> Polytope
     """
     K, T = len(allowed), length
     sizes = [T * K, K * K, K, K, T * K * K * with_edges]
-    ends = np.cumsum([0, *sizes])
+    ends = offsets_of(sizes)
     pairs, first, last, n_parts = int(ends[1]), int(ends[2]), int(ends[3]), int(ends[5])
     if T == 0:
         return Polytope(np.zeros((0, n_parts)), 0.0, 0.0, 0.0, 0.0)

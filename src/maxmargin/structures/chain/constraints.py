@@ -9,8 +9,8 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from maxmargin._checked import is_list
-from maxmargin.encoding.labels import Labels
+from maxmargin._base.checks import is_list
+from maxmargin.features.rows.labels import Labels
 
 BoolArray = NDArray[np.bool_]
 

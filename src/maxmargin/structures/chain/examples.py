@@ -8,19 +8,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.bounds.closing import Ranked, best_ranked, tangent_scale
-from maxmargin.core.codes import Answers, key_of, spans
+from maxmargin._base.ragged import offsets_among, offsets_of, places, row_sums, spans
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.bounds.remaining_outputs import Ranked, best_ranked, tangent_scale
+from maxmargin.core.codes import Answers, key_of
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
 from maxmargin.core.polytopes import Polytope
 from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
-from maxmargin.encoding.costs import cost_levels
-from maxmargin.encoding.rows import Rows
-from maxmargin.structures.chain import _kernels as kernels
+from maxmargin.core.sums import Sums
+from maxmargin.features.rows.costs import cost_levels
+from maxmargin.features.rows.rows import Rows
+from maxmargin.structures.chain import _jit
 from maxmargin.structures.chain._max_marginals import max_marginals
 from maxmargin.structures.chain._polytope import chain_polytope
+from maxmargin.structures.chain._sums import chain_samples, chain_sums
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
@@ -36,6 +39,7 @@ class ChainExamples(Examples):
     """Concatenated tokens of all sequences; the code of an output is its labels."""
 
     closes = True
+    summable = True
     plane_share = 0.3  # entries of the right labels cancel; measured on text: a tenth of the tokens and less is wrong
 
     def __init__(
@@ -47,7 +51,7 @@ class ChainExamples(Examples):
         n_tokens, lengths = int(offsets[-1]), np.diff(offsets)
         self.labels = np.full(n_tokens, -1, np.int32) if labels is None else labels
         self.labelled = n_tokens > 0 and bool(self.labels[0] >= 0)
-        self.dim = int(structure.size or 0)
+        self.dim, self.n_token_weights = int(structure.size or 0), structure.n_token_weights_
         named = structure.cost if isinstance(structure.cost, str) else "matrix"
         self.zero_one, self.levels = named == "zero-one", cost_levels(structure.costs_)
         self.most_loss = 1.0 if self.zero_one else np.inf
@@ -60,13 +64,12 @@ class ChainExamples(Examples):
             work += len(edges.indices) * self.n_labels
             entries = entries + edges.counts()
         self.operations = float(work) * self.n_labels
-        token_sums = np.concatenate([[0], np.cumsum(entries)])[offsets]
-        self.plane_entries = 2 * (np.diff(token_sums) + lengths + 2)
+        self.plane_entries = 2 * (row_sums(entries, offsets) + lengths + 2)
         self.float32_exact = rows.float32_exact and (edges is None or edges.float32_exact)
 
     def tables(self, w: FloatArray, ids: IntArray) -> tuple[Any, ...]:
         """Return the scores: tokens × labels, transitions, start, end, transitions into tokens."""
-        s, parts = self.structure, self.structure.transition_weights(w)
+        s, parts = self.structure, self.structure.transition_weights(w, self.n_token_weights)
         where = spans(ids, self.code_offsets)
         pairs = np.where(s.allowed_, parts["transitions"], -np.inf)
         start = np.where(s.start_allowed_, parts["start"], -np.inf)
@@ -77,7 +80,7 @@ class ChainExamples(Examples):
         return self._token_scores(w, where), pairs, start, end, edges
 
     def _token_scores(self, w: FloatArray, where: IntArray) -> FloatArray:
-        weights, seen = w[: self.structure.n_token_weights_], self.structure.seen_
+        weights, seen = w[: self.n_token_weights], self.structure.seen_
         if seen is not None:
             return seen.scores(self.rows, weights, where)
         return self.rows.scores(weights.reshape(-1, self.n_labels), where)
@@ -88,13 +91,13 @@ class ChainExamples(Examples):
         With transition features there is a fifth block, tokens × labels × labels, of transitions into a token.
         """
         tokens, *shared, edges = self.tables(w, ids)
-        starts, size = self._spans(ids), self.n_labels
+        starts, size = offsets_among(ids, self.code_offsets), self.n_labels
         blocks = [Scores(tokens.ravel(), starts * size)]
         blocks += [Scores(table.ravel(), np.zeros_like(starts)) for table in shared]
         return blocks if self.edges is None else [*blocks, Scores(edges.ravel(), starts * size**2)]
 
     def _tables_of(self, scores: list[Scores]) -> tuple[Any, ...]:
-        """Return the tables that kernels take, the inverse of `scores`."""
+        """Return the tables that compiled functions take, the inverse of `scores`."""
         size = self.n_labels
         tokens, pairs, start, end = (block.values for block in scores[:4])
         edges = _NO_EDGES if self.edges is None else scores[4].values.reshape(-1, size**2)
@@ -110,8 +113,8 @@ class ChainExamples(Examples):
         if self.zero_one and self.labelled and scales.any():
             self._decode_by_levels(tables, ids, scales, -1, answers)
             return
-        kernels.decode_chains(
-            ids, self._spans(ids), self.code_offsets, self.labels, *tables, self.structure.costs_,
+        _jit.decode_chains(
+            ids, offsets_among(ids, self.code_offsets), self.code_offsets, self.labels, *tables, self.structure.costs_,
             self.most_loss, self.units, scales, answers.codes, answers.losses, answers.rises, answers.keys,
         )  # fmt: skip
 
@@ -122,16 +125,95 @@ class ChainExamples(Examples):
         for rows in (self.rows, self.edges):
             if rows is not None:
                 terms = terms + int(rows.counts().max(initial=0))
-                ends = np.concatenate([[0.0], np.cumsum(rows.norms())])[self.code_offsets]
-                norms = norms + np.diff(ends)
+                norms = norms + row_sums(rows.norms(), self.code_offsets)
         return rounding_units(terms, norms)
 
     def max_marginals(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:
         """Return a table (T, K) for each example of ids, −∞ for labels that the constraints exclude."""
         scores, *shared = self.tables(w, ids)
-        ends, out = self._spans(ids), np.empty_like(scores)
+        ends, out = offsets_among(ids, self.code_offsets), np.empty_like(scores)
         max_marginals(ends, scores, *shared, out)
         return np.split(out, ends[1:-1]) if len(ids) else []
+
+    # ------------------------------------------------------------------ sums over outputs
+
+    def sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
+        n, marginals = len(ids), [np.zeros_like(block.values) for block in scores]
+        found = Sums(np.zeros(n), np.zeros(n), marginals)
+        chain_sums(
+            offsets_among(ids, self.code_offsets), *self._tables_of(scores),
+            np.ones(n) if coefficients is None else coefficients, *found[:2], *self._tables_of(
+                [Scores(values, block.starts) for values, block in zip(marginals, scores, strict=True)]
+            ),
+        )  # fmt: skip
+        return found
+
+    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+        ends = offsets_among(ids, self.code_offsets)
+        codes = np.zeros((n, int(ends[-1])), np.int32)
+        chain_samples(ends, *self._tables_of(scores), seeds, codes)
+        return codes
+
+    def augmented(self, scores: list[Scores], ids: IntArray, scales: FloatArray) -> list[Scores]:
+        if not self.labelled or not scales.any():
+            return scores
+        self._check_additive()
+        tokens, where = scores[0], spans(ids, self.code_offsets)
+        factors = np.repeat(scales * self.units[ids], np.diff(offsets_among(ids, self.code_offsets)))
+        costs = factors[:, None] * self.structure.costs_[self.labels[where]]
+        return [Scores(tokens.values + costs.ravel(), tokens.starts), *scores[1:]]
+
+    def _check_additive(self) -> None:
+        """Raise ValueError if the loss is not a sum over tokens."""
+        if self.zero_one and bool((np.diff(self.code_offsets) > 1).any()):
+            raise ValueError(
+                "the zero-one loss of sequences is not a sum over tokens; use a Hamming loss or a matrix of costs"
+            )
+
+    def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
+        labels = self.labels[spans(ids, self.code_offsets)]
+        totals = np.empty(len(ids))
+        _jit.path_scores(offsets_among(ids, self.code_offsets), labels, *self._tables_of(scores), totals)
+        return totals
+
+    def subtract_truths(
+        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, coefficients: FloatArray
+    ) -> None:
+        counts = self._counts(ids, self.labels[spans(ids, self.code_offsets)])
+        for values, true, block in zip(marginals, counts, scores, strict=True):
+            lengths = np.diff(true.indptr)
+            at = np.repeat(block.starts[:-1], lengths) + true.indices
+            np.subtract.at(values, at, np.repeat(coefficients, lengths))
+
+    def add_features(self, values: list[FloatArray], ids: IntArray, out: FloatArray, squared: bool = False) -> None:
+        s, size, where = self.structure, self.n_labels, spans(ids, self.code_offsets)
+        at = self.n_token_weights
+        nodes = values[0].reshape(-1, size)
+        if s.seen_ is not None:
+            s.seen_.add_weighted(self.rows, nodes, where, out[:at], squared)
+        else:
+            self.rows.add_weighted(nodes, where, out[:at].reshape(-1, size), squared)
+        for table in values[1 : 4 if s.start_end else 2]:
+            out[at : at + len(table)] += table
+            at += len(table)
+        if self.edges is not None:
+            self.edges.add_weighted(values[4].reshape(-1, size**2), where, out[at:].reshape(-1, size**2), squared)
+
+    def risk_scores(
+        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, gamma: float = 1.0
+    ) -> list[Scores]:
+        """Return minus the expected costs of labels; transitions only remain forbidden."""
+        self._check_additive()
+        size, gains = self.n_labels, -(marginals[0].reshape(-1, self.n_labels) @ self.structure.costs_)
+        allowed = scores[0].values.reshape(-1, size) > -np.inf
+        tokens = Scores(np.where(allowed, gains, -np.inf).ravel(), scores[0].starts)
+        rest = [Scores(np.where(block.values > -np.inf, 0.0, -np.inf), block.starts) for block in scores[1:]]
+        return [tokens, *rest]
+
+    def arranged_marginals(self, marginals: list[FloatArray], example: int) -> FloatArray:
+        return marginals[0].reshape(-1, self.n_labels)
+
+    # ------------------------------------------------------------------ bounds
 
     def exact_for(self, bound: Bound) -> bool:
         """Return whether costs are multiples of one number, as the recursion over levels of the loss requires."""
@@ -161,9 +243,9 @@ class ChainExamples(Examples):
             known, scale = max(float(bound.violation(rise, loss)), 0.0), tangent_scale(bound, rise, loss)
             y, tables = self.labels[offsets[i] : offsets[i + 1]], self.tables(w, ids[r : r + 1])
             augmented = tables[0] + scale * self.units[i] * costs[y]
-            paths, values = kernels.best_paths(augmented, *tables[1:], MOST_RANKED)
+            paths, values = _jit.best_paths(augmented, *tables[1:], MOST_RANKED)
             paths = paths[values > -np.inf]
-            rises = kernels.score_paths(paths, *tables) - kernels.score_paths(y[None], *tables)
+            rises = _jit.score_paths(paths, *tables) - _jit.score_paths(y[None], *tables)
             losses = costs[y, paths].sum(axis=1) * self.units[i]
             ranking = map(Ranked, rises.tolist(), losses.tolist(), paths)
             best, closed[r] = best_ranked(bound, ranking, scale, known, upper[r], len(paths) < MOST_RANKED)
@@ -176,35 +258,30 @@ class ChainExamples(Examples):
         self, tables: tuple[Any, ...], ids: IntArray, scales: FloatArray, form: int, answers: Answers
     ) -> None:
         assert self.levels is not None
-        kernels.decode_by_levels(
-            ids, self._spans(ids), self.code_offsets, self.labels, *tables, self.structure.costs_, *self.levels,
-            self.most_loss, self.units, form, scales, answers.codes, answers.losses, answers.rises, answers.keys,
+        _jit.decode_by_levels(
+            ids, offsets_among(ids, self.code_offsets), self.code_offsets, self.labels, *tables, self.structure.costs_,
+            *self.levels, self.most_loss, self.units, form, scales, answers.codes, answers.losses, answers.rises,
+            answers.keys,
         )  # fmt: skip
-
-    def _spans(self, ids: IntArray) -> IntArray:
-        spans = np.zeros(len(ids) + 1, np.int64)
-        np.cumsum(self.code_offsets[ids + 1] - self.code_offsets[ids], out=spans[1:])
-        return spans
 
     def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
         where = spans(ids, self.code_offsets)
         true = self._counts(ids, self.labels[where])
-        found = self._counts(ids, answers.codes[where])
+        predicted = self._counts(ids, answers.codes[where])
         everyone, size = np.arange(len(ids)), self.n_labels
         longest = int(np.diff(self.code_offsets).max(initial=0))
         sizes = [longest * size, size**2, size, size, longest * size**2]
-        pairs = zip(true, found, sizes, strict=False)
+        pairs = zip(true, predicted, sizes, strict=False)
         return [y.minus(y_hat, everyone, everyone, np.zeros(n)).trimmed() for y, y_hat, n in pairs]
 
     def _counts(self, ids: IntArray, labels: CodeArray) -> list[Planes]:
         """Return c(y) of each example of ids, one matrix per block, for these labels y."""
-        ends, size, y = self._spans(ids), self.n_labels, labels.astype(np.int64)
-        lengths = np.diff(ends)
-        place = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
+        ends, size, y = offsets_among(ids, self.code_offsets), self.n_labels, labels.astype(np.int64)
+        lengths, place = np.diff(ends), places(ends)
         first, last, inner = ends[:-1][lengths > 0], ends[1:][lengths > 0] - 1, place > 0
         pairs = y[np.flatnonzero(inner) - 1] * size + y[inner]
-        pair_ends = np.concatenate([[0], np.cumsum(np.maximum(lengths - 1, 0))])
-        some = np.concatenate([[0], np.cumsum(lengths > 0)])
+        pair_ends = offsets_of(np.maximum(lengths - 1, 0))
+        some = offsets_of(lengths > 0)
         blocks = [(ends, place * size + y), (pair_ends, pairs), (some, y[first]), (some, y[last])]
         if self.edges is not None:
             blocks.append((pair_ends, place[inner] * size**2 + pairs))
@@ -245,7 +322,7 @@ class ChainExamples(Examples):
         return np.concatenate([np.bincount(c.indices, c.values, n) for c, n in zip(counts, sizes, strict=False)])
 
     def take(self, ids: IntArray) -> ChainExamples:
-        where, offsets = spans(ids, self.code_offsets), self._spans(ids)
+        where, offsets = spans(ids, self.code_offsets), offsets_among(ids, self.code_offsets)
         edges = None if self.edges is None else self.edges.take(where)
         return ChainExamples(self.structure, self.rows.take(where), offsets, edges, self.labels[where])
 
@@ -255,9 +332,9 @@ class ChainExamples(Examples):
         edges = (self.edges.indptr, self.edges.indices, self.edges.data) if self.edges is not None else _NO_ROWS
         s, seen = self.structure, self.structure.seen_
         pairs = _NO_PAIRS if seen is None else (seen.pointers, seen.labels)
-        used = kernels.chain_planes(
+        used = _jit.chain_planes(
             ids, self.code_offsets, self.labels, answers.codes, rows.indptr, rows.indices, rows.data,
-            s.n_token_weights_, *pairs, self.n_labels, bool(s.start_end), *edges, planes.indptr,
+            self.n_token_weights, *pairs, self.n_labels, bool(s.start_end), *edges, planes.indptr,
             planes.indices, planes.values,
         )  # fmt: skip
         return Planes(planes.indptr, planes.indices[:used], planes.values[:used])

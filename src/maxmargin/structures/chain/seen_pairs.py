@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._compile import kernel
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.encoding.rows import Rows
+from maxmargin._base.jit import jit
+from maxmargin._base.ragged import offsets_of
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.features.rows.rows import Rows
 
 
 class SeenPairs:
@@ -36,7 +37,7 @@ class SeenPairs:
         """Return the pairs of the features of each row and its label."""
         seen = np.zeros((rows.n_columns, n_labels), bool)
         mark_pairs(labels, rows.indptr, rows.indices, rows.data, seen)
-        pointers = np.concatenate([[0], np.cumsum(np.count_nonzero(seen, axis=1))]).astype(np.int64)
+        pointers = offsets_of(np.count_nonzero(seen, axis=1))
         return cls(pointers, np.nonzero(seen)[1].astype(np.int32), n_labels)
 
     def __len__(self) -> int:
@@ -47,6 +48,12 @@ class SeenPairs:
         out = np.empty((len(where), self.n_labels))
         pair_scores(where, rows.indptr, rows.indices, rows.data, self.pointers, self.labels, weights, out)
         return out
+
+    def add_weighted(
+        self, rows: Rows, table: FloatArray, where: IntArray, out: FloatArray, squared: bool = False
+    ) -> None:
+        """Add Σ_r x[where[r], f] table[r, k], or of the squares of x, to the weight of each pair (f, k)."""
+        add_pair_sums(where, rows.indptr, rows.indices, rows.data, squared, self.pointers, self.labels, table, out)
 
     def columns(self) -> IntArray:
         """Return the feature of each weight."""
@@ -74,7 +81,7 @@ class SeenPairs:
     def from_state(cls, state: Any, n_columns: int, n_labels: int) -> SeenPairs:
         """Return the pairs of a state; raise ValueError if they do not fit the features and labels."""
         counts, labels = (np.asarray(state[name]).astype(np.int64) for name in ("counts", "labels"))
-        pointers = np.concatenate([[0], np.cumsum(counts)])
+        pointers = offsets_of(counts)
         sound = counts.shape == (n_columns,) and bool((counts >= 0).all()) and labels.shape == (pointers[-1],)
         sound = sound and (len(labels) == 0 or 0 <= labels.min() <= labels.max() < n_labels)
         keys = np.repeat(np.arange(n_columns), counts) * n_labels + labels if sound else np.zeros(2, np.int64)
@@ -83,7 +90,7 @@ class SeenPairs:
         return cls(pointers, labels.astype(np.int32), n_labels)
 
 
-@kernel
+@jit
 def mark_pairs(labels, indptr, indices, data, seen):
     """Mark the pairs of each row's label and features; features of value 0 do not count."""
     for t in range(len(labels)):
@@ -92,7 +99,7 @@ def mark_pairs(labels, indptr, indices, data, seen):
                 seen[indices[q], labels[t]] = True
 
 
-@kernel
+@jit
 def pair_scores(rows, indptr, indices, data, pointers, labels, weights, out):
     """Compute out[r, k] = Σ_f x[rows[r], f] w(f, k) over the pairs that have a weight.
 
@@ -113,3 +120,24 @@ def pair_scores(rows, indptr, indices, data, pointers, labels, weights, out):
             else:
                 for s in range(first, stop):
                     row[labels[s]] += value * weights[s]
+
+
+@jit
+def add_pair_sums(rows, indptr, indices, data, squared, pointers, labels, table, out):
+    """Add Σ_r x[rows[r], f] table[r, k] to out of each pair (f, k) that has a weight."""
+    width = table.shape[1]
+    for r in range(len(rows)):
+        row = table[r]
+        for q in range(np.uint64(indptr[rows[r]]), np.uint64(indptr[rows[r] + 1])):
+            f = indices[q]
+            value = data[q] if len(data) > 0 else 1.0
+            if squared:
+                value *= value
+            first, stop = np.uint64(pointers[f]), np.uint64(pointers[f + np.uint32(1)])
+            if stop - first == np.uint64(width):
+                every = out[first:stop]
+                for k in range(width):
+                    every[k] += value * row[k]
+            else:
+                for s in range(first, stop):
+                    out[s] += value * row[labels[s]]

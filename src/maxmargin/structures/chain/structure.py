@@ -8,27 +8,26 @@ The blocks are token features, transitions, start, end, and transition features 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._checked import check_flag, is_list, whole_number
-from maxmargin._memory import check_memory
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.errors import ExampleError, Place, Where, error_at, inside
+from maxmargin._base.checks import check_flag, is_list, positive_number, whole_number
+from maxmargin._base.errors import ExampleError, Place, Where, error_at, inside
+from maxmargin._base.memory import check_memory
+from maxmargin._base.ragged import ONLY, offsets_of, split_rows
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.structure import Compiled
-from maxmargin.encoding.costs import check_costs, cost_matrix
-from maxmargin.encoding.labels import Labels, distinct_labels, named_classes
-from maxmargin.encoding.rows import Rows
-from maxmargin.encoding.sequences import SequenceEncoder
-from maxmargin.encoding.template_encoder import TemplateEncoder
-from maxmargin.encoding.templates import TokenTemplates
-from maxmargin.kernel_features.kernel import PartKernel
-from maxmargin.kernel_features.points import PointFeatures
-from maxmargin.structures.chain import _kernels as kernels
+from maxmargin.features.mercer.kernel import PartKernel
+from maxmargin.features.rows.costs import check_costs, cost_matrix
+from maxmargin.features.rows.labels import Labels, distinct_labels, named_classes
+from maxmargin.features.rows.rows import Rows
+from maxmargin.features.text.sequences import SequenceEncoder
+from maxmargin.features.text.template_encoder import TemplateEncoder
+from maxmargin.features.text.templates import TokenTemplates
+from maxmargin.structures.chain import _jit
 from maxmargin.structures.chain.constraints import count_sequences, feasible_lengths, resolve_constraints
 from maxmargin.structures.chain.examples import ChainExamples
 from maxmargin.structures.chain.seen_pairs import SeenPairs
@@ -68,9 +67,18 @@ class Chain(Compiled):
         other weights are 0, and are neither learnt nor stored.
     """
 
+    learns: ClassVar[dict[str, type]] = {"tokens_": SequenceEncoder, "edges_": SequenceEncoder}
+    state_keys: ClassVar[dict[str, str]] = {"tokens_": "tokens", "edges_": "edges"}
+    kernel_rows: ClassVar[dict[str, str]] = {"tokens_": "tokens"}
     output_name: ClassVar[str] = "label sequence"
+    inputs_name: ClassVar[str] = "sequences"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"topk", "max_marginals", "polytope", "sums"})
     #: Named costs.
     cost_names: ClassVar[tuple[str, ...]] = ("hamming", "hamming-share", "zero-one")
+
+    tokens_: SequenceEncoder | TemplateEncoder
+    edges_: SequenceEncoder | None
+    seen_: SeenPairs | None
 
     def __init__(
         self,
@@ -91,11 +99,6 @@ class Chain(Compiled):
 
     # ------------------------------------------------------------------ sizes
 
-    def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Chain:
-        self.check_parameters()
-        self.fit_encode(X, Y)
-        return self
-
     def check_parameters(self) -> None:
         for name in ("fit_intercept", "start_end", "transition_features", "seen_pairs"):
             check_flag(getattr(self, name), name)
@@ -108,74 +111,62 @@ class Chain(Compiled):
         for name, given in (("seen_pairs", self.seen_pairs), ("templates", self.templates is not None)):
             if given:
                 raise ValueError(f"a kernel needs the features of tokens as rows, which {name} does not have")
-        self.kernel_ = kernel
+        super().use_kernel(kernel)
 
-    @property
-    def n_points(self) -> int:
-        return self.tokens_.n_points if isinstance(self.tokens_, SequenceEncoder) else 0
-
-    def kernel_weights(self, w: FloatArray) -> list[tuple[PointFeatures, FloatArray]]:
-        features = self.tokens_.features if isinstance(self.tokens_, SequenceEncoder) else None
-        if not isinstance(features, PointFeatures):
-            return []
-        return [(features, w[: self.n_token_weights_].reshape(-1, len(self.labels_))[: features.width])]
-
-    def expanded(self, w: FloatArray, positions: IntArray) -> tuple[Chain, FloatArray]:
-        if self.kernel_ is None:
-            return self, w
-        model, tokens = copy(self), self.split_weights(w)["tokens"]
-        model.tokens_, table = self.tokens_.expanded(tokens, positions)  # type: ignore[union-attr]
-        model._set_sizes()
-        return model, np.concatenate([table.ravel(), w[self.n_token_weights_ :]])
-
-    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ChainExamples:
-        """Fit and encode in one pass over the data."""
-        self._set_labels(Labels(_distinct(Y)) if self.classes is None else named_classes(self.classes))
+    def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> ChainExamples:
+        if learn:
+            assert Y is not None
+            self._set_labels(Labels(_distinct(Y)) if self.classes is None else named_classes(self.classes))
+            self.seen_ = None
         tokens, edges = self._split(X)
-        matrix, offsets = self.tokens_.fit(tokens)
-        edge_matrix = None if self.edges_ is None else self._place_edges(*self.edges_.fit(edges), offsets)
-        labels, rows = self._encode_labels(Y, offsets), self._rows(matrix)
-        if self.seen_pairs:
+        matrix, offsets = self.tokens_.fit(tokens) if learn else self.tokens_.encode(tokens)
+        edge_rows = None
+        if self.edges_ is not None:
+            given = self.edges_.fit(edges) if learn else self.edges_.encode(edges)
+            edge_rows = Rows(self._place_edges(*given, offsets), False)
+        labels, rows = None if Y is None else self._encode_labels(Y, offsets), self._rows(matrix)
+        if learn and self.seen_pairs:
+            assert labels is not None
             self.seen_ = SeenPairs.of(rows, labels, len(self.labels_))
-        self._set_sizes()
-        return self._examples(rows, offsets, edge_matrix, labels)
+        if learn:
+            self._set_size()
+        self._check_feasible(offsets)
+        return ChainExamples(self, rows, offsets, edge_rows, labels)
 
     def _rows(self, matrix: Any) -> Rows:
         return matrix if isinstance(matrix, Rows) else Rows(matrix, self.fit_intercept)
 
-    seen_: SeenPairs | None
-
     def _set_labels(self, labels: Labels) -> None:
-        """Set all attributes that follow from the labels, and new encoders."""
+        """Set all attributes that follow from the labels."""
         if len(labels) < 2:
             raise ValueError(f"expected at least two classes, found one class: {labels.values}")
         self.labels_, self.costs_ = labels, cost_matrix(self.cost, labels)
         tables = resolve_constraints(self.constraints, labels).tables(labels)
         self.allowed_, self.start_allowed_, self.end_allowed_ = tables
-        self.tokens_, self.seen_ = self._token_encoder(), None
-        self.edges_ = SequenceEncoder("[1]", may_be_empty=True) if self.transition_features else None
 
-    def _token_encoder(self) -> SequenceEncoder | TemplateEncoder:
+    def _new_encoder(self, name: str) -> SequenceEncoder | TemplateEncoder | None:
+        if name == "edges_":
+            return SequenceEncoder("[1]", may_be_empty=True) if self.transition_features else None
         if self.templates is None:
-            encoder = SequenceEncoder(min_count=self.min_count)
-            encoder.kernel = self.kernel_
-            return encoder
+            return SequenceEncoder(min_count=self.min_count)
         return TemplateEncoder(self.templates, bool(self.fit_intercept), self.min_count)
 
-    def _set_sizes(self) -> None:
-        """Set all attributes that follow from the labels and the encoders."""
-        size = len(self.labels_)
-        self.n_columns_ = self.tokens_.output_width + self.fit_intercept
-        self.n_token_weights_ = self.n_columns_ * size if self.seen_ is None else len(self.seen_)
-        n_edges = self.edges_.width if self.edges_ else 0
-        self.size = self.n_token_weights_ + size * size + 2 * size * bool(self.start_end) + n_edges * size * size
+    @property
+    def n_columns_(self) -> int:
+        """Number of columns in the rows of tokens, the constant included."""
+        return self.tokens_.output_width + bool(self.fit_intercept)
 
-    def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> ChainExamples:
-        tokens, edges = self._split(X)
-        matrix, offsets = self.tokens_.encode(tokens)
-        edge_matrix = None if self.edges_ is None else self._place_edges(*self.edges_.encode(edges), offsets)
-        labels = None if Y is None else self._encode_labels(Y, offsets)
-        return self._examples(self._rows(matrix), offsets, edge_matrix, labels)
+    @property
+    def n_token_weights_(self) -> int:
+        """Number of weights of tokens, which are the first ones."""
+        return self.n_columns_ * len(self.labels_) if self.seen_ is None else len(self.seen_)
+
+    def weight_shapes(self) -> dict[str, tuple[int, ...]]:
+        K = len(self.labels_)
+        tokens = (self.n_columns_, K) if self.seen_ is None else (len(self.seen_),)
+        borders: dict[str, tuple[int, ...]] = {"start": (K,), "end": (K,)} if self.start_end else {}
+        edges = (0 if self.edges_ is None else self.edges_.width, K, K)
+        return {"tokens": tokens, "transitions": (K, K), **borders, "edges": edges}
 
     def _split(self, X: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
         if not self.transition_features:
@@ -188,45 +179,39 @@ class Chain(Compiled):
     @staticmethod
     def _place_edges(matrix: Any, edge_offsets: IntArray, offsets: IntArray) -> Any:
         """Return one row per token: the features of the transition into it, empty for first tokens."""
-        found, expected = np.diff(edge_offsets), np.maximum(np.diff(offsets) - 1, 0)
-        if (found != expected).any():
-            i = int(np.flatnonzero(found != expected)[0])
+        n_edges, expected = np.diff(edge_offsets), np.maximum(np.diff(offsets) - 1, 0)
+        if (n_edges != expected).any():
+            i = int(np.flatnonzero(n_edges != expected)[0])
             raise ExampleError.at(
                 Place("X", i),
                 f"{int(offsets[i + 1] - offsets[i])} tokens have {expected[i]} transitions, "
-                f"found {found[i]} rows of transition features",
+                f"found {n_edges[i]} rows of transition features",
             )
         counts = np.zeros(int(offsets[-1]), np.int64)
         inner = np.ones(len(counts), bool)
         inner[offsets[:-1][np.diff(offsets) > 0]] = False
         matrix = sp.csr_array(matrix)
         counts[inner] = np.diff(matrix.indptr)
-        indptr = np.concatenate([[0], np.cumsum(counts)])
+        indptr = offsets_of(counts)
         return sp.csr_array((matrix.data, matrix.indices, indptr), shape=(len(counts), matrix.shape[1]))
 
-    def _examples(self, rows: Rows, offsets: IntArray, edges: Any, labels: CodeArray | None) -> ChainExamples:
-        self._check_feasible(offsets)
-        return ChainExamples(self, rows, offsets, None if edges is None else Rows(edges, False), labels)
-
     def _encode_labels(self, Y: Sequence[Any], offsets: IntArray) -> CodeArray:
-        if len(Y) != len(offsets) - 1:
-            raise ValueError(f"X has {len(offsets) - 1} sequences but Y has {len(Y)}")
         sequences = [label_sequence(y, Place("Y", i)) for i, y in enumerate(Y)]
-        found, expected = np.fromiter(map(len, sequences), np.int64, len(sequences)), np.diff(offsets)
+        lengths, expected = np.fromiter(map(len, sequences), np.int64, len(sequences)), np.diff(offsets)
 
         def place_of(position: int) -> Where:
-            i = int(np.searchsorted(np.cumsum(found), position, "right"))
-            return inside(Place("Y", i), f"position {position - int(found[:i].sum())}")
+            i = int(np.searchsorted(np.cumsum(lengths), position, "right"))
+            return inside(Place("Y", i), f"position {position - int(lengths[:i].sum())}")
 
         codes = self.labels_.encode(list(chain.from_iterable(sequences)), place_of)
-        if (found != expected).any():
-            i = int(np.flatnonzero(found != expected)[0])
-            raise ExampleError.at(Place("X", i), f"{expected[i]} rows of features but {found[i]} labels")
-        first, last = codes[offsets[:-1][found > 0]], codes[offsets[1:][found > 0] - 1]
+        if (lengths != expected).any():
+            i = int(np.flatnonzero(lengths != expected)[0])
+            raise ExampleError.at(Place("X", i), f"{expected[i]} rows of features but {lengths[i]} labels")
+        first, last = codes[offsets[:-1][lengths > 0]], codes[offsets[1:][lengths > 0] - 1]
         within = self.allowed_[codes[:-1], codes[1:]]
         within[(offsets[1:-1] - 1)[(offsets[1:-1] > 0) & (offsets[1:-1] < len(codes))]] = True
         if not (within.all() and self.start_allowed_[first].all() and self.end_allowed_[last].all()):
-            for i in np.flatnonzero(found > 0).tolist():
+            for i in np.flatnonzero(lengths > 0).tolist():
                 self._check_allowed(i, codes[offsets[i] : offsets[i + 1]])
         return codes
 
@@ -245,9 +230,9 @@ class Chain(Compiled):
         if problem:
             raise ExampleError.at(
                 Place("Y", i),
-                f"{problem} by the constraints, so that it can never be predicted; correct the labels "
+                f"{problem} by the constraints, so it can never be predicted; correct the labels "
                 f"(for BIO, with maxmargin.repair_bio) or remove the constraint",
-                joint=", ",
+                separator=", ",
             )
 
     def _check_feasible(self, offsets: IntArray) -> None:
@@ -262,22 +247,27 @@ class Chain(Compiled):
     # ------------------------------------------------------------------ one example
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        true, found = (self.labels_.encode(label_sequence(v, name), name) for v, name in ((y, "y"), (y_hat, "y_hat")))
-        if len(true) != len(found):
-            raise ValueError(f"y has {len(true)} labels but y_hat has {len(found)}")
+        true, predicted = (
+            self.labels_.encode(label_sequence(v, name), name) for v, name in ((y, "y"), (y_hat, "y_hat"))
+        )
+        if len(true) != len(predicted):
+            raise ValueError(f"y has {len(true)} labels but y_hat has {len(predicted)}")
         if isinstance(self.cost, str) and self.cost == "zero-one":
-            return float((true != found).any())
-        total = float(self.costs_[true, found].sum())
+            return float((true != predicted).any())
+        total = float(self.costs_[true, predicted].sum())
         return total / max(len(true), 1) if isinstance(self.cost, str) and self.cost == "hamming-share" else total
 
     def score_loss(self, y: Any, y_hat: Any) -> float:
-        true, found = self.labels_.find(label_sequence(y, "y")), self.labels_.encode(label_sequence(y_hat, "y_hat"), "")
+        true, predicted = (
+            self.labels_.find(label_sequence(y, "y")),
+            self.labels_.encode(label_sequence(y_hat, "y_hat"), ""),
+        )
         unknown = true < 0
-        if not unknown.any() or len(true) != len(found) or not isinstance(self.cost, str | Mapping):
+        if not unknown.any() or len(true) != len(predicted) or not isinstance(self.cost, str | Mapping):
             return self.loss(y, y_hat)
         if self.cost == "zero-one":
             return 1.0
-        total = float(unknown.sum() + self.costs_[true, found][~unknown].sum())
+        total = float(unknown.sum() + self.costs_[true, predicted][~unknown].sum())
         return total / len(true) if self.cost == "hamming-share" else total
 
     def enumerate(self, x: Any) -> Iterator[list[Any]]:
@@ -302,8 +292,8 @@ class Chain(Compiled):
         k = count_sequences(self.allowed_, self.start_allowed_, self.end_allowed_, length, k)
         planned = _BYTES_PER_STEP * k * length * size
         check_memory(planned, f"the {k} best labellings of {length} tokens", "use a smaller k")
-        tables = examples.tables(np.asarray(w, float), np.zeros(1, np.int64))
-        paths, values = kernels.best_paths(*tables, k)
+        tables = examples.tables(np.asarray(w, float), ONLY)
+        paths, values = _jit.best_paths(*tables, k)
         names = self.labels_.values
         return [([names[c] for c in path], float(v)) for path, v in zip(paths, values, strict=True) if v > -np.inf]
 
@@ -359,9 +349,9 @@ class Chain(Compiled):
         table = tokens.reshape(-1, len(self.labels_)) if self.seen_ is None else self.seen_.table(tokens)
         return {"tokens": table, **self.transition_weights(w)}
 
-    def transition_weights(self, w: FloatArray) -> dict[str, FloatArray]:
-        """Return the tables of `split_weights` except that of tokens, as views."""
-        size, at = len(self.labels_), self.n_token_weights_
+    def transition_weights(self, w: FloatArray, n_tokens: int | None = None) -> dict[str, FloatArray]:
+        """Return the tables of `split_weights` except that of tokens, as views; `n_tokens` weights come before them."""
+        size, at = len(self.costs_), self.n_token_weights_ if n_tokens is None else n_tokens
         after = at + size * size
         rest = w[after:] if self.start_end else np.concatenate([np.zeros(2 * size), w[after:]])
         return {
@@ -371,20 +361,70 @@ class Chain(Compiled):
             "edges": rest[2 * size :].reshape(-1, size, size),
         }
 
+    def log_probabilities(
+        self, X: Sequence[Any], Y: Sequence[Any], sample_weight: Any = None, smoothing: float = 1.0
+    ) -> FloatArray:
+        """Return the weights of a hidden Markov model: logarithms of smoothed relative frequencies (Rabiner 1989).
+
+            w(f, k) = log ((n(f, k) + s) / Σ_g (n(g, k) + s)),      w(j, k) = log ((n(j, k) + s) / Σ_l (n(j, l) + s))
+
+        n(f, k) is the sum of feature f over the tokens of label k, as if a token were a bag of independent features;
+        n(j, k) counts transitions. The end of a sequence is one of the possible successors of a label if `start_end` is
+        True. Constants and features of transitions get 0.
+
+        Parameters
+        ----------
+        X, Y : sequence
+            Sequences and their labels; features must be at least 0.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each sequence; 1 by default.
+        smoothing : float, default=1.0
+            s > 0, the number added to all counts.
+
+        Returns
+        -------
+        ndarray of shape (size,)
+            The weights.
+        """
+        s = positive_number(smoothing, "smoothing")
+        if self.seen_ is not None or self.kernel_ is not None:
+            what = "seen_pairs=True" if self.seen_ is not None else "a kernel"
+            raise ValueError(f"a hidden Markov model has a weight for every feature and label, which {what} has not")
+        examples = self.encode(X, Y)
+        if examples.rows.values().min(initial=0.0) < 0.0:
+            raise ValueError("a hidden Markov model counts features, but some are negative; pass names or counts")
+        ids, counts = np.arange(examples.n_examples), np.zeros(examples.dim)
+        weights = np.ones(len(ids)) if sample_weight is None else np.asarray(sample_weight, float)
+        scores = examples.scores(counts, ids)
+        true = [np.zeros_like(block.values) for block in scores]
+        examples.subtract_truths(true, scores, ids, -weights)
+        examples.add_features(true, ids, counts)
+        parts = self.split_weights(counts)
+        tokens = parts["tokens"][: self.tokens_.output_width] + s
+        follow = parts["transitions"] + s
+        if self.start_end:
+            follow = np.column_stack([follow, parts["end"] + s])
+        w, K = np.zeros(examples.dim), len(self.labels_)
+        out = self.split_weights(w)
+        out["tokens"][: len(tokens)] = np.log(tokens / tokens.sum(axis=0))
+        follow = np.log(follow / follow.sum(axis=1, keepdims=True))
+        out["transitions"][:] = follow[:, :K]
+        if self.start_end:
+            out["start"][:] = np.log((parts["start"] + s) / (parts["start"] + s).sum())
+            out["end"][:] = follow[:, K]
+        return w
+
     def _learnt(self) -> dict[str, Any]:
-        edges = None if self.edges_ is None else self.edges_.get_state()
         seen = {} if self.seen_ is None else {"seen": self.seen_.get_state()}
-        return {"labels": self.labels_.get_state(), "tokens": self.tokens_.get_state(), "edges": edges, **seen}
+        return {"labels": self.labels_.get_state(), **super()._learnt(), **seen}
 
     def _set_learnt(self, learnt: Any) -> None:
+        self._set_encoders(learnt)
         self._set_labels(Labels.from_state(learnt["labels"]))
-        self.tokens_.set_state(learnt["tokens"])
-        if self.edges_ is not None:
-            self.edges_.set_state(learnt["edges"])
+        self.seen_ = None
         if self.seen_pairs:
-            n_columns = self.tokens_.output_width + self.fit_intercept
-            self.seen_ = SeenPairs.from_state(learnt["seen"], n_columns, len(self.labels_))
-        self._set_sizes()
+            self.seen_ = SeenPairs.from_state(learnt["seen"], self.n_columns_, len(self.labels_))
+        self._set_size()
 
     def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:
         labels = [label for output in outputs for label in output]
@@ -392,10 +432,7 @@ class Chain(Compiled):
         return {"codes": self.labels_.encode(labels, "outputs"), "lengths": lengths}
 
     def unpack_outputs(self, packed: Any) -> list[Any]:
-        labels, lengths = self.labels_.decode(np.asarray(packed["codes"])), np.asarray(packed["lengths"])
-        if (lengths < 0).any() or lengths.sum() != len(labels):
-            raise ValueError(f"expected outputs of {lengths.sum()} labels in total, found {len(labels)}")
-        return [labels[a:b] for a, b in pairwise([0, *np.cumsum(lengths).tolist()])]
+        return split_rows(self.labels_.decode(np.asarray(packed["codes"])), packed["lengths"], "labels")
 
     def _joint_features(self, examples: Any) -> FloatArray:
         parts = self.split_weights(np.zeros(int(self.size or 0)))

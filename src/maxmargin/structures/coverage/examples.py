@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers, spans
+from maxmargin._base.ragged import Ragged, offsets_of, spans
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import Answers
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
-from maxmargin.encoding.candidates import Incidence
+from maxmargin.core.sums import PERTURB
+from maxmargin.features.text.candidates import Incidence
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.examples import PartExamples
-from maxmargin.structures.coverage import _kernels as kernels
+from maxmargin.structures.coverage import _jit
 
 #: Subgradient steps of the bound on how much more than the truth may be covered, once for each example.
 TRUTH_STEPS = 300
@@ -31,7 +33,16 @@ class CoverageExamples(PartExamples):
     covered elements. The code of an output is its candidates, in ascending order if the truth is known.
     """
 
+    derived: ClassVar[dict[str, str]] = {
+        "offsets": "offsets",
+        "item_offsets": "item_offsets",
+        **dict.fromkeys(("bins", "counts", "shares"), "item_offsets"),
+        **dict.fromkeys(("units", "missing"), ""),
+    }
     whole_counts, exact, bounded = False, False, True
+    why_not_summable = (
+        f"to sum over all selections of candidates is #P-hard, as it counts covers (Provan and Ball 1983); {PERTURB}"
+    )
 
     def __init__(
         self,
@@ -47,16 +58,16 @@ class CoverageExamples(PartExamples):
             pairs = zip(inputs, subtopics, strict=True)
             encoded = [_items(candidates, topics, thresholds, levels) for candidates, topics in pairs]
         sizes = np.array([x.n_candidates for x in inputs], np.int64)
-        self.offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self.item_offsets = np.concatenate([[0], np.cumsum([len(bins) for _, _, bins, _ in encoded])]).astype(np.int64)
+        self.offsets = offsets_of(sizes)
+        self.item_offsets = offsets_of([len(bins) for _, _, bins, _ in encoded])
         lengths = np.concatenate([*(np.diff(ptr) for ptr, *_ in encoded), np.zeros(0, np.int64)])
-        self.ptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self.ptr = offsets_of(lengths)
         self.items = np.concatenate([*(items for _, items, _, _ in encoded), np.zeros(0, np.int64)]).astype(np.int32)
         self.bins = np.concatenate([*(bins for _, _, bins, _ in encoded), np.zeros(0, np.int64)]).astype(np.int32)
         self.units = np.array([sizes[i] / max(len(x.elements), 1) for i, x in enumerate(inputs)])
         self.counts = _counted(encoded)
         self.shares = np.zeros(int(self.item_offsets[-1]))
-        code_offsets = np.concatenate([[0], np.cumsum(np.minimum(sizes, structure.k))]).astype(np.int64)
+        code_offsets = offsets_of(np.minimum(sizes, structure.k))
         self.missing, truths = np.zeros(len(inputs)), None
         if subtopics is not None:
             for i, topics in enumerate(subtopics):
@@ -64,7 +75,7 @@ class CoverageExamples(PartExamples):
                     topics
                 )
             codes = np.zeros(int(code_offsets[-1]), np.int32)
-            kernels.cover_most(
+            _jit.cover_most(
                 self.offsets, self.item_offsets, self.ptr, self.items, self.counts, self.shares, TRUTH_STEPS,
                 code_offsets, codes, self.missing,
             )  # fmt: skip
@@ -102,7 +113,7 @@ class CoverageExamples(PartExamples):
 
     def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         extra = scores[1] if self.n_extra else Scores(np.zeros(0), np.zeros(0, np.int64))
-        kernels.decode(
+        _jit.decode(
             ids, self.offsets, self.item_offsets, self.ptr, self.items, self.counts, self.bins, self.shares,
             scores[0].values, extra.values, extra.starts, self.units, self.missing, self.truths, self.known, scales,
             self.n_steps, self.code_offsets, answers.codes, answers.losses, answers.rises, answers.keys, answers.upper,
@@ -110,7 +121,7 @@ class CoverageExamples(PartExamples):
 
     def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
         counts = np.zeros((len(ids), self.n_bins))
-        kernels.bin_counts(
+        _jit.bin_counts(
             ids, self.offsets, self.item_offsets, self.ptr, self.items, self.bins, self.code_offsets, codes, counts
         )
         counts *= self.units[ids, None]
@@ -127,31 +138,17 @@ class CoverageExamples(PartExamples):
             found.append(covered[self.bins[self.item_offsets[i] + covered] != SUBTOPIC])
         sizes = np.array([len(items) for items in found], np.int64)
         indices = np.concatenate([*found, np.zeros(0, np.int32)]).astype(np.uint32)
-        return Planes(np.concatenate([[0], np.cumsum(sizes)]), indices, np.repeat(self.units[ids], sizes))
+        return Planes(offsets_of(sizes), indices, np.repeat(self.units[ids], sizes))
 
     def output(self, example: int, key: int, code: CodeArray) -> Any:
         return self.structure.output_of(code)
 
     def _taken(self, ids: IntArray) -> dict[str, Any]:
-        candidates, items = spans(ids, self.offsets), spans(ids, self.item_offsets)
-        lengths = self.ptr[candidates + 1] - self.ptr[candidates]
-        return {
-            "offsets": _ends(self.offsets, ids),
-            "item_offsets": _ends(self.item_offsets, ids),
-            "ptr": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
-            "items": self.items[spans(candidates, self.ptr)],
-            **{name: getattr(self, name)[items] for name in ("bins", "counts", "shares")},
-            **{name: getattr(self, name)[ids] for name in ("units", "missing")},
-        }
+        items = Ragged(self.items, self.ptr).take(spans(ids, self.offsets))
+        return super()._taken(ids) | {"ptr": items.offsets, "items": items.values}
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         return *super().digest_arrays(), self.offsets, self.ptr, self.items, self.bins, self.shares
-
-
-def _ends(offsets: IntArray, ids: IntArray) -> IntArray:
-    """Return the offsets of some of the examples."""
-    ends: IntArray = np.concatenate([[0], np.cumsum(offsets[ids + 1] - offsets[ids])]).astype(np.int64)
-    return ends
 
 
 def _items(candidates: Incidence, topics: Incidence | None, thresholds: FloatArray, levels: list[float]) -> Encoded:
@@ -166,7 +163,7 @@ def _items(candidates: Incidence, topics: Incidence | None, thresholds: FloatArr
         share = candidates.frequencies(level) / candidates.n_candidates
         bins = np.searchsorted(thresholds, share, "right") - 1
         present = np.flatnonzero((bins >= 0) & (share > 0))
-        # By bins, so that sums do not depend on the order of elements, and candidates that are worth the same are tied.
+        # By bins so that sums do not depend on the order of elements, and candidates that are worth the same are tied.
         present = present[np.argsort(bins[present], kind="stable")]
         first = present if at == 0 else first
         number = np.zeros(candidates.size, np.int64)
@@ -182,7 +179,7 @@ def _items(candidates: Incidence, topics: Incidence | None, thresholds: FloatArr
         all_bins.append(np.full(topics.size, SUBTOPIC))
     joined_rows, items = np.concatenate(all_rows), np.concatenate(all_items)
     order = np.lexsort((items, joined_rows))
-    ptr = np.concatenate([[0], np.cumsum(np.bincount(joined_rows, minlength=candidates.n_candidates))])
+    ptr = offsets_of(np.bincount(joined_rows, minlength=candidates.n_candidates))
     return ptr.astype(np.int64), items[order], np.concatenate(all_bins), first
 
 

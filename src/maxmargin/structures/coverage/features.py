@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import AnyArray, FloatArray
-from maxmargin.core.errors import Place, Where, error_at
-from maxmargin.encoding.candidates import Incidence
+from maxmargin._base.errors import Place, Where, error_at
+from maxmargin._base.types import AnyArray, FloatArray
+from maxmargin.features.text.candidates import Incidence
 
 
 def check_features(features: Any) -> None:
@@ -61,10 +61,10 @@ def _row(function: Callable[[Any], Any], element: Any, where: Where) -> FloatArr
         given = function(element)
     except Exception as error:
         raise error_at(where, f"features of {element!r:.60} raised {type(error).__name__}: {error}") from error
-    found = _numbers(given)
-    if found is None or found.ndim > 1 or not np.isfinite(found).all():
+    numbers = _numbers(given)
+    if numbers is None or numbers.ndim > 1 or not np.isfinite(numbers).all():
         raise error_at(where, f"features of {element!r:.60}: expected finite numbers, found {given!r:.60}")
-    return np.atleast_1d(found)
+    return np.atleast_1d(numbers)
 
 
 def _numbers(values: Any) -> AnyArray | None:

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._checked import is_list, whole_number
-from maxmargin._types import AnyArray, CodeArray, FloatArray
-from maxmargin.core.errors import ExampleError, Place, Where, error_at, inside
+from maxmargin._base.checks import is_list, whole_number
+from maxmargin._base.errors import ExampleError, Place, Where, error_at, inside
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray
 from maxmargin.core.structure import Compiled
-from maxmargin.encoding.candidates import Incidence, incidence, subtopic_rows
+from maxmargin.features.text.candidates import Incidence, incidence, subtopic_rows
 from maxmargin.metrics.coverage import WEIGHTS
 from maxmargin.structures.coverage.examples import CoverageExamples
 from maxmargin.structures.coverage.features import check_features, element_features
@@ -36,8 +36,8 @@ class Coverage(Compiled):
 
     The argmax is greedy, and the loss-augmented argmax a greedy choice that is then improved; both are approximate.
     Each loss-augmented argmax has a proven upper bound that depends on the data (Lagrangian; at least as good as the
-    usual one of a greedy choice), so that a fit proves an upper bound of its objective. Worths may be negative, and
-    covered subtopics count negatively in a loss-augmented argmax, so that the guarantee of 1 − 1/e does not apply; the
+    usual one of a greedy choice), so a fit proves an upper bound on its objective. Worths may be negative, and
+    covered subtopics count negatively in a loss-augmented argmax, so the guarantee of 1 − 1/e does not apply; the
     bound does.
 
     Parameters
@@ -57,7 +57,7 @@ class Coverage(Compiled):
     cost : {"popularity", "uniform"}, default="popularity"
         Weights of subtopics in the loss: the number of candidates that have them, or 1.
     bound_steps : int, default=30
-        Subgradient steps that tighten the bound of each argmax.
+        Subgradient steps that tighten the proven bound on each maximum.
     """
 
     output_name: ClassVar[str] = "selection"
@@ -89,24 +89,20 @@ class Coverage(Compiled):
 
     # ------------------------------------------------------------------ sizes
 
-    def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Coverage:
-        self.fit_encode(X, Y)
-        return self
+    n_extra_: int | None
 
-    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> CoverageExamples:
-        self.check_parameters()
-        self.n_extra_: int | None = None
-        examples = self.encode(X, Y)
-        self._set_sizes(examples.n_extra)
+    def weight_shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"thresholds": (len(self.levels), len(self.thresholds)), "features": (self.n_extra_ or 0,)}
+
+    def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> CoverageExamples:
+        if learn:
+            self.n_extra_ = None
+        examples = self._examples(X, Y)
+        if learn:
+            self.n_extra_ = examples.n_extra
         return examples
 
-    def _set_sizes(self, n_extra: int) -> None:
-        self.n_extra_ = n_extra
-        self.size = len(self.thresholds) * len(self.levels) + n_extra
-
-    def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> CoverageExamples:
-        if Y is not None and len(X) != len(Y):
-            raise ValueError(f"X has {len(X)} examples but Y has {len(Y)}")
+    def _examples(self, X: Sequence[Any], Y: Sequence[Any] | None) -> CoverageExamples:
         inputs = [self._candidates(x, Place("X", i)) for i, x in enumerate(X)]
         rows = self._extra(inputs)
         if Y is None:
@@ -131,18 +127,19 @@ class Coverage(Compiled):
         return [own if expected is None or len(own) else np.zeros((0, expected)) for own in rows]
 
     def _candidates(self, x: Any, where: Where) -> Incidence:
-        found = incidence(x, where)
-        if found.n_candidates == 0:
+        candidates = incidence(x, where)
+        if candidates.n_candidates == 0:
             raise error_at(where, "expected at least one candidate, found none")
-        parts = np.flatnonzero(found.counts < min(1.0, self.levels[0]))
+        parts = np.flatnonzero(candidates.counts < min(1.0, self.levels[0]))
         if len(parts):
-            candidate = int(np.searchsorted(found.ptr, parts[0], "right")) - 1
+            candidate = int(np.searchsorted(candidates.ptr, parts[0], "right")) - 1
             raise error_at(
                 inside(where, f"candidate {candidate}"),
-                f"contains an element {found.counts[parts[0]]:g} times, but it counts only if it is contained at least "
-                f"levels[0]={self.levels[0]:g} times: pass counts (x > 0 for whether elements occur), or lower levels",
+                f"contains an element {candidates.counts[parts[0]]:g} times, but it counts only if it is contained at "
+                f"least levels[0]={self.levels[0]:g} times: pass counts (x > 0 for whether elements occur), or "
+                f"lower levels",
             )
-        return found
+        return candidates
 
     def shares(self, topics: Incidence) -> FloatArray:
         """Return the weight of each subtopic, divided by their sum."""
@@ -152,16 +149,12 @@ class Coverage(Compiled):
     # ------------------------------------------------------------------ one example
 
     def joint_feature(self, x: Any, y: Any) -> FloatArray:
-        """Return Ψ(x, ŷ) of chosen candidates, or of the truth of sets of subtopics."""
+        """Return Ψ(x, ŷ) of chosen candidates, or of the truth if sets of subtopics are given."""
         if not isinstance(y, SelectedDocuments):
             return super().joint_feature(x, y)
         examples = self.encode([x])
         examples.truths[:] = np.sort(self._chosen(y, examples.n_candidates))
         return self._joint_features(examples)
-
-    def _joint_features(self, examples: Any) -> FloatArray:
-        features: FloatArray = examples.joint_features()
-        return features
 
     def _chosen(self, y: Any, n: int) -> list[int]:
         """Return chosen candidates, checked."""
@@ -199,8 +192,8 @@ class Coverage(Compiled):
         return {"size": self.size, "n_extra": self.n_extra_}
 
     def _set_learnt(self, learnt: Any) -> None:
-        self.check_parameters()
-        self._set_sizes(whole_number(learnt["n_extra"], "the number of features of elements", 0))
+        self.n_extra_ = whole_number(learnt["n_extra"], "the number of features of elements", 0)
+        self._set_size()
         if learnt["size"] != self.size:
             raise ValueError(f"expected {self.size} weights, found {learnt['size']!r}")
 
@@ -218,10 +211,10 @@ class Coverage(Compiled):
 def _check_ascending(values: Any, name: str, lowest: float, highest: float) -> None:
     """Raise ValueError unless values are ascending numbers in a range."""
     fine = is_list(values) and len(values) > 0 and all(isinstance(v, int | float | np.number) for v in values)
-    found = np.array(values, float) if fine else np.zeros(0)
-    if not fine or found.ndim != 1 or not np.isfinite(found).all() or (np.diff(found) <= 0).any():
+    numbers = np.array(values, float) if fine else np.zeros(0)
+    if not fine or numbers.ndim != 1 or not np.isfinite(numbers).all() or (np.diff(numbers) <= 0).any():
         raise ValueError(f"{name} must be ascending numbers, found {values!r:.60}")
-    if found[0] < lowest or found[-1] > highest:
+    if numbers[0] < lowest or numbers[-1] > highest:
         raise ValueError(f"{name} must be between {lowest:g} and {highest:g}, found {values!r:.60}")
 
 

@@ -11,25 +11,26 @@ argmax minimises κσ ĉ − scale · l.
 
 from __future__ import annotations
 
-import threading
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers, spans
-from maxmargin.core.errors import Place
+from maxmargin._base.errors import Place
+from maxmargin._base.ragged import ONLY, offsets_of, spans
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import Answers
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
+from maxmargin.core.rounding import rounding_units
+from maxmargin.core.scores import Scores
 from maxmargin.core.structure import StructureError
+from maxmargin.core.sums import PERTURB
 from maxmargin.optimizers.optimizer import Optimizer
-from maxmargin.parts import _kernels as part_kernels
+from maxmargin.parts import row_sums
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.examples import joined
-from maxmargin.structures.decisions import _kernels as kernels
-from maxmargin.training.cccp import InexactArgmaxWarning
+from maxmargin.structures.decisions import _jit
 
 #: Relative excess of the total of a decision over that of a known one, above which an argmax is not exact.
 WORSE = 1e-6
@@ -59,8 +60,14 @@ class DecisionExamples(Examples):
     factor : float
         κ.
     whole : bool
-        Whether decisions are whole numbers.
+        Whether decisions are integers.
     """
+
+    optional_parts = True
+    why_not_summable = (
+        "an optimiser finds the best decision, and says nothing about the sum over all of them, which is #P-hard for "
+        f"most; {PERTURB}"
+    )
 
     def __init__(
         self,
@@ -84,6 +91,8 @@ class DecisionExamples(Examples):
         self.code_offsets = offsets if whole else 2 * offsets
         self.exact, self.bounded = optimizer.exact, not optimizer.exact
         self.fixed_scores = known is not None
+        self.lower = np.zeros(self.dim) if optimizer.costs == "nonnegative" else None
+        self.perturbable = () if optimizer.costs == "nonnegative" else None
         self.parallel = type(optimizer) is not Optimizer and optimizer.batch
         self.smallest_chunk = 64 if self.parallel else 1
         called = 1.0 if self.parallel else 20000.0 * self.n_examples / max(1, int(offsets[-1]))
@@ -95,8 +104,6 @@ class DecisionExamples(Examples):
             most = self.widths * block.fullest(self.n_examples)
             self.plane_entries += np.minimum(most, block.dim)
         self.true_codes = np.full(int(self.code_offsets[-1]), -1, np.int32) if truths is None else self._coded(truths)
-        self._warned = False
-        self._lock = threading.Lock()
 
     # ------------------------------------------------------------------ decoding
 
@@ -111,32 +118,52 @@ class DecisionExamples(Examples):
         assert total is not None
         return total
 
+    def asked_costs(self, w: FloatArray, ids: IntArray) -> FloatArray:
+        """Return the costs to minimise for a single example with and without its loss, as an array (2, m)."""
+        costs = np.repeat(self.costs(w, ids), 2, axis=0)
+        augmented = np.empty_like(costs)
+        _jit.augment(np.repeat(ids, 2), self.offsets, self.linear, self.factor, np.array([1.0, 0.0]), costs, augmented)
+        return augmented
+
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         for some in self._same_width(ids):
-            self._decode(w, ids[some], scales[some], answers)
+            self._decode(self.costs(w, ids[some]), ids[some], scales[some], answers)
 
-    def _decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        scores = self.costs(w, ids)
+    def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
+        """Return −κσ ĉ_j of all variables, as one block: the parts of a decision are its variables."""
+        starts = offsets_of(self.widths[ids])
+        values = np.empty(int(starts[-1]))
+        for some in self._same_width(ids):
+            values[spans(np.arange(len(ids))[some], starts)] = -self.factor * self.costs(w, ids[some]).ravel()
+        return [Scores(values, starts)]
+
+    def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        values, starts = scores[0]
+        for some in self._same_width(ids):
+            costs = values[spans(np.arange(len(ids))[some], starts)] / -self.factor
+            self._decode(costs.reshape(len(ids[some]), -1), ids[some], scales[some], answers)
+
+    def _decode(self, scores: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         augmented = np.empty_like(scores)
-        bad = kernels.augment(ids, self.offsets, self.linear, self.factor, scales, scores, augmented)
+        bad = _jit.augment(ids, self.offsets, self.linear, self.factor, scales, scores, augmented)
         if bad >= 0:
             raise StructureError.at(Place("X", ids[bad]), "the predicted costs are not finite")
         instances = None if self.instances is None else [self.instances[i] for i in ids.tolist()]
         known = None if self.true is None or self.exact else self._of(self.true, ids)
-        found, lower = self.optimizer.decide(augmented, instances, ids, known)
+        decisions, lower = self.optimizer.decide(augmented, instances, ids, known)
         if self.true is None:
-            answers.rises[ids], answers.losses[ids] = -np.einsum("ij,ij->i", scores, found), 0.0
-            self._encode(found, ids, answers)
+            answers.rises[ids], answers.losses[ids] = -np.einsum("ij,ij->i", scores, decisions), 0.0
+            self._encode(decisions, ids, answers)
             return
         excesses, sizes = np.empty(len(ids)), np.empty((len(ids), 2))
-        kernels.judge(
-            ids, self.offsets, self.linear, self.true, scales, scores, augmented, found, answers.rises, answers.losses,
-            excesses, sizes,
+        _jit.judge(
+            ids, self.offsets, self.linear, self.true, scales, scores, augmented, decisions, answers.rises,
+            answers.losses, excesses, sizes,
         )  # fmt: skip
-        self._encode(found, ids, answers)
+        self._encode(decisions, ids, answers)
         losses = answers.losses[ids]
         if (losses < 0.0).any() or (excesses > 0.0).any():
-            self._watch(augmented, found, excesses, losses, WORSE * sizes, ids)
+            self._watch(augmented, decisions, excesses, losses, WORSE * sizes, ids)
             answers.losses[ids] = np.maximum(losses, 0.0)
         if self.bounded:
             true = np.einsum("ij,ij->i", augmented, self._of(self.true, ids))
@@ -146,31 +173,30 @@ class DecisionExamples(Examples):
         self, augmented: FloatArray, found: FloatArray, excesses: FloatArray, losses: FloatArray, sizes: FloatArray,
         ids: IntArray,
     ) -> None:  # fmt: skip
-        """Warn once if a decision is worse than a known one, or a known one worse than one found."""
+        """Note as `fault` that a decision is worse than a known one, or a known one worse than one found."""
         worse, better = np.flatnonzero(excesses > sizes[:, 0]), np.flatnonzero(losses < -sizes[:, 1])
-        if not self.exact or self._warned:
+        if not self.exact or self.fault is not None:
             return
         if len(worse):
             r = worse[0]
             total = float(augmented[r] @ found[r])
             what = f"solve returned a decision with total {total:.6g} for costs during training, worse than a known one"
-            self._warn(ids[r], f"{what} with total {total - excesses[r]:.6g}")
+            self.fault = int(ids[r]), f"{what} with total {total - excesses[r]:.6g}"
         elif len(better):
             r, unit = better[0], self.structure.cost_scale_
             assert self.true is not None
             known = unit * float(self._of(self.linear, ids[[r]])[0] @ self._of(self.true, ids[[r]])[0])
             what = f"the decision known or returned for the true costs has total {known:.6g}, worse than another"
-            self._warn(ids[r], f"{what} with total {known + unit * losses[r]:.6g}")
+            self.fault = int(ids[r]), f"{what} with total {known + unit * losses[r]:.6g}"
 
-    def _warn(self, example: int, what: str) -> None:
-        with self._lock:
-            if self._warned:
-                return
-            self._warned = True
-        warnings.warn(
-            f"X[{example}]: {what}; correct solve, or pass exact=False if it is a heuristic", InexactArgmaxWarning,
-            stacklevel=2,
-        )  # fmt: skip
+    def rounding_units(self) -> FloatArray:
+        """Return the errors of totals: each cost is at most the norm of its features times ‖w‖."""
+        terms, norms = self.widths.astype(float), np.zeros(self.n_examples)
+        for block in self.blocks:
+            terms += block.fullest(self.n_examples)
+            norms += self.widths * block.largest_norms(self.n_examples)
+        most = 1.0 if self.true is None else max(1.0, float(np.abs(self.true).max(initial=1.0)))
+        return rounding_units(terms, abs(self.factor) * most * norms)
 
     def _encode(self, found: FloatArray, ids: IntArray, answers: Answers) -> None:
         """Write codes and keys of decisions; raise StructureError if one is not whole where all known ones are."""
@@ -178,10 +204,10 @@ class DecisionExamples(Examples):
         if not self.whole:
             codes[spans(ids, self.code_offsets)] = self._coded(found)
         else:
-            r = kernels.encode_whole(ids, self.code_offsets, found, codes)
+            r = _jit.encode_whole(ids, self.code_offsets, found, codes)
             if r >= 0:
                 raise StructureError.at(Place("X", ids[r]), f"solve returned {_not_whole(found[r])}")
-        part_kernels.code_keys(ids, self.code_offsets, codes, self.true_codes, self.true is not None, answers.keys)
+        row_sums.code_keys(ids, self.code_offsets, codes, self.true_codes, self.true is not None, answers.keys)
 
     def _same_width(self, ids: IntArray) -> Iterator[Any]:
         """Yield positions in ids of examples with the same number of variables."""
@@ -203,7 +229,7 @@ class DecisionExamples(Examples):
 
     def _coded(self, decisions: FloatArray) -> CodeArray:
         flat = np.ascontiguousarray(decisions, float).ravel() + 0.0
-        large = np.flatnonzero(np.abs(flat) > kernels.MOST)
+        large = np.flatnonzero(np.abs(flat) > _jit.MOST)
         if self.whole and len(large):
             i = int(np.searchsorted(self.offsets, large[0], "right")) - 1
             raise StructureError.at(Place("Y", i), f"found {_not_whole(flat[slice(*self.offsets[i : i + 2])])}")
@@ -220,21 +246,24 @@ class DecisionExamples(Examples):
         assert out is not None
         return out
 
+    def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
+        return [self._changes(ids, answers).scaled(np.full(len(ids), -1.0 / self.factor))]
+
     def _changes(self, ids: IntArray, answers: Answers) -> Planes:
         """Return κσ (ẑ − z*) as sparse rows over variables."""
         assert self.true is not None
         symbols = answers.codes[spans(ids, self.code_offsets)]
         flat = symbols.astype(float) if self.whole else np.ascontiguousarray(symbols).view(np.float64)
         out = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(len(flat) + 1, np.uint32), np.empty(len(flat) + 1))
-        kernels.changes(ids, self.offsets, flat, self.true, self.factor, out.indptr, out.indices, out.values)
+        _jit.changes(ids, self.offsets, flat, self.true, self.factor, out.indptr, out.indices, out.values)
         return out.trimmed()
 
     def joint_features(self) -> FloatArray:
         """Return Ψ(x, y) of a single example as a dense vector."""
         assert self.true is not None
-        only, taken = np.zeros(1, np.int64), np.flatnonzero(self.true)
+        taken = np.flatnonzero(self.true)
         counts = Planes(np.array([0, len(taken)]), taken.astype(np.uint32), -self.factor * self.true[taken])
-        psis = [block.sums(only, counts, 1, np.zeros(block.dim), np.float64).matrix(block.dim) for block in self.blocks]
+        psis = [block.sums(ONLY, counts, 1, np.zeros(block.dim), np.float64).matrix(block.dim) for block in self.blocks]
         return np.concatenate([psi.toarray()[0] for psi in psis])
 
     def output(self, example: int, key: int, code: CodeArray) -> AnyArray:
@@ -243,11 +272,10 @@ class DecisionExamples(Examples):
     # ------------------------------------------------------------------ data
 
     def take(self, ids: IntArray) -> DecisionExamples:
-        offsets = np.concatenate([[0], np.cumsum(self.widths[ids])])
         at = spans(ids, self.offsets)
         factor = self.factor * self.optimizer.sign
         return DecisionExamples(
-            self.structure, self.optimizer, [block.take(ids) for block in self.blocks], offsets,
+            self.structure, self.optimizer, [block.take(ids) for block in self.blocks], offsets_of(self.widths[ids]),
             None if self.known is None else self.known[at],
             None if self.instances is None else [self.instances[i] for i in ids.tolist()],
             None if self.true is None else self.true[at], self.linear[at], factor, self.whole,
@@ -258,24 +286,17 @@ class DecisionExamples(Examples):
         given = [array for array in (self.known, self.true) if array is not None]
         return *features, self.offsets, *given, self.linear, np.array([self.factor])
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state)
-        self._lock = threading.Lock()
-
 
 def _not_whole(decision: FloatArray) -> str:
-    """Return what is wrong with a decision that should be whole numbers of 32 bits."""
-    large = np.flatnonzero(np.abs(decision) > kernels.MOST)
+    """Return the fault of a decision that is not integers of 32 bits."""
+    large = np.flatnonzero(np.abs(decision) > _jit.MOST)
     if len(large):
         return (
-            f"the value {decision[large[0]]:.6g} of variable {large[0]}, but whole numbers of decisions are at most "
-            f"{kernels.MOST:.0f}; pass integral=False for greater ones"
+            f"the value {decision[large[0]]:.6g} of variable {large[0]}, but integers of decisions are at most "
+            f"{_jit.MOST:.0f}; pass integral=False for greater ones"
         )
     j = int(np.flatnonzero(np.rint(decision) != decision)[0])
     return (
-        f"the fractional value {decision[j]:.6g} of variable {j}, but all known decisions are whole numbers; solve the "
+        f"the fractional value {decision[j]:.6g} of variable {j}, but all known decisions are integers; solve the "
         f"integer program, or pass integral=False if decisions may be fractional"
     )

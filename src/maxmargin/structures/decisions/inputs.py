@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._checked import is_list
-from maxmargin._input import indexable
-from maxmargin._types import FloatArray, IntArray
-from maxmargin.core.errors import Place, error_at
-from maxmargin.encoding.sequences import SequenceEncoder
+from maxmargin._base.checks import finite_number, is_list, stored_array, stored_names
+from maxmargin._base.errors import Place
+from maxmargin._base.input import indexable
+from maxmargin._base.types import FloatArray, IntArray
+from maxmargin.features.text.sequences import SequenceEncoder
 
 WEIGHTS = ("per-variable", "shared", "both")
 
@@ -29,7 +28,7 @@ class Inputs:
     instances : sequence or None
         What the optimiser gets besides costs.
     names : tuple
-        The names of the columns of each part of the features if it is a data frame, otherwise None.
+        The column names of each part of the features that is a data frame, otherwise None.
     """
 
     def __init__(self, features: Any, known: Any, instances: Any, paired: bool, names: Any = (None, None)) -> None:
@@ -92,6 +91,8 @@ class VariableRows(SequenceEncoder):
 
 class ExampleRows(SequenceEncoder):
     """Encoder of one feature row for each example."""
+
+    row = "row"
 
     def _row_name(self, row: int, offsets: IntArray) -> Place:
         return self._name(row)
@@ -176,19 +177,24 @@ class FeatureEncoder:
         return slopes, intercepts + self.constant * weights[-1] if self.constant else intercepts
 
     def get_state(self) -> dict[str, Any]:
-        """Return what was learnt."""
+        """Return the learnt state."""
         return {
             "rows": self.rows.get_state(), "means": self.means, "scales": self.scales,
             "constant": float(self.constant), "names": self.names,
         }  # fmt: skip
 
     def set_state(self, state: Any) -> FeatureEncoder:
-        """Set what another encoder has learnt."""
+        """Restore the state of another encoder."""
         self.rows.set_state(state["rows"])
-        self.means, self.scales = np.asarray(state["means"], float), np.asarray(state["scales"], float)
-        self.constant, self.names = float(state["constant"]), state["names"]
-        if not self.means.shape == self.scales.shape == (self.rows.width,):
-            raise ValueError(f"expected {self.rows.width} means and scales, found {self.means.shape}")
+        self.means, self.scales = (
+            stored_array(state[name], name, np.float64, (self.rows.width,)) for name in ("means", "scales")
+        )
+        if not (self.scales > 0).all():
+            raise ValueError("scales of features must be numbers > 0")
+        self.constant = finite_number(state["constant"], "constant")
+        self.names = None if state["names"] is None else stored_names(state["names"], "names of features")
+        if self.names is not None and len(self.names) != len(self.rows.column_names()):
+            raise ValueError(f"expected the names of {len(self.rows.column_names())} features")
         return self
 
 
@@ -205,30 +211,3 @@ class Truth(NamedTuple):
 
     decision: Any
     costs: Any = None
-
-
-def cost_rows(costs: Sequence[Any], widths: IntArray, name: str) -> list[FloatArray]:
-    """Return costs as vectors; raise an error that names the first of the wrong length or with a value not finite."""
-    if len(widths) and (widths == widths[0]).all():
-        try:
-            table = np.array(costs, float)
-        except (TypeError, ValueError):
-            table = np.zeros(0)
-        if table.shape == (len(widths), widths[0]) and np.isfinite(table).all():
-            return list(table)
-    rows = []
-    for i, row in enumerate(costs):
-        place = Place(name, i)
-        try:
-            vector: FloatArray = np.asarray(row, float)
-        except (TypeError, ValueError):
-            hint = "; for decisions, set loss='hamming' or pass decisions=" if isinstance(row, Set) else ""
-            raise error_at(place, f"expected {widths[i]} costs, found {row!r:.60}{hint}") from None
-        if vector.shape != (widths[i],):
-            found = len(vector) if vector.ndim == 1 else f"an array of shape {vector.shape}"
-            raise error_at(place, f"expected {widths[i]} costs, one for each variable, found {found}")
-        bad = np.flatnonzero(~np.isfinite(vector))
-        if len(bad):
-            raise error_at(place, f"costs must be finite, found {vector[bad[0]]} for variable {bad[0]}")
-        rows.append(vector)
-    return rows

@@ -1,10 +1,10 @@
-"""Kernels over structures that are known: the terms of their loops, losses, and pairs that a model cannot have."""
+"""Known structures, compiled: the terms of their loops, losses, and pairs that a model cannot have."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compile import inlined, kernel
+from maxmargin._base.jit import inlined, jit
 from maxmargin.structures.folding._scores import (
     B1,
     BP,
@@ -18,6 +18,7 @@ from maxmargin.structures.folding._scores import (
     SMALL,
     ST,
     SYMBOLS,
+    row,
     view,
 )  # fmt: skip
 
@@ -37,7 +38,7 @@ def add_lengths(counts, first, length):
         counts[first + t] += 1.0
 
 
-@kernel
+@jit
 def loop_inside(code, i):
     """Return the branches of the loop that the pair of base i closes, its unpaired bases, and its last branch."""
     branches, unpaired, last, k = 0, 0, -1, i + 1
@@ -49,7 +50,7 @@ def loop_inside(code, i):
     return branches, unpaired, last
 
 
-@kernel
+@jit
 def count_outer_end(x, i, j, letters, counts):
     """Count the terms of the pair (i, j) as a branch."""
     pair = x[j] * SYMBOLS + x[i]
@@ -60,7 +61,7 @@ def count_outer_end(x, i, j, letters, counts):
         add(counts, letters[D5 + pair * SYMBOLS + x[i - 1]])
 
 
-@kernel
+@jit
 def count_loop(x, code, i, least, letters, shapes, firsts, counts):
     """Count the terms of the pair of base i and of the loop that it closes."""
     j = code[i]
@@ -108,7 +109,7 @@ def count_loop(x, code, i, least, letters, shapes, firsts, counts):
         k += 1
 
 
-@kernel
+@jit
 def count_terms(ids, symbols, offsets, codes, least, letters, shapes, firsts, counts, ptr, indices, values):
     """Write the counts of the terms of each structure as CSR rows, and return the number of entries.
 
@@ -139,7 +140,34 @@ def count_terms(ids, symbols, offsets, codes, least, letters, shapes, firsts, co
     return used
 
 
-@kernel
+@jit
+def pair_parts(ids, offsets, codes, ptr, parts):
+    """Write the pairs of each structure as positions in packed tables."""
+    used = 0
+    for r in range(len(ids)):
+        first, n = offsets[ids[r]], offsets[ids[r] + 1] - offsets[ids[r]]
+        for i in range(n):
+            if codes[first + i] > i:
+                parts[used] = row(n, i) + codes[first + i]
+                used += 1
+        ptr[r + 1] = used
+
+
+@jit
+def add_pair_costs(ids, offsets, truths, on_true, on_false, starts, pairs):
+    """Add what a pair of the true structure, and any other pair, costs to the scores of pairs."""
+    for r in range(len(ids)):
+        first, n = offsets[ids[r]], offsets[ids[r] + 1] - offsets[ids[r]]
+        if on_false[r] != 0.0:
+            for at in range(starts[r], starts[r + 1]):
+                pairs[at] += on_false[r]
+        for i in range(n):
+            j = truths[first + i]
+            if j > i:
+                pairs[starts[r] + row(n, i) + j] += on_true[r] - on_false[r]
+
+
+@jit
 def pair_losses(ids, offsets, truths, codes, missed, false, losses):
     """Write the cost of missed and false pairs of each structure."""
     for r in range(len(ids)):
@@ -152,7 +180,7 @@ def pair_losses(ids, offsets, truths, codes, missed, false, losses):
         losses[i] = missed[i] * n_missed + false[i] * n_false
 
 
-@kernel
+@jit
 def first_crossing(code):
     """Return a base whose pair crosses another one; −1 if there is none."""
     open_pairs, top = np.empty(len(code) + 1, np.int64), 0
@@ -167,7 +195,7 @@ def first_crossing(code):
     return -1
 
 
-@kernel
+@jit
 def first_fault(x, code, allowed, least, most):
     """Return a base whose pair, or the loop that it closes, a model cannot have, and why; −1 if there is none."""
     crossing = first_crossing(code)

@@ -1,4 +1,4 @@
-"""Loops over the columns of a row of the recursion, elementwise, so that they are vectorised.
+"""Loops over the columns of a row of the recursion, elementwise so that they are vectorised.
 
 `inside` and `edge` hold the last rows of pairs that end a loop: closed[p, q] with the terms of the pair as the inner
 end of an interior loop, and of a bulge. Row p is at p modulo the number of rows, column q at `pads` + q.
@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compile import kernel
+from maxmargin._base.jit import jit
 from maxmargin.structures.folding._scores import SMALL, row
 
 
-@kernel
+@jit
 def raise_1(to, a, plus_a, count):
     """Set to[t] = max(to[t], a[t] + plus_a)."""
     for t in range(count):
@@ -20,7 +20,7 @@ def raise_1(to, a, plus_a, count):
         to[t] = v if v > to[t] else to[t]
 
 
-@kernel
+@jit
 def raise_4(to, a, b, c, d, plus_a, plus_b, plus_c, plus_d, count):
     """Set to[t] to the maximum of itself and four rows, each with its own summand."""
     for t in range(count):
@@ -34,7 +34,7 @@ def raise_4(to, a, b, c, d, plus_a, plus_b, plus_c, plus_d, count):
         to[t] = u if u > to[t] else to[t]
 
 
-@kernel
+@jit
 def grow(new, old, left, right, best, skewed, sized, count):
     """Set `new` to the best interior loops of one size, and raise `best` to them."""
     for t in range(count):
@@ -46,7 +46,7 @@ def grow(new, old, left, right, best, skewed, sized, count):
         best[t] = u if u > best[t] else best[t]
 
 
-@kernel
+@jit
 def begin(new, left, right, best, skewed, sized, count):
     """Add loops to `new` whose sides are too long for `small` by one base."""
     for t in range(count):
@@ -57,7 +57,7 @@ def begin(new, left, right, best, skewed, sized, count):
         best[t] = u if u > best[t] else best[t]
 
 
-@kernel
+@jit
 def interior_loops(i, n, least, pads, inside, sizes, older, none, size, skew, small, best):
     """Set best[j] to the best interior loop inside (i, j) other than 1 × 1, without terms of the outer pair.
 
@@ -95,7 +95,7 @@ def interior_loops(i, n, least, pads, inside, sizes, older, none, size, skew, sm
             )  # fmt: skip
 
 
-@kernel
+@jit
 def bulges(i, n, least, pads, edge, bulge, best):
     """Set best[j] to the best bulge of two bases or more inside (i, j), without terms of the outer pair."""
     most, ring = len(bulge) - 1, len(edge)
@@ -124,7 +124,7 @@ def bulges(i, n, least, pads, edge, bulge, best):
             length += 1
 
 
-@kernel
+@jit
 def join_branches(i, n, least, from_single, pairs_up, single, several):
     """Set several[i, ·] = max(from_single, pairs_up) and pairs_up[j] = max_k several[i, k] + single[k + 1, j].
 

@@ -1,8 +1,8 @@
-"""Scores of single loops, and the tables that kernels share. Arguments are those of `_kernels.py`."""
+"""Scores of single loops, and the tables that compiled functions share. Arguments are those of `_jit.py`."""
 
 from __future__ import annotations
 
-from maxmargin._compile import inlined
+from maxmargin._base.jit import inlined
 
 #: Number of symbols, and of bases on one side of a small interior loop.
 SYMBOLS, SMALL = 5, 4
@@ -68,3 +68,20 @@ def interior_score(x, i, j, p, q, letters, bulge, size, skew, small):
     if left == 1 and right == 1:
         score += letters[I11 + x[i + 1] * SYMBOLS + x[j - 1]]
     return score + letters[IM + view(x, i, j, i + 1, j - 1)] + letters[IM + view(x, q, p, q + 1, p - 1)]
+
+
+@inlined
+def tables_in(flat, most):
+    """Return the tables of scores that are concatenated in `flat`: letters, hairpin, bulge, size, skew, small, loops.
+
+    `most` is the maximum number of unpaired bases in a bulge or an interior loop.
+    """
+    hairpin = N_LETTERS + LONGEST_HAIRPIN + 1
+    bulge = hairpin + most + 1
+    size = bulge + most + 1
+    skew = size + most - 1
+    small = skew + (SMALL + 1) * (SMALL + 1)
+    return (
+        flat[:N_LETTERS], flat[N_LETTERS:hairpin], flat[hairpin:bulge], flat[bulge:size], flat[size:skew],
+        flat[skew:small].reshape(SMALL + 1, SMALL + 1), flat[small:],
+    )  # fmt: skip

@@ -11,16 +11,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._callers import callers_level
-from maxmargin._checked import check_flag, finite_number, whole_number
-from maxmargin._input import position_of
-from maxmargin._memory import check_memory
-from maxmargin._types import AnyArray, CodeArray, FloatArray
-from maxmargin.core.errors import Place, Where, error_at, inside
-from maxmargin.encoding.rna import dot_bracket, encode_bases, partners
-from maxmargin.parts.structure import PartStructure, WeightTable
+from maxmargin._base.checks import check_flag, finite_number, whole_number
+from maxmargin._base.errors import ExampleError, Place, Where, callers_level, error_at, inside
+from maxmargin._base.input import position_of
+from maxmargin._base.memory import check_memory
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.structure import WeightTable
+from maxmargin.features.biology.rna import dot_bracket, encode_bases, partners
+from maxmargin.parts.structure import PartStructure
 from maxmargin.structures.folding import _counts as counts
 from maxmargin.structures.folding._scores import LONGEST_HAIRPIN
+from maxmargin.structures.folding.constraints import packed_constraint, split_constraints
 from maxmargin.structures.folding.examples import FoldingExamples, best_subset, decoding_bytes
 from maxmargin.structures.folding.terms import FoldingTerms
 
@@ -35,14 +36,16 @@ class Folding(PartStructure):
 
     Each x is a sequence, a string of A, C, G and U (or a sequence or record of Biopython). T is read as U and lower
     case as upper case; N and the other letters that stand for several bases are unknown bases: no weight belongs to
-    them, and they pair only if ``canonical=False``. Each y is a structure in dot-bracket notation, such as
-    ``"((...))."``; brackets are ``()``, ``[]``, ``{}``, ``<>`` and letters ``Aa``, and predictions have round brackets.
+    them, and they pair only if ``canonical=False``. To predict, an x may also be a tuple of a sequence and a
+    constraint, a string such as ``"(((...)))x|"`` or a dict (`RNAFolder.predict`). Each y is a structure in dot-bracket
+    notation, such as ``"((...))."``; brackets are ``()``, ``[]``, ``{}``, ``<>`` and letters ``Aa``, and predictions
+    have round brackets.
 
     The score of a structure is the sum of the weights of its terms, which are those of nearest-neighbour energy models
     (Mathews et al. 1999; Do et al. 2006): base pairs, stacked pairs, pairs that close a loop, lengths of hairpins,
     bulges and interior loops, the asymmetry and the small shapes of interior loops, mismatches in hairpins and interior
     loops, multi-loops, bases beside branches (dangles), unpaired bases. The argmax is exact, in O(n³) steps and
-    12 n² bytes for n bases.
+    20 n² bytes for n bases.
 
     Parameters
     ----------
@@ -54,11 +57,11 @@ class Folding(PartStructure):
     min_hairpin : int, default=3
         Least number of bases in a hairpin, 0 to 30.
     max_loop : int, default=30
-        Greatest number of unpaired bases in a bulge or an interior loop, at least 2. Hairpins and multi-loops have
+        Maximum number of unpaired bases in a bulge or an interior loop, at least 2. Hairpins and multi-loops have
         any length.
     impossible : {"error", "drop"}, default="error"
         What to do with true structures that no prediction can have: with crossing pairs (pseudoknots), with pairs or
-        loops that the other parameters exclude. ``"drop"`` keeps the greatest number of pairs that are possible
+        loops that the other parameters exclude. ``"drop"`` keeps the largest number of pairs that are possible
         together, and warns; dropped pairs are neither missed nor false.
 
     Examples
@@ -71,6 +74,7 @@ class Folding(PartStructure):
     """
 
     output_name: ClassVar[str] = "structure"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"topk", "sums"})
     learns: ClassVar[dict[str, type]] = {}
 
     def __init__(
@@ -119,6 +123,7 @@ class Folding(PartStructure):
     # ------------------------------------------------------------------ data
 
     def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> FoldingExamples:
+        X, constraints = split_constraints(X)
         symbols, offsets = encode_bases(X)
         lengths = np.diff(offsets)
         longest = int(lengths.max(initial=0))
@@ -136,7 +141,24 @@ class Folding(PartStructure):
                     dropped += [(i, lost)] if lost else []
             if learn and dropped:
                 _warn_of_dropped(dropped)
-        return FoldingExamples(self, symbols, offsets, truths)
+        return FoldingExamples(
+            self, symbols, offsets, truths, self._added(symbols, offsets, constraints, Y is not None)
+        )
+
+    def _added(self, symbols: AnyArray, offsets: IntArray, constraints: list[Any], known: bool) -> FloatArray | None:
+        """Return the summands of all pairs by constraints; None if there are none."""
+        given = next((i for i, constraint in enumerate(constraints) if constraint is not None), None)
+        if given is None:
+            return None
+        if known:
+            raise ExampleError.at(Place("X", given), "constraints are for predictions: pass the sequence alone")
+        added = list[FloatArray]()
+        for i, constraint in enumerate(constraints):
+            x = symbols[offsets[i] : offsets[i + 1]]
+            free = np.zeros(len(x) * (len(x) + 1) // 2)
+            place = Place("X", i, ", constraint")
+            added.append(free if constraint is None else packed_constraint(constraint, x, self.terms, place))
+        return np.concatenate(added)
 
     def _truth(self, y: Any, x: AnyArray, where: Where) -> CodeArray:
         """Return the code of a true structure; raise an error if it is not one of x, or drop pairs."""
@@ -152,7 +174,7 @@ class Folding(PartStructure):
         raise error_at(inside(where, f"position {at}"), f"{self._fault(x, code, at, fault)}; or impossible='drop'")
 
     def _fault(self, x: AnyArray, code: CodeArray, i: int, fault: int) -> str:
-        """Return what is wrong with the pair of base i, and what to do."""
+        """Return the fault of the pair of base i, and a remedy."""
         j = int(code[i])
         if fault == counts.CROSSING:
             return _crossing(i, j)
@@ -195,13 +217,13 @@ class Folding(PartStructure):
 
     def loss(self, y: Any, y_hat: Any) -> float:
         """Return 1 − recall, or the costs of missed and false pairs; pairs of y that a fit would drop count too."""
-        true, found = self.code_of(y, "y"), self.code_of(y_hat, "y_hat")
-        if len(true) != len(found):
-            raise ValueError(f"y has {len(true)} positions but y_hat has {len(found)}")
+        true, predicted = self.code_of(y, "y"), self.code_of(y_hat, "y_hat")
+        if len(true) != len(predicted):
+            raise ValueError(f"y has {len(true)} positions but y_hat has {len(predicted)}")
         (missed,), (false,) = self.pair_costs([true], 1)
         opening = np.arange(len(true))
-        differ = true != found
-        return float(missed * (differ & (true > opening)).sum() + false * (differ & (found > opening)).sum())
+        differ = true != predicted
+        return float(missed * (differ & (true > opening)).sum() + false * (differ & (predicted > opening)).sum())
 
     def enumerate(self, x: Any) -> Iterator[str]:
         """Yield all structures of a short sequence, for tests."""

@@ -2,7 +2,7 @@
 
 The terms are those of the nearest-neighbour models of folding energies (Mathews et al. 1999), as in Do et al. (2006).
 Terms of equal meaning share a weight: a stack of two pairs read from either strand, an interior loop read from either
-side. Weights of lengths are cumulative, "at least 5 bases", so that lengths that are rare in the data are scored as
+side. Weights of lengths are cumulative, "at least 5 bases", so lengths that are rare in the data are scored as
 shorter ones are.
 """
 
@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin._types import FloatArray, IntArray
-from maxmargin.parts.structure import WeightTable
+from maxmargin._base.types import FloatArray, IntArray
+from maxmargin.core.structure import WeightTable
 from maxmargin.structures.folding import _scores as tables
 from maxmargin.structures.folding._scores import LONGEST_HAIRPIN, SMALL, SYMBOLS
 
@@ -26,7 +26,7 @@ CANONICAL = ("AU", "CG", "GC", "GU", "UA", "UG")
 
 
 class FoldingScores(NamedTuple):
-    """The scores of all terms in the form that kernels read."""
+    """The scores of all terms in the form that compiled functions read."""
 
     letters: FloatArray
     hairpin: FloatArray
@@ -47,7 +47,7 @@ class FoldingTerms:
     min_hairpin : int
         Least number of bases in a hairpin.
     max_loop : int
-        Greatest number of unpaired bases in a bulge or an interior loop.
+        Maximum number of unpaired bases in a bulge or an interior loop.
 
     Attributes
     ----------
@@ -135,13 +135,39 @@ class FoldingTerms:
         loops = np.concatenate([self._of("multi-loop", w), self._of("exterior", w)])
         return FoldingScores(letters, hairpin, bulge, size, skew, small, loops)
 
+    def flat_scores(self, w: FloatArray) -> FloatArray:
+        """Return the tables of `scores` concatenated, for sums over structures."""
+        return np.concatenate([table.ravel() for table in self.scores(w)])
+
+    def weight_counts(self, flat: FloatArray) -> FloatArray:
+        """Return how often each weight occurs, given how often each entry of `flat_scores` does: its transpose."""
+        ends = np.cumsum([table.size for table in self.scores(np.zeros(self.size))])
+        letters, hairpin, bulge, size, skew, small, loops = np.split(flat, ends[:-1])
+        out = np.zeros(self.size + 1)
+        np.add.at(out, self.letter_weights, letters)
+        size, skew = size.copy(), skew.copy()
+        for number, (a, b) in enumerate(self._shapes(), self.firsts["interior shape"]):
+            out[number] = small[a * (SMALL + 1) + b] + (small[b * (SMALL + 1) + a] if a < b else 0.0)
+            size[a + b] += out[number]
+            skew[b - a] += out[number]
+        lengths = {
+            "hairpin length": hairpin[self.min_hairpin :],
+            "bulge length": bulge[1:],
+            "interior length": size[2:],
+            "interior asymmetry": skew[1:],
+        }
+        for kind, found in lengths.items():
+            self._of(kind, out)[:] = np.cumsum(found[::-1])[::-1]
+        self._of("multi-loop", out)[:], self._of("exterior", out)[:] = loops[:3], loops[3:]
+        return out[:-1]
+
     def _of(self, kind: str, w: FloatArray) -> FloatArray:
         first = self.firsts[kind]
         return w[first : first + len(self.tables[kind].columns)]
 
     @cached_property
     def loop_weights(self) -> IntArray:
-        """The first weights of the kinds without letters, in the order in which kernels read them."""
+        """The first weights of the kinds without letters, in the order in which compiled functions read them."""
         kinds = "hairpin length", "bulge length", "interior length", "interior asymmetry", "multi-loop", "exterior"
         return np.array([self.firsts[kind] for kind in kinds], np.int64)
 

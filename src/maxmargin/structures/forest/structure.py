@@ -8,30 +8,38 @@ Items are in one cluster if a chain of strong links joins them, however weak the
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin._base.checks import check_flag, finite_number
+from maxmargin._base.errors import Place, Where, error_at, inside
+from maxmargin._base.ragged import ONLY, offsets_of, split_rows
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.algorithms import spanning_forest
 from maxmargin.core.codes import Answers
-from maxmargin.core.errors import Place, Where, error_at, inside
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
-from maxmargin.core.structure import LatentCompiled
-from maxmargin.encoding.pairs import Pairs, pair_numbers, symmetric_table
-from maxmargin.kernel_features.on_rows import KernelOnRows
-from maxmargin.parts._kernels import forbid
+from maxmargin.core.structure import Compiled
+from maxmargin.core.sums import PERTURB
+from maxmargin.features.graphs.pairs import Pairs, pair_numbers, symmetric_table
+from maxmargin.features.mercer.on_rows import MatrixEncoder
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.examples import PartExamples, counted_once
-from maxmargin.structures.forest import _kernels as kernels
+from maxmargin.parts.row_sums import forbid
 
 
-class Forest(KernelOnRows, LatentCompiled):
+class LinkEncoder(MatrixEncoder):
+    """Encoder of feature rows for pairs of items."""
+
+    row = "pair"
+
+
+class Forest(Compiled):
     """A partition of n items, scored by the links of a latent spanning forest.
 
     Each x holds a row of features for every pair of items: an array (n, n, d), of which only x[i, j] with i < j is read
-    (so that features may depend on which item comes first), or the condensed rows (n(n − 1)/2, d), in the order of
+    (features may depend on which item comes first), or the condensed rows (n(n − 1)/2, d), in the order of
     `numpy.triu_indices(n, 1)`, dense or sparse. Each y holds the cluster of each item, by any labels; predictions
     number the clusters 0, 1, … in the order of their first items. Items are in reading order: the initial forest of the
     true clusters is a chain through each cluster in this order.
@@ -42,7 +50,7 @@ class Forest(KernelOnRows, LatentCompiled):
 
     which is at least 0, and 0 exactly if ĥ spans the true clusters (for r > 0). Prediction, loss-augmented prediction
     and completion are maximum spanning forests (as by Kruskal's algorithm; ties go to the first pair). Links of score 0
-    or less are not predicted, so that a constant feature is the threshold for linking.
+    or less are not predicted, so a constant feature is the threshold for linking.
 
     Parameters
     ----------
@@ -52,57 +60,40 @@ class Forest(KernelOnRows, LatentCompiled):
         Whether to add a constant feature of value 1 for every link.
     """
 
+    learns: ClassVar[dict[str, type]] = {"rows_": LinkEncoder}
+    state_keys: ClassVar[dict[str, str]] = {"rows_": ""}
+    kernel_rows: ClassVar[dict[str, str]] = {"rows_": "links"}
     output_name: ClassVar[str] = "partition"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"max_marginals", "latent"})
     #: A partition does not determine its forest, so the score of a runner-up is not defined.
     instead_of_explain: ClassVar[str] = (
-        "links(x) of ForestClustering, or structure_.links(coef_, x) of LatentStructuralSVM, which returns the "
+        "links(x) of ForestClustering, or structure_.links(coef_, x) of StructuralSVM, which returns the "
         "links that join the clusters"
     )
+
+    rows_: LinkEncoder
 
     def __init__(self, *, r: float = 1.0, fit_intercept: bool = True) -> None:
         self.r, self.fit_intercept = r, fit_intercept
 
     # ------------------------------------------------------------------ sizes
 
-    def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> Forest:
-        self.fit_encode(X, Y)
-        return self
+    def check_parameters(self) -> None:
+        check_flag(self.fit_intercept, "fit_intercept")
+        finite_number(self.r, "r")
 
-    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> ForestExamples:
-        """Fit and encode in one pass over the data."""
-        self._check_r()
-        examples = self._examples(X, Y, None)
-        self._set_width(self.features_.n_inputs if self.features_ else examples.blocks[0].width)
-        return examples
+    @property
+    def n_features_(self) -> int:
+        """Number of features of a link."""
+        return self.rows_.width
 
-    def _weight_rows(self, w: FloatArray) -> FloatArray:
-        return w[:, None]
-
-    def _resize(self) -> None:
-        self._set_width(self.n_features_)
-
-    def _check_r(self) -> None:
-        if not isinstance(self.r, int | float | np.number) or not 0 <= self.r < np.inf:
-            raise ValueError(f"r must be a finite number ≥ 0, found {self.r!r}")
-
-    def _set_width(self, width: int) -> None:
-        columns = width if self.features_ is None else self.features_.width
-        self.n_features_, self.size = width, columns + bool(self.fit_intercept)
-
-    def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> ForestExamples:
-        return self._examples(X, Y, self.n_features_)
-
-    def _examples(self, X: Sequence[Any], Y: Sequence[Any] | None, width: int | None) -> ForestExamples:
-        settings = float(self.r), bool(self.fit_intercept)
-        clusters = None
-        if Y is not None:
-            if len(X) != len(Y):
-                raise ValueError(f"X has {len(X)} examples but Y has {len(Y)}")
-            clusters = [numbered_clusters(y, Place("Y", i)) for i, y in enumerate(Y)]
-        pairs = Pairs(X, None if clusters is None else [len(y) for y in clusters], width)
-        learn = width is None
-        pairs.matrix = self._fit_kernel(pairs.matrix, pairs.offsets, "pair") if learn else self._mapped(pairs.matrix)
-        return ForestExamples(self, pairs, clusters, *settings)
+    def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> ForestExamples:
+        clusters = None if Y is None else [numbered_clusters(y, Place("Y", i)) for i, y in enumerate(Y)]
+        sizes = None if clusters is None else [len(y) for y in clusters]
+        pairs = Pairs(X, sizes, None if learn else self.n_features_)
+        rows = self.rows_.fit(pairs.matrix, pairs.offsets) if learn else self.rows_.encode(pairs.matrix)
+        pairs.matrix = rows
+        return ForestExamples(self, pairs, clusters, float(self.r), bool(self.fit_intercept))
 
     # ------------------------------------------------------------------ one example
 
@@ -112,11 +103,11 @@ class Forest(KernelOnRows, LatentCompiled):
         m is the number of clusters of the common refinement. The first term counts the links that ŷ does not have, the
         second the links that it has in excess: the errors of MUC's recall and precision (Vilain et al. 1995).
         """
-        true, found = numbered_clusters(y, "y"), numbered_clusters(y_hat, "y_hat")
-        if len(true) != len(found):
-            raise ValueError(f"y has {len(true)} items but y_hat has {len(found)}")
-        common = len(set(zip(true.tolist(), found.tolist(), strict=True)))
-        return float((common - len(set(true.tolist()))) + self.r * (common - len(set(found.tolist()))))
+        true, predicted = numbered_clusters(y, "y"), numbered_clusters(y_hat, "y_hat")
+        if len(true) != len(predicted):
+            raise ValueError(f"y has {len(true)} items but y_hat has {len(predicted)}")
+        common = len(set(zip(true.tolist(), predicted.tolist(), strict=True)))
+        return float((common - len(set(true.tolist()))) + self.r * (common - len(set(predicted.tolist()))))
 
     def enumerate(self, x: Any) -> Iterator[list[int]]:
         """Yield all partitions, for tests."""
@@ -132,9 +123,9 @@ class Forest(KernelOnRows, LatentCompiled):
     def links(self, w: FloatArray, x: Any) -> list[tuple[int, int, float]]:
         """Return the links (i, j) that join the predicted clusters, with their scores, best first."""
         examples, w = self.encode([x]), np.asarray(w, float)
-        answers, everyone = examples.empty_answers(), np.zeros(1, np.int64)
-        examples.decode(w, everyone, np.zeros(1), answers)
-        scores = examples.scores(w, everyone)[0].values
+        answers = examples.empty_answers()
+        examples.decode(w, ONLY, np.zeros(1), answers)
+        scores = examples.scores(w, ONLY)[0].values
         code = answers.codes[answers.codes >= 0]
         code = code[np.argsort(-scores[code], kind="stable")]
         first, second = (items[code] for items in np.triu_indices(int(examples.sizes[0]), 1))
@@ -147,31 +138,21 @@ class Forest(KernelOnRows, LatentCompiled):
 
     # ------------------------------------------------------------------ weights
 
+    def weight_shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"links": (self.rows_.output_width + bool(self.fit_intercept),)}
+
     def feature_names(self, columns: Sequence[str] | None = None) -> AnyArray:
-        names = [f"x{f}" for f in range(self.n_features_)] if columns is None else list(map(str, columns))
-        return np.array(self._mapped_names(names) + ["intercept"] * bool(self.fit_intercept), object)
-
-    def _learnt(self) -> dict[str, Any]:
-        return {"n_features": self.n_features_, **self._kernel_state()}
-
-    def _set_learnt(self, learnt: Any) -> None:
-        self._check_r()
-        self._set_kernel_state(learnt, int(learnt["n_features"]))
-        self._set_width(int(learnt["n_features"]))
+        return np.array(self.rows_.column_names(columns) + ["intercept"] * bool(self.fit_intercept), object)
 
     def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:
         clusters = np.array([cluster for output in outputs for cluster in output], np.int64)
         return {"clusters": clusters, "lengths": np.fromiter(map(len, outputs), np.int64, len(outputs))}
 
     def unpack_outputs(self, packed: Any) -> list[Any]:
-        clusters, lengths = np.asarray(packed["clusters"]), np.asarray(packed["lengths"])
-        if clusters.dtype.kind not in "iu" or (lengths < 0).any() or lengths.sum() != len(clusters):
-            raise ValueError(f"expected {lengths.sum()} cluster numbers in total, found {len(clusters)}")
-        return [clusters[a:b].tolist() for a, b in pairwise([0, *np.cumsum(lengths).tolist()])]
-
-    def _joint_features(self, examples: Any) -> FloatArray:
-        dense: FloatArray = examples.joint_features()
-        return dense
+        clusters = np.asarray(packed["clusters"])
+        if clusters.dtype.kind not in "iu":
+            raise ValueError(f"expected cluster numbers, found an array of {clusters.dtype}")
+        return split_rows(clusters.tolist(), packed["lengths"], "cluster numbers")
 
 
 def numbered_clusters(y: Any, where: Where) -> CodeArray:
@@ -200,13 +181,18 @@ class ForestExamples(PartExamples):
     The truth is a chain through each true cluster.
     """
 
-    latent, nested = True, True
+    derived: ClassVar[dict[str, str]] = {"sizes": ""}
+    latent = nested = optional_parts = True
+    why_not_summable = (
+        "to count the forests of a graph is #P-hard (Jaeger et al. 1990), as the matrix-tree theorem only counts "
+        f"trees, or forests with a root in each tree; {PERTURB}"
+    )
 
     def __init__(
         self, structure: Forest, pairs: Pairs, clusters: list[CodeArray] | None, r: float, intercept: bool
     ) -> None:
         self.sizes = pairs.sizes
-        offsets = np.concatenate([[0], np.cumsum(np.maximum(self.sizes - 1, 0))]).astype(np.int64)
+        offsets = offsets_of(np.maximum(self.sizes - 1, 0))
         truths, costs = None, None
         if clusters is not None:
             truths = [np.full(max(len(own) - 1, 0), -1, np.int32) for own in clusters]
@@ -219,12 +205,12 @@ class ForestExamples(PartExamples):
         self.across = np.zeros(0, bool) if costs is None else costs >= 0.0
 
     def argmax(self, scores: list[Scores], ids: IntArray, codes: CodeArray) -> None:
-        kernels.best_forests(ids, *scores[0], self.code_offsets, 0.0, codes)
+        spanning_forest.best_forests(ids, *scores[0], self.code_offsets, 0.0, codes)
 
     def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
         room = int((self.code_offsets[ids + 1] - self.code_offsets[ids]).sum())
         ptr, links = np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32)
-        kernels.links_of(ids, self.code_offsets, codes, ptr, links)
+        spanning_forest.links_of(ids, self.code_offsets, codes, ptr, links)
         return [counted_once(ptr, links[: ptr[-1]])]
 
     def complete(self, w: FloatArray, ids: IntArray, answers: Answers) -> None:
@@ -232,7 +218,7 @@ class ForestExamples(PartExamples):
         scores = self.scores(w, ids)
         values, starts = scores[0]
         forbid(ids, self.part_offsets[0], self.across, starts, values)
-        kernels.best_forests(ids, values, starts, self.code_offsets, -np.inf, answers.codes)
+        spanning_forest.best_forests(ids, values, starts, self.code_offsets, -np.inf, answers.codes)
         self.judge(scores, ids, answers)
 
     def initial_completion(self, rng: np.random.Generator, answers: Answers) -> None:
@@ -243,12 +229,12 @@ class ForestExamples(PartExamples):
     def output(self, example: int, key: int, code: CodeArray) -> list[int]:
         n = int(self.sizes[example])
         clusters = np.empty(n, np.int64)
-        kernels.cluster_numbers(code, n, clusters)
+        spanning_forest.cluster_numbers(code, n, clusters)
         return clusters.tolist()
 
     def take(self, ids: IntArray) -> ForestExamples:
         part = super().take(ids)
-        part.sizes, part.across = self.sizes[ids], np.asarray(part.costs[0], float) >= 0.0
+        part.across = np.asarray(part.costs[0], float) >= 0.0
         return part
 
 

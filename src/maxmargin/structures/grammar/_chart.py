@@ -18,8 +18,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compile import inlined, kernel
-from maxmargin.structures.grammar._kernels import (
+from maxmargin._base.jit import inlined, jit
+from maxmargin.structures.grammar._jit import (
     CHAIN_PTR,
     CHAIN_SYMBOL,
     DONE_ROW,
@@ -38,7 +38,7 @@ from maxmargin.structures.grammar._kernels import (
     UP_TOP,
     add_present,
     array_of,
-    repeated_matches,
+    repeated_gain,
     row_of,
     set_gains,
     split_gain,
@@ -52,7 +52,7 @@ def corner(n, i, n_rows):
     return n_rows * (i * n - i * (i - 1) // 2)
 
 
-@kernel
+@jit
 def new_chart(n, n_rows, n_nodes, n_labels):
     """Return buffers for sentences of up to n tokens: scores, origins, spans, rows of a start, nodes, gains, labels."""
     cells = n * (n + 1) // 2
@@ -95,7 +95,7 @@ def tag_kid(q, tag, kid_ptr, kid_tags, kid_symbol):
     return low if low < kid_ptr[q + 1] and kid_symbol[low] == tag else -1
 
 
-@kernel
+@jit
 def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta, chart, pool):
     """Fill the chart of a sentence with tags x, −1 for unknown ones; return the pool, which may have grown.
 
@@ -139,7 +139,7 @@ def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta,
                 add_present(true, next_true, true_label, 1, present)
                 for a in range(n_labels):
                     gains[a] -= eta * (present[a] > 0)
-            tag = x[i] if k == i + 1 else -1
+            tag, repeating = x[i] if k == i + 1 else -1, true >= 0 or len(spans[7]) > 0
             for p in range(-1, n_rows):
                 if p < 0:
                     if tag < 0:
@@ -158,8 +158,8 @@ def fill_chart(x, grammar, rules, chains, spans, true_label, next_true, mu, eta,
                     v = score + chains[c]
                     for r in range(chain_ptr[c], chain_ptr[c + 1]):
                         v += gains[label[chain_symbol[r]]]
-                    if true >= 0 and repeats[c]:
-                        v += eta * repeated_matches(c, grammar, n_labels, present)
+                    if repeating and repeats[c]:
+                        v += repeated_gain(c, i, k, n, grammar, spans[7], eta, present)
                     top = cell + row_of_symbol[up_top[z]] * length
                     if v > best[top]:
                         best[top], chain_at[top] = v, c

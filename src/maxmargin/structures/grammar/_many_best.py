@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compile import kernel
+from maxmargin._base.jit import jit
 from maxmargin.core.codes import NO_OUTPUT
-from maxmargin.structures.grammar._kernels import (
+from maxmargin.structures.grammar._jit import (
     CHAIN_PTR,
     CHAIN_SYMBOL,
     DONE_PTR,
@@ -36,7 +36,7 @@ from maxmargin.structures.grammar._kernels import (
     UP_TOP,
     add_present,
     array_of,
-    repeated_matches,
+    repeated_gain,
     row_of,
     set_gains,
     split_gain,
@@ -44,7 +44,7 @@ from maxmargin.structures.grammar._kernels import (
 )
 
 
-@kernel
+@jit
 def keep(values, origins, record, width, ranked, slot, value, a, b, c, d):
     """Put a derivation into a slot of a record if it is better, or into its rank if it is among the best."""
     first = record * width
@@ -65,7 +65,7 @@ def keep(values, origins, record, width, ranked, slot, value, a, b, c, d):
     origins[4 * t], origins[4 * t + 1], origins[4 * t + 2], origins[4 * t + 3] = a, b, c, d
 
 
-@kernel
+@jit
 def many_best(x, grammar, rules, chains, spans, true_i, true_j, true_label, mu, eta, width, ranked):
     """Return the records (scores, origins, nodes and ends of partial ones), those of tops, and that of the root."""
     kid_ptr, kid_symbol = array_of(grammar, KID_PTR), array_of(grammar, KID_SYMBOL)
@@ -132,7 +132,7 @@ def many_best(x, grammar, rules, chains, spans, true_i, true_j, true_label, mu, 
                                 keep(value, origin, node, width, ranked, t + u, v, 0, e, t, u)
                                 if not splitting:
                                     continue
-                                # scores of a split depend on the label, so that they are added before the best is kept
+                                # scores of a split depend on the label, so they are added before the best is kept
                                 for d in range(done_ptr[node], done_ptr[node + 1]):
                                     a = done_symbol[d]
                                     shift = np.int64(label[a] < n_labels)
@@ -170,7 +170,7 @@ def many_best(x, grammar, rules, chains, spans, true_i, true_j, true_label, mu, 
                             gain += gains[label[chain_symbol[r]]]
                             n_above += label[chain_symbol[r]] < n_labels
                         if repeats[c]:
-                            gain += eta * repeated_matches(c, grammar, n_labels, present)
+                            gain += repeated_gain(c, i, j, n, grammar, spans[7], eta, present)
                     if tops[at + top] < 0:
                         tops[at + top], used = used, used + 1
                     for u in range(width if ranked else width - n_above):
@@ -209,7 +209,7 @@ def many_best(x, grammar, rules, chains, spans, true_i, true_j, true_label, mu, 
     return values, origins, about, tops, used
 
 
-@kernel
+@jit
 def write_slot(slot, width, n, grammar, values, origins, about, tops, root, code):
     """Write the derivation in a slot of the root to a code."""
     last, node_of_rule = array_of(grammar, LAST), array_of(grammar, NODE)
@@ -242,7 +242,7 @@ def write_slot(slot, width, n, grammar, values, origins, about, tops, root, code
                 node, top = -1, top + 1
 
 
-@kernel
+@jit
 def slot_trees(
     x, grammar, rules, chains, spans, true_i, true_j, true_label, mu, eta, width, ranked, slot, codes, scores
 ):

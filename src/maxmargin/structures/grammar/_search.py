@@ -1,12 +1,12 @@
 """Argmaxes of a grammar over batches of sentences: additive losses, and 1 − F1.
 
 1 − F1 = 1 − 2 t / (m + p), with m true and p predicted constituents, of which t agree. For a fixed p it is linear in t.
-For p ≤ b it is at most 1 − 2 t / (m + b), so that one decode with an additive loss bounds all derivations of a to b
+For p ≤ b it is at most 1 − 2 t / (m + b), so one decode with an additive loss bounds all derivations of a to b
 constituents; a multiplier of p tightens the bound. The search splits the interval of the best bound until no bound
 exceeds the best derivation found. If a gap remains for a single p, the chart with a slot for each number of
 constituents must close it (`slot_trees`).
 
-Every kernel is compiled with all kernels that it calls, so that the chart is filled at a single place, in a loop whose
+Every function is compiled with all those that it calls, so the chart is filled at a single place, in a loop whose
 stage says what the decode was for.
 """
 
@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compile import kernel
+from maxmargin._base.jit import jit
 from maxmargin.core.codes import NO_OUTPUT
 from maxmargin.structures.grammar._chart import fill_chart, new_chart
-from maxmargin.structures.grammar._kernels import (
+from maxmargin.structures.grammar._jit import (
     CHAIN_PTR,
     CHAIN_RULE,
     CHAIN_SYMBOL,
@@ -36,12 +36,12 @@ from maxmargin.structures.grammar._trace import best_start, glue, write_derivati
 
 #: Relative accuracy of the search over numbers of constituents.
 CLOSE = 1e-12
-#: Decodes that tighten the bound of an interval.
+#: Decodes that tighten the bound on an interval.
 MOST_CUTS = 60
 PLAIN, HALF, INTERVAL, CUT = range(4)
 
 
-@kernel
+@jit
 def chain_scores(grammar, rules):
     """Return the sum of the scores of each chain's rules."""
     chain_ptr, chain_rule = array_of(grammar, CHAIN_PTR), array_of(grammar, CHAIN_RULE)
@@ -52,26 +52,30 @@ def chain_scores(grammar, rules):
     return out
 
 
-@kernel
-def example_spans(r, i, offsets, shapes, at, begin, end, split, tags, n_tags):
-    """Return the scores of spans of an example: those of its own tokens, and tables that all examples share."""
+@jit
+def example_spans(r, i, offsets, shapes, at, begin, end, split, starts, tags, n_tags, own, own_starts):
+    """Return the scores of spans of the r-th example of a batch: its own, and tables that all examples share."""
+    used, stop = own_starts[r], own_starts[r + 1]
+    while used < stop and own[used] == 0.0:
+        used += 1
+    own_scores = own[own_starts[r] if used < stop else stop : stop]  # scores that are all 0 need not be read
     if len(tags) == 0:
-        return shapes, at, shapes, shapes, shapes, tags, n_tags
-    first, stop = r[0], r[1]
+        return shapes, at, shapes, shapes, shapes, tags, n_tags, own_scores
+    first, stop = starts[r], starts[r + 1]
     return (
         shapes, at, begin[first:stop], end[first:stop], split[first : stop if len(split) > 0 else first],
-        tags[offsets[i] + 2 * i : offsets[i + 1] + 2 * i + 2], n_tags,
+        tags[offsets[i] + 2 * i : offsets[i + 1] + 2 * i + 2], n_tags, own_scores,
     )  # fmt: skip
 
 
-@kernel
+@jit
 def count_matches(code, n, grammar, n_labels, first_true, next_true, true_label):
     """Return the number of constituents of a code, and how many of them are true ones."""
     chain_ptr, chain_symbol = array_of(grammar, CHAIN_PTR), array_of(grammar, CHAIN_SYMBOL)
     label, left, size = array_of(grammar, LABEL), array_of(grammar, LEFT), array_of(grammar, SIZE)
     length = len(code) // 2
     begin, end, split = np.empty(length, np.int64), np.empty(length, np.int64), np.empty(length, np.int64)
-    present, found, matched = np.zeros(n_labels + 1, np.int32), 0, 0
+    present, predicted, matched = np.zeros(n_labels + 1, np.int32), 0, 0
     for m in range(unfold(code, size, begin, end, split)):
         true = first_true[row_of(n, begin[m]) + end[m]]
         add_present(true, next_true, true_label, 1, present)
@@ -82,33 +86,33 @@ def count_matches(code, n, grammar, n_labels, first_true, next_true, true_label)
                 continue
             a = label[left[base - 1]] if r == last else label[chain_symbol[r]]
             if a < n_labels:
-                found += 1
+                predicted += 1
                 if present[a] > 0:
                     present[a] -= 1
                     matched += 1
         while true >= 0:
             present[true_label[true]] = 0
             true = next_true[true]
-    return found, matched
+    return predicted, matched
 
 
-@kernel
+@jit
 def f1_loss(n_true, found, matched):
     """Return 1 − F1 of labelled constituents; 0 if there are none in either tree."""
     return 1.0 - 2.0 * matched / (n_true + found) if n_true + found > 0 else 0.0
 
 
-@kernel
+@jit
 def best_trees(
-    ids, offsets, tokens, grammar, rules, shapes, at, begin, end, split, starts, tags, n_tags, n_labels, true_ptr,
-    true_i, true_j, true_label, code_offsets, glued, mus, etas, scales, ranges, codes, open_ptr, open_counts,
-    open_bounds, totals,
+    ids, offsets, tokens, grammar, rules, shapes, at, begin, end, split, starts, tags, n_tags, own, own_starts,
+    n_labels, true_ptr, true_i, true_j, true_label, code_offsets, glued, mus, etas, scales, ranges, codes, open_ptr,
+    open_counts, open_bounds, totals,
 ):  # fmt: skip
     """Write the code of the best tree of each sentence, by score + mu · constituents − eta · true constituents.
 
     Where scales[r] > 0, the tree maximises score + scale · (1 − F1), except that a gap may remain for single numbers of
     constituents: they are written to `open_counts`, from open_ptr[r] on, −1 after the last, with upper bounds; `totals`
-    has the value reached. `ranges` holds the least and the greatest number of constituents of each sentence. If there
+    has the value reached. `ranges` holds the minimum and the maximum number of constituents of each sentence. If there
     is no derivation, pieces are glued if `glued` is true, otherwise the code begins with NO_OUTPUT.
     """
     longest, widest = 0, 0
@@ -126,7 +130,7 @@ def best_trees(
         n, scale, trial = len(x), scales[r], trials[: 4 * (offsets[i + 1] - offsets[i])]
         if n == 0:
             continue
-        spans = example_spans((starts[r], starts[r + 1]), i, offsets, shapes, at, begin, end, split, tags, n_tags)
+        spans = example_spans(r, i, offsets, shapes, at, begin, end, split, starts, tags, n_tags, own, own_starts)
         some = slice(true_ptr[i], true_ptr[i + 1])
         true, next_true = true_label[some], np.empty(true_ptr[i + 1] - true_ptr[i], np.int32)
         index_truth(n, true_i[some], true_j[some], chart[2][2], next_true)
@@ -148,8 +152,8 @@ def best_trees(
             if not scale > 0.0 or symbol < 0:
                 code[:] = trial
                 break
-            found, matched = count_matches(trial, n, grammar, n_labels, chart[2][2], next_true, true)
-            total = score - mu * found + eta * matched + scale * f1_loss(n_true, found, matched)
+            predicted, matched = count_matches(trial, n, grammar, n_labels, chart[2][2], next_true, true)
+            total = score - mu * predicted + eta * matched + scale * f1_loss(n_true, predicted, matched)
             if total > best:
                 best = total
                 code[:] = trial
@@ -167,14 +171,14 @@ def best_trees(
                 done = False
                 if stage == INTERVAL:
                     bound = score + level
-                    done = low <= found <= high or bound <= best + close
+                    done = low <= predicted <= high or bound <= best + close
                     # The bound as a function of a multiplier ≥ 0 is convex: each decode is a line c + d l below it.
-                    sign, anchor = (1.0, low) if found < low else (-1.0, high)
-                    c0, d0, step, c1, n_cuts = bound, sign * (found - anchor), max(scale, 1e-3), np.inf, 0
+                    sign, anchor = (1.0, low) if predicted < low else (-1.0, high)
+                    c0, d0, step, c1, n_cuts = bound, sign * (predicted - anchor), max(scale, 1e-3), np.inf, 0
                 else:
                     here = score + level - sign * multiplier * anchor
                     bound = min(bound, here)
-                    d = sign * (found - anchor)
+                    d = sign * (predicted - anchor)
                     done = bound <= best + close or d == 0.0 or here <= expected + close or n_cuts == MOST_CUTS
                     if d < 0.0:
                         c0, d0 = here - d * multiplier, d
@@ -188,7 +192,7 @@ def best_trees(
                         expected = c0 + d0 * multiplier
                     stage, mu, n_cuts = CUT, sign * multiplier, n_cuts + 1
                     continue
-                bounds[now], cuts[now] = bound, found
+                bounds[now], cuts[now] = bound, predicted
                 if later >= 0:
                     now, later, opening = later, -1, True
             while not opening:
@@ -211,9 +215,13 @@ def best_trees(
             open_counts[open_ptr[r] + n_left] = -1
 
 
-@kernel
-def list_parts(ids, code_offsets, codes, grammar, n_labels, rule_ptr, rule, part_ptr, begin, end, label, split):
-    """Write the rules of each code and its constituents: label, span, and where the last child begins (−1 for none)."""
+@jit
+def list_parts(ids, code_offsets, codes, grammar, n_labels, rule_ptr, rule, part_ptr, begin, end, label, split, again):
+    """Write the rules of each code and its constituents: span, label, where the last child begins, repetitions.
+
+    The last child of a constituent of a unary rule begins at −1. A repetition is how often the label occurs before on
+    the same span.
+    """
     chain_ptr, chain_rule = array_of(grammar, CHAIN_PTR), array_of(grammar, CHAIN_RULE)
     chain_symbol = array_of(grammar, CHAIN_SYMBOL)
     label_of, left, size = array_of(grammar, LABEL), array_of(grammar, LEFT), array_of(grammar, SIZE)
@@ -224,7 +232,7 @@ def list_parts(ids, code_offsets, codes, grammar, n_labels, rule_ptr, rule, part
     for r in range(len(ids)):
         code = codes[code_offsets[ids[r]] : code_offsets[ids[r] + 1]]
         for m in range(unfold(code, size, i, j, k)):
-            base, c = code[2 * m], code[2 * m + 1]
+            base, c, first = code[2 * m], code[2 * m + 1], n_parts
             for q in range(chain_ptr[c] if c >= 0 else 0, chain_ptr[c + 1] if c >= 0 else 0):
                 rule[n_rules] = chain_rule[q]
                 n_rules += 1
@@ -239,10 +247,14 @@ def list_parts(ids, code_offsets, codes, grammar, n_labels, rule_ptr, rule, part
                     begin[n_parts], end[n_parts], split[n_parts] = i[m], j[m], k[m]
                     label[n_parts] = label_of[left[base - 1]]
                     n_parts += 1
+            for t in range(first, n_parts):
+                again[t] = 0
+                for u in range(first, t):
+                    again[t] += label[u] == label[t]
         rule_ptr[r + 1], part_ptr[r + 1] = n_rules, n_parts
 
 
-@kernel
+@jit
 def match_answers(
     ids, offsets, code_offsets, codes, grammar, n_labels, true_ptr, true_i, true_j, true_label, found, matched
 ):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compile import inlined, kernel
+from maxmargin._base.jit import inlined, jit
 from maxmargin.structures.grammar._chart import corner
-from maxmargin.structures.grammar._kernels import (
+from maxmargin.structures.grammar._jit import (
     CHAIN_BASE,
     DONE_PTR,
     DONE_RULE,
@@ -27,15 +27,15 @@ from maxmargin.structures.grammar._kernels import (
 )
 
 
-@kernel
+@jit
 def best_start(n, grammar, best):
     """Return the best symbol of a root, −1 if there is no derivation, and its score."""
     start, phrase = array_of(grammar, START), array_of(grammar, PHRASE)
-    found, score = -1, -np.inf
+    symbol, score = -1, -np.inf
     for p in range(len(phrase)):
         if start[phrase[p]] and best[p * n + n - 1] > score:
-            found, score = int(phrase[p]), best[p * n + n - 1]
-    return found, score
+            symbol, score = int(phrase[p]), best[p * n + n - 1]
+    return symbol, score
 
 
 @inlined
@@ -47,7 +47,7 @@ def score_of(symbol, i, j, n, x, row_of_symbol, n_rows, best):
     return best[corner(n, i, n_rows) + p * (n - i) + j - i - 1]
 
 
-@kernel
+@jit
 def last_step(a, i, k, j, x, grammar, rules, chart, pool):
     """Return the entry of (i, k) and the child that end the best rule of symbol a on (i, j), and the rule."""
     kid_ptr, kid_symbol, kid_tags = (
@@ -59,7 +59,7 @@ def last_step(a, i, k, j, x, grammar, rules, chart, pool):
     done_symbol, done_rule = array_of(grammar, DONE_SYMBOL), array_of(grammar, DONE_RULE)
     row_of_symbol, n = array_of(grammar, ROW), len(x)
     n_rows, s = len(array_of(grammar, PHRASE)), row_of(n, i) + k
-    found, child, best_rule, top = -1, -1, -1, -np.inf
+    last_entry, child, best_rule, top = -1, -1, -1, -np.inf
     for e in range(chart[2][0][s], chart[2][1][s]):
         q = pool[1][e]
         for z in range(kid_ptr[q], kid_ptr[q + 1] if j == k + 1 else kid_tags[q]):
@@ -72,15 +72,15 @@ def last_step(a, i, k, j, x, grammar, rules, chart, pool):
             for d in range(done_ptr[node], done_ptr[node + 1]):
                 v = score + rules[done_rule[d]]
                 if done_symbol[d] == a and (v > top or (v == top and done_rule[d] < best_rule)):
-                    found, child, best_rule, top = e, int(z), int(done_rule[d]), v
-    return found, child, best_rule
+                    last_entry, child, best_rule, top = e, int(z), int(done_rule[d]), v
+    return last_entry, child, best_rule
 
 
-@kernel
+@jit
 def step_before(q, i, k, x, grammar, chart, pool):
     """Return where the last symbol of node q on (i, k) begins."""
     parent, last, row_of_symbol = array_of(grammar, PARENT), array_of(grammar, LAST), array_of(grammar, ROW)
-    n, n_rows, top, found = len(x), len(array_of(grammar, PHRASE)), -np.inf, -1
+    n, n_rows, top, best_begin = len(x), len(array_of(grammar, PHRASE)), -np.inf, -1
     for begin in range(i + 1, k):
         score = score_of(last[q], begin, k, n, x, row_of_symbol, n_rows, chart[0])
         if score == -np.inf:
@@ -89,12 +89,12 @@ def step_before(q, i, k, x, grammar, chart, pool):
         for e in range(chart[2][0][s], chart[2][1][s]):
             if pool[1][e] == parent[q]:
                 if pool[0][e] + score > top:
-                    top, found = pool[0][e] + score, begin
+                    top, best_begin = pool[0][e] + score, begin
                 break
-    return found
+    return best_begin
 
 
-@kernel
+@jit
 def write_derivation(symbol, begin, end, x, grammar, rules, chart, pool, code, m):
     """Write the best derivation of a symbol on a span to a code, from pair m on; return the pair after its last."""
     last, parent, chain_base = array_of(grammar, LAST), array_of(grammar, PARENT), array_of(grammar, CHAIN_BASE)
@@ -131,7 +131,7 @@ def write_derivation(symbol, begin, end, x, grammar, rules, chart, pool, code, m
     return m
 
 
-@kernel
+@jit
 def glue(x, grammar, rules, chart, pool, code):
     """Write the code of a root over as few pieces as possible, and of these those of the greatest score.
 

@@ -1,4 +1,4 @@
-"""A grammar as arrays for kernels, with a prefix trie of right-hand sides."""
+"""A grammar as arrays for compiled functions, with a prefix trie of right-hand sides."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin._types import CodeArray
+from maxmargin._base.ragged import offsets_of
+from maxmargin._base.types import CodeArray
 from maxmargin.structures.grammar.derivations import PHRASE, TAG, Symbol
 
 #: A rule: the number of its left-hand side and those of its right-hand side.
@@ -18,7 +19,7 @@ Rows = list[list[tuple[int, int]]]
 
 
 class Arrays(NamedTuple):
-    """The grammar as arrays of int32, for kernels.
+    """The grammar as arrays of int32, for compiled functions.
 
     Attributes
     ----------
@@ -90,9 +91,9 @@ class Arrays(NamedTuple):
     def packed(self) -> CodeArray:
         """Return all arrays as one: where each begins, where the last ends, and then their numbers.
 
-        Kernels with one argument in the place of twenty-seven compile several times as fast.
+        Compiled functions with one argument in the place of twenty-seven compile several times as fast.
         """
-        ends = len(self) + 1 + np.cumsum([0, *map(len, self)])
+        ends = len(self) + 1 + offsets_of([*map(len, self)])
         return np.concatenate([ends.astype(np.int32), *self])
 
 
@@ -184,5 +185,5 @@ def _whole(values: Any) -> CodeArray:
 def _rows(pairs: Rows) -> tuple[CodeArray, tuple[CodeArray, CodeArray]]:
     """Return rows of pairs as offsets and two columns."""
     flat = [pair for row in pairs for pair in row]
-    ends = np.cumsum([0, *map(len, pairs)]).astype(np.int32)
+    ends = offsets_of([*map(len, pairs)]).astype(np.int32)
     return ends, (_whole([a for a, _ in flat]), _whole([b for _, b in flat]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from maxmargin.encoding.brackets import TreeTuple
+from maxmargin.features.text.brackets import TreeTuple
 
 TAG, PHRASE, INNER = range(3)
 #: A symbol: its kind, its label, and what annotates it (the parent's label; the siblings before an inner symbol).
@@ -75,7 +75,7 @@ class Form(NamedTuple):
         return self._child(children[0], rest.node[0]), rest.next().symbol(self.horizontal)
 
     def _below(self, rest: _Rest) -> list[tuple[Any, str]]:
-        """Return what is to be derived next, the leftmost last."""
+        """Return the symbols to derive next, the leftmost last."""
         children = rest.node[1 + rest.taken :]
         if self.horizontal is None or len(children) <= 2:
             return [(child, rest.node[0]) for child in children[::-1]]
@@ -99,6 +99,14 @@ class _Rest(NamedTuple):
         before = before[len(before) - min(horizontal or 0, len(before)) :]
         names = ["'" + child if isinstance(child, str) else child[0] for child in before]
         return (INNER, self.whole[1], " ".join([self.whole[2], "…", *names]))
+
+
+def under(symbol: Symbol, parent: str) -> Symbol:
+    """Return a symbol with another label of its parent; tags have none."""
+    kind, label, note = symbol
+    if kind == TAG:
+        return symbol
+    return (kind, label, parent if kind == PHRASE else f"{parent} …{note.partition('…')[2]}")
 
 
 def symbol_name(symbol: Symbol) -> str:

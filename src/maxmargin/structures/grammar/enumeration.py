@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from maxmargin.encoding.brackets import TreeTuple
+from maxmargin.features.text.brackets import TreeTuple
 from maxmargin.structures.grammar.derivations import INNER
 from maxmargin.structures.grammar.rules import GrammarRules
 
@@ -22,35 +22,35 @@ def all_trees(grammar: GrammarRules, tags: list[str]) -> Iterator[TreeTuple]:
 
     @cache
     def below(symbol: int, i: int, j: int) -> tuple[tuple[object, ...], ...]:
-        """Return what a symbol without a chain may stand for: lists of trees, one tree unless it is inner."""
+        """Return all derivations of a symbol without a chain: lists of trees, one tree unless it is inner."""
         kind, label, _ = grammar.symbols[symbol]
-        found: list[tuple[object, ...]] = []
+        derivations: list[tuple[object, ...]] = []
         if j == i + 1 and grammar.tags.get(tags[i], -1) == symbol:
-            found.append((tags[i],))
+            derivations.append((tags[i],))
         for right in by_left.get(symbol, ()):
             for children in rows(right, i, j):
-                found.append(children if kind == INNER else ((label, *children),))
-        return tuple(found)
+                derivations.append(children if kind == INNER else ((label, *children),))
+        return tuple(derivations)
 
     @cache
     def whole(symbol: int, i: int, j: int) -> tuple[tuple[object, ...], ...]:
-        found = list(below(symbol, i, j))
+        derivations = list(below(symbol, i, j))
         for chain in by_top.get(symbol, ()):
             for (tree,) in below(chain[-1], i, j):
                 for upper in chain[-2::-1]:
                     tree = (grammar.symbols[upper][1], tree)
-                found.append((tree,))
-        return tuple(found)
+                derivations.append((tree,))
+        return tuple(derivations)
 
     @cache
     def rows(right: tuple[int, ...], i: int, j: int) -> tuple[tuple[object, ...], ...]:
         if len(right) == 1:
             return whole(right[0], i, j)
-        found = []
+        lists = []
         for k in range(i + 1, j - len(right) + 2):
             rest = rows(right[1:], k, j)
-            found += [head + tail for head in (whole(right[0], i, k) if rest else ()) for tail in rest]
-        return tuple(found)
+            lists += [head + tail for head in (whole(right[0], i, k) if rest else ()) for tail in rest]
+        return tuple(lists)
 
     for start in grammar.starts:
         for (tree,) in whole(start, 0, len(tags)):

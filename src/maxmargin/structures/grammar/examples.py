@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import NO_OUTPUT, TRUTH, Answers, spans
+from maxmargin._base.ragged import offsets_among, offsets_of, spans
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import NO_OUTPUT, TRUTH, Answers
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
-from maxmargin.encoding.treebank import Token, shown_tree
+from maxmargin.features.text.treebank import Token, shown_tree
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.examples import PartExamples, counted_once
-from maxmargin.structures.grammar import _search as kernels
+from maxmargin.structures.grammar import _samples, _search, _sums
 from maxmargin.structures.grammar._many_best import slot_trees
+from maxmargin.structures.grammar._max_marginals import max_marginals
 from maxmargin.structures.grammar.spans import SpanRows, constituent_parts
 
 if TYPE_CHECKING:
@@ -24,10 +26,11 @@ if TYPE_CHECKING:
 
 CONSTITUENTS, F1, ZERO_ONE = range(3)
 COSTS = {"constituents": CONSTITUENTS, "f1": F1, "zero-one": ZERO_ONE}
+#: Occurrences of an annotated left-hand side that frequencies without annotations stand for, by development data.
+SMOOTHING = 5.0
 #: Trees that a closed search looks at: twice as many in each attempt, up to the last.
 _RANKED = (2, 8, 32, 128)
 _NO_FLOATS, _NO_TAGS, _NO_ENDS = np.zeros(0), np.zeros(0, np.int32), np.zeros(5, np.int64)
-_ONLY = np.zeros(1, np.int64)
 
 
 class NoTreeWarning(UserWarning):
@@ -45,7 +48,7 @@ def warn_of_missing(trees: list[Any], glue: bool, level: int = 3) -> None:
         counted = f"{len(without)} of {len(trees)} sentences"
         why = f"{counted} {'are empty' if glue else 'have no tree in the grammar'} ({shown})"
         advice = "leave them out" if glue else "glue=True joins the largest pieces instead"
-        warnings.warn(f"{why}, so that their prediction is None; {advice}", NoTreeWarning, stacklevel=level)
+        warnings.warn(f"{why}, so their prediction is None; {advice}", NoTreeWarning, stacklevel=level)
 
 
 class GrammarExamples(PartExamples):
@@ -63,6 +66,10 @@ class GrammarExamples(PartExamples):
         Codes of the true trees.
     """
 
+    data: ClassVar[dict[str, str]] = {"tokens": "offsets"}
+    summable = True
+    derived: ClassVar[dict[str, str]] = {"sentences": "", "offsets": "offsets", "ranges": ""}
+
     def __init__(
         self, structure: Any, sentences: Sequence[list[Token]], rows: SpanRows | None, truths: list[CodeArray] | None
     ) -> None:
@@ -70,7 +77,7 @@ class GrammarExamples(PartExamples):
         self.rules, self.n_labels = structure.rules_, len(structure.rules_.labels)
         self.cost, self.glue = COSTS[structure.cost], bool(structure.glue)
         lengths = np.fromiter(map(len, sentences), np.int64, len(self.sentences))
-        self.offsets = np.concatenate([[0], np.cumsum(lengths)])
+        self.offsets = offsets_of(lengths)
         numbers = self.rules.tags
         self.tokens = np.array([numbers.get(tag, -1) for some in sentences for _, tag in some], np.int32)
         self.ranges = np.full((len(lengths), 2), -1, np.int64)
@@ -83,6 +90,9 @@ class GrammarExamples(PartExamples):
                 blocks.append(Block.table(int(self.table_ends[-1])))
             self.row_blocks = tuple(rows.rows)  # type: ignore[assignment]
             blocks += [Block(matrix, self.offsets, self.n_labels) for matrix in rows.rows.values()]
+        # Constituents have no features here, but scores, for losses and probabilities: [span, repetition, label].
+        n_spans = offsets_of(lengths * (lengths + 1) // 2)
+        blocks.append(Block(np.zeros((int(n_spans[-1]), 0)), n_spans, max(self.n_labels * self.rules.depth, 1)))
         settings = (float(self.cost), float(self.glue))
         super().__init__(structure, blocks, 4 * self.offsets, truths, [None] * len(blocks), settings)
         everyone = np.arange(self.n_examples)
@@ -91,17 +101,12 @@ class GrammarExamples(PartExamples):
         self.operations *= {F1: 20.0, ZERO_ONE: 4.0}.get(self.cost, 1.0)
 
     def _taken(self, ids: IntArray) -> dict[str, Any]:
-        offsets = np.concatenate([[0], np.cumsum(self.offsets[ids + 1] - self.offsets[ids])])
         some = spans(ids, self.true[0])
-        true_ptr = np.concatenate([[0], np.cumsum(self.true[0][ids + 1] - self.true[0][ids])])
         padded = self.offsets + 2 * np.arange(self.n_examples + 1)
         return {
-            "sentences": [self.sentences[i] for i in ids.tolist()],
-            "offsets": offsets,
-            "tokens": self.tokens[spans(ids, self.offsets)],
-            "ranges": self.ranges[ids],
+            **super()._taken(ids),
             "tags": self.tags[spans(ids, padded)] if len(self.tags) else self.tags,
-            "true": (true_ptr, *(column[some] for column in self.true[1:])),
+            "true": (offsets_among(ids, self.true[0]), *(column[some] for column in self.true[1:])),
         }
 
     def take(self, ids: IntArray) -> GrammarExamples:
@@ -110,7 +115,7 @@ class GrammarExamples(PartExamples):
         return part
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
-        return *super().digest_arrays(), self.tokens, self.tags
+        return *super().digest_arrays(), self.tags
 
     # ------------------------------------------------------------------ parts
 
@@ -119,11 +124,13 @@ class GrammarExamples(PartExamples):
         return [nodes * (4 if b == 1 and self.table_ends[-1] else 1) for b in range(len(self.blocks))]
 
     def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
-        rule_ptr, rules, (ptr, begin, end, label, split) = self._unfolded(ids, codes)
-        found = [counted_once(rule_ptr, rules)]
+        rule_ptr, rules, (ptr, begin, end, label, split, again) = self._unfolded(ids, codes)
+        counts, row = [counted_once(rule_ptr, rules)], np.repeat(np.arange(len(ids)), np.diff(ptr))
+        n = (self.offsets[ids + 1] - self.offsets[ids])[row]
+        cells = (begin * (2 * n - begin + 1) // 2 + end - begin - 1) * self.rules.depth + again
+        constituents = counted_once(ptr, cells * self.n_labels + label)
         if not self.row_blocks:
-            return found
-        row = np.repeat(np.arange(len(ids)), np.diff(ptr))
+            return [*counts, constituents]
         first = self.offsets[ids[row]] + 2 * ids[row]
         if self.table_ends[-1]:
             parts, owners = constituent_parts(
@@ -131,30 +138,51 @@ class GrammarExamples(PartExamples):
             )
             owner = np.concatenate(owners)
             order = np.argsort(row[owner], kind="stable")
-            found.append(counted_once(_ends(row[owner], len(ids)), np.concatenate(parts)[order]))
+            counts.append(counted_once(_ends(row[owner], len(ids)), np.concatenate(parts)[order]))
         for block in self.row_blocks:
             if block == "split":
                 some = np.flatnonzero(split >= 0)
-                found.append(counted_once(_ends(row[some], len(ids)), split[some] * self.n_labels + label[some]))
+                counts.append(counted_once(_ends(row[some], len(ids)), split[some] * self.n_labels + label[some]))
             else:
                 position = begin if block == "begin" else end - 1
-                found.append(counted_once(ptr, position * self.n_labels + label))
-        return found
+                counts.append(counted_once(ptr, position * self.n_labels + label))
+        return [*counts, constituents]
 
     def _listed(self, ids: IntArray, codes: CodeArray) -> tuple[AnyArray, ...]:
         """Return the constituents of codes: offsets, begins, ends, labels."""
         return self._unfolded(ids, codes)[2][:4]
 
     def _unfolded(self, ids: IntArray, codes: CodeArray) -> tuple[IntArray, AnyArray, tuple[AnyArray, ...]]:
-        """Return the rules of codes, and their constituents: offsets, begins, ends, labels, begins of last children."""
+        """Return the rules of codes, and their constituents: offsets, and the columns of `list_parts`."""
         room = int((self.offsets[ids + 1] - self.offsets[ids]).sum()) * 2 * (1 + self.rules.longest)
         rule_ptr, part_ptr = np.zeros(len(ids) + 1, np.int64), np.zeros(len(ids) + 1, np.int64)
-        rules, columns = np.empty(room, np.int64), [np.empty(room, np.int64) for _ in range(4)]
-        kernels.list_parts(
+        rules, columns = np.empty(room, np.int64), [np.empty(room, np.int64) for _ in range(5)]
+        _search.list_parts(
             ids, self.code_offsets, codes, self.rules.packed, self.n_labels, rule_ptr, rules, part_ptr, *columns
         )
         used = part_ptr[-1]
         return rule_ptr, rules[: rule_ptr[-1]], (part_ptr, *(column[:used] for column in columns))
+
+    def log_probabilities(self, weights: FloatArray, least: float = 0.0) -> FloatArray:
+        """Return the logarithms of relative frequencies of rules in the true trees, and 0 for other weights.
+
+        Trees count as often as their weights say. Frequencies of annotated rules are smoothed by those of the rules
+        without annotations (`Grammar.log_probabilities`). A rule that no tree uses has the frequency `least`.
+        """
+        rows, left = self.true_parts[0], self.rules.arrays.left
+        owner = np.repeat(np.arange(self.n_examples), np.diff(rows.indptr))
+        counts = np.bincount(rows.indices, weights[owner] * rows.values, len(self.rules.rules))
+        totals = np.bincount(left, counts, len(self.rules.symbols))[left]
+        w = np.zeros(self.dim)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.rules.annotated:
+                same_rule, same_left = self.rules.without_annotations()
+                bare = np.bincount(same_rule, counts)[same_rule] / np.bincount(same_left, counts)[same_left]
+                shares = (counts + SMOOTHING * bare) / (totals + SMOOTHING)
+            else:
+                shares = counts / totals
+            w[: len(counts)] = np.log(np.where(shares > 0.0, shares, least))
+        return w
 
     # ------------------------------------------------------------------ argmaxes
 
@@ -175,12 +203,12 @@ class GrammarExamples(PartExamples):
         self, scores: tuple[Any, ...], ids: IntArray, codes: CodeArray, mus: FloatArray, etas: FloatArray,
         scales: FloatArray | None = None,
     ) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:  # fmt: skip
-        """Write the codes of the best trees; return what `best_trees` says about numbers of constituents left open."""
+        """Write the codes of the best trees; return the numbers of constituents that `best_trees` left open."""
         scales = np.zeros(len(ids)) if scales is None else scales
         room = np.where(scales > 0.0, self.ranges[ids, 1] - self.ranges[ids, 0] + 2, 0)
-        open_ptr, totals = np.concatenate([[0], np.cumsum(room)]), np.zeros(len(ids))
+        open_ptr, totals = offsets_of(room), np.zeros(len(ids))
         open_counts, open_bounds = np.empty(int(open_ptr[-1]), np.int64), np.empty(int(open_ptr[-1]))
-        kernels.best_trees(
+        _search.best_trees(
             ids, self.offsets, self.tokens, self.rules.packed, *scores, self.n_labels, *self.true, self.code_offsets,
             self.glue and not self.known, mus, etas, scales, self.ranges, codes, open_ptr, open_counts, open_bounds,
             totals,
@@ -192,10 +220,10 @@ class GrammarExamples(PartExamples):
         zeros = np.zeros(len(ids))
         if scales.any():
             self._find_ranges(ids)
-        found = self._find_trees(self._flat(scores, len(ids)), ids, answers.codes, zeros, zeros, scales)
+        still_open = self._find_trees(self._flat(scores, len(ids)), ids, answers.codes, zeros, zeros, scales)
         if not scales.any():
             return
-        open_ptr, open_counts, open_bounds, totals = found
+        open_ptr, open_counts, open_bounds, totals = still_open
         for r in np.flatnonzero(scales > 0.0).tolist():
             i, code = int(ids[r]), np.empty((1, 4 * int(np.diff(self.offsets[ids[r] : ids[r] + 2])[0])), np.int32)
             n_true = int(self.true[0][i + 1] - self.true[0][i])
@@ -228,35 +256,107 @@ class GrammarExamples(PartExamples):
         codes: CodeArray,
     ) -> FloatArray:  # fmt: skip
         """Write the codes of slots of the r-th sentence of a batch, example i, and return their scores."""
-        rules, shapes, at, begin, end, split, starts, tags, n_tags = self._flat(scores, len(scores[0].starts) - 1)
-        tokens, some = slice(*self.offsets[i : i + 2]), slice(*self.true[0][i : i + 2])
-        rows = slice(*starts[r : r + 2])
+        some, totals = slice(*self.true[0][i : i + 2]), np.empty(len(codes))
+        true = (column[some] for column in self.true[1:])
+        slot_trees(*self._sentence(scores, r, i), *true, mu, eta, width, ranked, first, codes, totals)
+        return totals
+
+    def _sentence(self, scores: list[Scores], r: int, i: int) -> tuple[Any, ...]:
+        """Return tags, grammar and scores of the r-th sentence of a batch, example i, for compiled functions."""
+        flat = self._flat(scores, len(scores[0].starts) - 1)
+        rules, shapes, at, begin, end, split, starts, tags, n_tags, own, own_starts = flat
+        rows, tokens = slice(*starts[r : r + 2]), slice(*self.offsets[i : i + 2])
         spans_of_one = (
             shapes, at, begin[rows], end[rows], split[rows if len(split) else slice(0)],
             tags[self.offsets[i] + 2 * i : self.offsets[i + 1] + 2 * i + 2] if len(tags) else tags, n_tags,
+            own[own_starts[r] : own_starts[r + 1]],
         )  # fmt: skip
-        found = np.empty(len(codes))
-        slot_trees(
-            self.tokens[tokens], self.rules.packed, rules, kernels.chain_scores(self.rules.packed, rules), spans_of_one,
-            *(column[some] for column in self.true[1:]), mu, eta, width, ranked, first, codes, found,
+        packed = self.rules.packed
+        return self.tokens[tokens], packed, rules, _search.chain_scores(packed, rules), spans_of_one
+
+    def max_marginals(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:
+        """Return the best score of a tree with each constituent: [i, j, label] for the tokens i … j − 1.
+
+        A sentence that the grammar does not derive has −∞ everywhere.
+        """
+        marginals = []
+        for r, i in enumerate(ids.tolist()):
+            n = int(self.offsets[i + 1] - self.offsets[i])
+            marginals.append(np.empty((n, n + 1, self.n_labels)))
+            if n:
+                max_marginals(*self._sentence(self.scores(w, ids[r : r + 1]), 0, i), marginals[-1])
+        return marginals
+
+    # ------------------------------------------------------------------ sums over outputs
+
+    def part_sums(
+        self,
+        scores: list[Scores],
+        ids: IntArray,
+        coefficients: FloatArray,
+        log_partitions: FloatArray,
+        expected_scores: FloatArray,
+        marginals: list[FloatArray],
+    ) -> None:
+        data, n = (ids, self.offsets, self.tokens, self.rules.packed), len(ids)
+        found = [Scores(values, block.starts) for values, block in zip(marginals, scores, strict=True)]
+        rules, shapes, _, begin, end, split, _, _, _, own, _ = self._flat(found, n)
+        _sums.grammar_sums(
+            *data, *self._flat(scores, n), self.n_labels, coefficients, log_partitions, expected_scores, rules, shapes,
+            begin, end, split, own,
         )  # fmt: skip
-        return found
+
+    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+        codes = np.empty((n, int(offsets_among(ids, self.code_offsets)[-1])), np.int32)
+        data = ids, self.offsets, self.tokens, self.rules.packed, *self._flat(scores, len(ids))
+        _samples.grammar_samples(*data, self.n_labels, seeds, codes)
+        return codes
+
+    def augmented(self, scores: list[Scores], ids: IntArray, scales: FloatArray) -> list[Scores]:
+        """Return scores with those of constituents increased by scale · loss: 1 for each, −1 if it is a true one."""
+        if not self.known or not scales.any():
+            return scores
+        if self.cost != CONSTITUENTS:
+            raise ValueError(self.no_risk())
+        block, true = scores[-1], self.true_parts[-1].rows(ids)
+        values, n_true = block.values + np.repeat(scales, np.diff(block.starts)), np.diff(true.indptr)
+        values[np.repeat(block.starts[:-1], n_true) + true.indices] -= 2.0 * np.repeat(scales, n_true)
+        return [*scores[:-1], Scores(values, block.starts)]
+
+    @property
+    def risky(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The block of constituents, if the loss counts them."""
+        return (len(self.blocks) - 1,) if self.cost == CONSTITUENTS else ()
+
+    def no_risk(self) -> str:
+        loss = "1 − F1" if self.cost == F1 else "the zero-one loss"
+        return f"{loss} of trees is not a sum over constituents; use the loss 'constituents', which is"
+
+    def arranged_marginals(self, marginals: list[FloatArray], example: int) -> FloatArray:
+        """Return the probability that the tree has each constituent: [i, j, label] for the tokens i … j − 1."""
+        n = int(self.offsets[example + 1] - self.offsets[example])
+        table = np.zeros((n, n + 1, self.n_labels))
+        if self.n_labels:
+            i, j = np.triu_indices(n)
+            table[i, j + 1] = marginals[-1].reshape(-1, self.rules.depth, self.n_labels)[:, 0]
+        return table
 
     def _flat(self, scores: list[Scores], n: int) -> tuple[Any, ...]:
         """Return scores of rules and spans as `best_trees` takes them; those of spans are empty if there are none."""
+        own = scores[-1] if self.n_labels else Scores(_NO_FLOATS, np.zeros(n + 1, np.int64))
         if not self.row_blocks:
-            return scores[0].values, *self._no_span_scores(n)
+            return scores[0].values, *self._no_span_scores(n)[:-2], *own
         shapes = scores[1].values if self.table_ends[-1] else _NO_FLOATS
-        begin, end, *split = scores[-len(self.row_blocks) :]
+        begin, end, *split = scores[-1 - len(self.row_blocks) : -1]
         return (
             scores[0].values, shapes, self.table_ends, begin.values, end.values,
-            split[0].values if split else _NO_FLOATS, begin.starts, self.tags, self.n_tags,
+            split[0].values if split else _NO_FLOATS, begin.starts, self.tags, self.n_tags, *own,
         )  # fmt: skip
 
     @staticmethod
     def _no_span_scores(n: int) -> tuple[Any, ...]:
         starts = np.zeros(n + 1, np.int64)
-        return _NO_FLOATS, _NO_ENDS, _NO_FLOATS, _NO_FLOATS, _NO_FLOATS, starts, _NO_TAGS, 0
+        return _NO_FLOATS, _NO_ENDS, _NO_FLOATS, _NO_FLOATS, _NO_FLOATS, starts, _NO_TAGS, 0, _NO_FLOATS, starts
 
     def _find_ranges(self, ids: IntArray) -> None:
         """Find the numbers of constituents that trees may have, once for each sentence."""
@@ -277,17 +377,25 @@ class GrammarExamples(PartExamples):
     def _losses(self, ids: IntArray, answers: Answers) -> FloatArray:
         if self.cost == ZERO_ONE:
             return (answers.keys[ids] != TRUTH).astype(float)
-        found, matched = self._matches(ids, answers.codes)
+        predicted, matched = self._matches(ids, answers.codes)
         n_true = self.true[0][ids + 1] - self.true[0][ids]
-        return np.asarray(tree_losses(self.cost, n_true, found, matched), float)
+        return np.asarray(tree_losses(self.cost, n_true, predicted, matched), float)
 
     def _matches(self, ids: IntArray, codes: CodeArray) -> tuple[IntArray, IntArray]:
         """Return the number of constituents of each code, and how many of them are true ones."""
-        found, matched = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
-        kernels.match_answers(
-            ids, self.offsets, self.code_offsets, codes, self.rules.packed, self.n_labels, *self.true, found, matched
+        predicted, matched = np.zeros(len(ids), np.int64), np.zeros(len(ids), np.int64)
+        _search.match_answers(
+            ids,
+            self.offsets,
+            self.code_offsets,
+            codes,
+            self.rules.packed,
+            self.n_labels,
+            *self.true,
+            predicted,
+            matched,
         )
-        return found, matched
+        return predicted, matched
 
     def exact_for(self, bound: Bound) -> bool:
         """Return whether all trees but the truth have the same loss: the best of them is the argmax of any bound."""
@@ -334,9 +442,9 @@ class GrammarExamples(PartExamples):
         return shown_tree(self.rules.tree(code, leaves, self.rules.root), form.kind)
 
     def outputs(self, answers: Answers) -> list[Any]:
-        found = super().outputs(answers)
-        warn_of_missing(found, self.glue)
-        return found
+        trees = super().outputs(answers)
+        warn_of_missing(trees, self.glue)
+        return trees
 
     def planned_decoding(self, bound: Bound, threads: int) -> tuple[float, str]:
         """Return the memory of a chart, with entries for partial right-hand sides, in each thread."""
@@ -357,7 +465,7 @@ def tree_losses(cost: int, n_true: Any, found: Any, matched: Any) -> Any:
 
 def _ends(rows: IntArray, n: int) -> IntArray:
     """Return the offsets of n rows from the row of each entry."""
-    return np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+    return offsets_of(np.bincount(rows, minlength=n))
 
 
 def _nothing(n: int) -> tuple[AnyArray, ...]:

@@ -8,19 +8,24 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import CodeArray
-from maxmargin.core.errors import Where, error_at
-from maxmargin.encoding.brackets import TreeTuple
-from maxmargin.encoding.treebank import ROOTS
-from maxmargin.structures.grammar._kernels import GLUED
+from maxmargin._base.checks import stored_array
+from maxmargin._base.errors import Where, error_at
+from maxmargin._base.ragged import split_rows
+from maxmargin._base.types import CodeArray, IntArray
+from maxmargin.features.text.brackets import TreeTuple
+from maxmargin.features.text.treebank import ROOTS
+from maxmargin.structures.grammar._jit import GLUED
 from maxmargin.structures.grammar.arrays import Rule, grammar_arrays
-from maxmargin.structures.grammar.derivations import INNER, PHRASE, TAG, Form, Symbol, symbol_name
+from maxmargin.structures.grammar.derivations import INNER, PHRASE, TAG, Form, Symbol, symbol_name, under
 
 _KINDS = (TAG, PHRASE, INNER)
 
 
 class GrammarRules:
     """All rules and unary chains that occur in trees, with numbers for symbols, rules, chains and labels.
+
+    With annotations, a rule or a chain that occurs under one parent belongs to the grammar under all parents that its
+    left-hand side has in the trees: the trees that are derived are those of the grammar without annotations.
 
     Attributes
     ----------
@@ -32,6 +37,8 @@ class GrammarRules:
         What was found, by number. A chain lists its symbols from the top to the base.
     starts : list of int
         Symbols of roots.
+    depth : int
+        How often a label may occur on the same span, in a chain and its base.
     """
 
     def __init__(self) -> None:
@@ -65,6 +72,8 @@ class GrammarRules:
                     chains.setdefault(path[k:], len(chains))
                 if right:
                     rules.setdefault((path[-1], tuple(map(number, right))), len(rules))
+        if self.annotated:
+            _share_between_parents(symbols, rules, chains)
         self.symbols, self.rules, self.starts = list(symbols), list(rules), list(starts)
         self.chains = list(chains)
         self._index()
@@ -80,8 +89,20 @@ class GrammarRules:
         phrases = (label for kind, label, _ in self.symbols if kind == PHRASE and label not in ROOTS)
         self.labels = list(dict.fromkeys(phrases))
         self.longest = max((len(chain) - 1 for chain in self.chains), default=0)
+        # How often a label may occur on one span.
+        of = [[self.symbols[s][1] for s in chain if self.symbols[s][0] == PHRASE] for chain in self.chains]
+        self.depth = max((some.count(name) for some in of for name in some), default=1)
         self.arrays = grammar_arrays(self.symbols, self.labels, self.rules, self.chains, self.starts)
         self.packed = self.arrays.packed()
+
+    def without_annotations(self) -> tuple[IntArray, IntArray]:
+        """Return for each rule the number of the rule, and of its left-hand side, without labels of parents."""
+        bare = [under(symbol, "") for symbol in self.symbols]
+        rules: dict[Any, int] = {}
+        lefts: dict[Symbol, int] = {}
+        same_rule = [rules.setdefault((bare[s], *(bare[t] for t in right)), len(rules)) for s, right in self.rules]
+        same_left = [lefts.setdefault(bare[s], len(lefts)) for s, _ in self.rules]
+        return np.array(same_rule, np.int64), np.array(same_left, np.int64)
 
     # ------------------------------------------------------------------ codes
 
@@ -185,7 +206,7 @@ class GrammarRules:
         self.set_state(state)
 
     def get_state(self) -> dict[str, Any]:
-        """Return what was learnt as plain values and arrays."""
+        """Return the learnt state as plain values and arrays."""
         rules, chains = [(left, *right) for left, right in self.rules], self.chains
         return {
             "annotated": bool(self.annotated),
@@ -201,10 +222,11 @@ class GrammarRules:
         }
 
     def set_state(self, state: Any) -> GrammarRules:
-        """Set what `get_state` returned; raise ValueError if it is damaged."""
+        """Restore a state of `get_state`; raise ValueError if it is damaged."""
         self.annotated = bool(state["annotated"])
         self.horizontal = None if state["horizontal"] is None else int(state["horizontal"])
-        kinds, names, notes = np.asarray(state["kinds"]).tolist(), list(state["names"]), list(state["notes"])
+        kinds = stored_array(state["kinds"], "kinds of symbols", np.int32, (None,)).tolist()
+        names, notes = list(state["names"]), list(state["notes"])
         if len(kinds) != len(names) or len(kinds) != len(notes) or not set(kinds) <= set(_KINDS):
             raise ValueError(f"expected a kind and a name of each of {len(kinds)} symbols")
         self.symbols = [(kind, str(name), str(note)) for kind, name, note in zip(kinds, names, notes, strict=True)]
@@ -223,15 +245,35 @@ class GrammarRules:
         return self
 
 
+def _share_between_parents(
+    symbols: dict[Symbol, int], rules: dict[Rule, int], chains: dict[tuple[int, ...], int]
+) -> None:
+    """Add all rules and chains under all parents that their left-hand sides have."""
+    known, parents = list(symbols), dict[str, list[str]]()
+    for kind, label, parent in known:
+        if kind == PHRASE:
+            parents.setdefault(label, []).append(parent)
+
+    def number(symbol: int, parent: str) -> int:
+        return symbols.setdefault(under(known[symbol], parent), len(symbols))
+
+    for left, right in list(rules):
+        for parent in parents[known[left][1]]:
+            below = tuple(number(s, parent) if known[s][0] == INNER else s for s in right)
+            rules.setdefault((number(left, parent), below), len(rules))
+    for top, *lower in list(chains):
+        for parent in parents[known[top][1]]:
+            chains.setdefault((number(top, parent), *lower), len(chains))
+
+
 def _int32(values: Sequence[int]) -> CodeArray:
     return np.array(values, np.int32).reshape(-1)
 
 
 def _split(values: Any, lengths: Any, n: int, shortest: int = 2) -> list[tuple[int, ...]]:
     """Return runs of numbers below n; raise ValueError if there are others."""
-    values, lengths = np.asarray(values), np.asarray(lengths)
+    values = stored_array(values, "symbols of rules", np.int32, (None,))
+    lengths = stored_array(np.asarray(lengths, np.int32), "lengths of rules", np.int32, (None,))
     if lengths.sum() != len(values) or (lengths < shortest).any() or not ((values >= 0) & (values < n)).all():
         raise ValueError(f"expected rules over symbols 0 to {n - 1}, found others")
-    ends = np.cumsum([0, *lengths.tolist()]).tolist()
-    flat = values.tolist()
-    return [tuple(flat[a:b]) for a, b in pairwise(ends)]
+    return [tuple(row) for row in split_rows(values.tolist(), lengths)]

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._types import AnyArray, CodeArray, IntArray
-from maxmargin.encoding.treebank import Token
-from maxmargin.structures.grammar._kernels import N_LENGTHS
+from maxmargin._base.ragged import offsets_of
+from maxmargin._base.types import AnyArray, CodeArray, IntArray
+from maxmargin.features.text.treebank import Token
+from maxmargin.structures.grammar._jit import N_LENGTHS
 
 TEMPLATES = ("first", "last", "length", "split", "context", "words")
 _SPECIAL = ("<unknown>", "<before>", "<after>")
@@ -97,7 +98,7 @@ class SpanFeatures:
             pairs if "context" in used else 0,
             N_LENGTHS**2 * n_labels if {"split", "length"} <= set(used) else 0,
         ]
-        return np.cumsum([0, *sizes])
+        return offsets_of(sizes)
 
     # ------------------------------------------------------------------ learning and encoding
 
@@ -110,8 +111,8 @@ class SpanFeatures:
         values = self._values(sentences)
         self.keys = {}
         for block in self.blocks:
-            found = [self._block_keys(values, t, block) for t in self._used(block)]
-            keys, counts_of = np.unique(np.concatenate([*found, np.zeros(0, np.int64)]), return_counts=True)
+            block_keys = [self._block_keys(values, t, block) for t in self._used(block)]
+            keys, counts_of = np.unique(np.concatenate([*block_keys, np.zeros(0, np.int64)]), return_counts=True)
             self.keys[block] = keys[counts_of >= self.min_count]
 
     def _index(self) -> None:
@@ -128,16 +129,16 @@ class SpanFeatures:
 
     def _values(self, sentences: Sequence[Sequence[Token]]) -> dict[str, IntArray]:
         """Return the numbers of words and tags, with one value before and one after each sentence."""
-        found: dict[str, IntArray] = {}
+        by_column: dict[str, IntArray] = {}
         for name, numbers, part in (("tag", self._tag_numbers, 1), ("word", self._word_numbers, 0)):
             flat = [
                 value for sentence in sentences
                 for value in (_BEFORE, *(numbers.get(token[part] or "", 0) for token in sentence), _AFTER)
             ]  # fmt: skip
-            found[name] = np.array(flat, np.int64)
+            by_column[name] = np.array(flat, np.int64)
         lengths = np.fromiter(map(len, sentences), np.int64, len(sentences))
-        found["at"] = np.arange(lengths.sum()) + np.repeat(2 * np.arange(len(lengths)) + 1, lengths)
-        return found
+        by_column["at"] = np.arange(lengths.sum()) + np.repeat(2 * np.arange(len(lengths)) + 1, lengths)
+        return by_column
 
     @staticmethod
     def _block_keys(values: dict[str, IntArray], t: int, block: str) -> IntArray:
@@ -161,7 +162,7 @@ class SpanFeatures:
                 if len(keys):
                     columns[:, c] = np.where(keys[at] == key, at, -1)
             known = columns >= 0
-            indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+            indptr = offsets_of(known.sum(axis=1))
             data = np.ones(int(indptr[-1]), np.float32)
             rows[block] = sp.csr_array((data, columns[known].astype(np.int32), indptr), (n, len(keys)))
         return SpanRows(values["tag"].astype(np.int32), rows)
@@ -201,14 +202,14 @@ class SpanFeatures:
         self.set_state(state)
 
     def get_state(self) -> dict[str, Any]:
-        """Return what was learnt as plain values and arrays."""
+        """Return the learnt state as plain values and arrays."""
         return {
             "templates": list(self.templates), "tags": list(self.tags), "words": list(self.words),
             "keys": {block: self.keys[block] for block in self.blocks},
         }  # fmt: skip
 
     def set_state(self, state: Any) -> SpanFeatures:
-        """Set what `get_state` returned; raise ValueError if it is damaged."""
+        """Restore a state of `get_state`; raise ValueError if it is damaged."""
         self.templates = tuple(str(name) for name in state["templates"])
         self.tags, self.words = [str(tag) for tag in state["tags"]], [str(word) for word in state["words"]]
         self._index()

@@ -12,27 +12,29 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._checked import check_flag, is_list, whole_number
-from maxmargin._types import CodeArray, FloatArray
+from maxmargin._base.checks import check_flag, is_list, whole_number
+from maxmargin._base.errors import Place, Where, error_at
+from maxmargin._base.ragged import ONLY
+from maxmargin._base.types import CodeArray, FloatArray
 from maxmargin.core.codes import Answers
-from maxmargin.core.errors import Place, Where, error_at
-from maxmargin.encoding.brackets import TreeTuple
-from maxmargin.encoding.treebank import (
+from maxmargin.core.structure import WeightTable
+from maxmargin.features.text.brackets import TreeTuple
+from maxmargin.features.text.treebank import (
     Token,
     TreeForm,
+    check_tagged,
     constituents,
     read_sentence_tags,
     read_tree,
     shown_tree,
     tags_of,
 )
-from maxmargin.parts.structure import PartStructure, WeightTable
+from maxmargin.parts.structure import PartStructure
 from maxmargin.structures.grammar.enumeration import all_trees
 from maxmargin.structures.grammar.examples import COSTS, GrammarExamples, tree_losses
 from maxmargin.structures.grammar.rules import GrammarRules
 from maxmargin.structures.grammar.spans import TEMPLATES, SpanFeatures
 
-_ONLY = np.zeros(1, np.int64)
 LEAVES = ("auto", "tags", "words")
 
 
@@ -53,9 +55,10 @@ class Grammar(PartStructure):
         constituents. Argmaxes with all three are exact; those with "f1" take 10 to 60 times as long as with
         "constituents".
     parent_annotation : bool, default=False
-        Whether symbols of the grammar carry the label of their parent (Johnson 1998).
+        Whether symbols of the grammar carry the label of their parent (Johnson 1998). A rule that occurs under one
+        parent belongs to the grammar under all parents that its left-hand side has in the training trees.
     horizontal : int or None, default=None
-        Number of siblings to the left that the next child of a long rule depends on; None for all, so that only
+        Number of siblings to the left that the next child of a long rule depends on; None for all, so only
         right-hand sides of the training trees occur.
     span_features : bool or list of str, default=False
         Features of constituents with their label: any of "first" and "last" (their first and last tags), "length",
@@ -80,6 +83,7 @@ class Grammar(PartStructure):
     """
 
     output_name: ClassVar[str] = "tree"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"topk", "max_marginals", "sums"})
     learns: ClassVar[dict[str, type]] = {"form_": TreeForm, "rules_": GrammarRules, "spans_": SpanFeatures}
 
     def __init__(
@@ -145,6 +149,9 @@ class Grammar(PartStructure):
                 self.rules_.code(tree, 4 * len(sentence), Place("Y", i))
                 for i, (tree, sentence) in enumerate(zip(trees, sentences, strict=True))
             ]
+        else:
+            for i, sentence in enumerate(sentences):
+                check_tagged(sentence, self.rules_.tags, self.form_.words, Place("X", i))
         rows = self.spans_.encode(sentences) if self.spans_.templates else None
         return GrammarExamples(self, sentences, rows, truths)
 
@@ -179,21 +186,21 @@ class Grammar(PartStructure):
     # ------------------------------------------------------------------ outputs
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        """Return the loss `cost` of a tree ŷ; None, for no tree, has no constituents."""
+        """Return the loss `cost` of a tree ŷ; None means no tree, which counts as one without constituents."""
         form = getattr(self, "form_", None)
         if form is None:
             form = TreeForm()
             form.fit([y], [read_tree(y, "y")], self.leaves)
         true = form.bare(read_tree(y, "y"), "y")[0]
-        found = None if y_hat is None else form.bare(read_tree(y_hat, "y_hat"), "y_hat")[0]
-        if found is not None and len(tags_of(true)) != len(tags_of(found)):
-            raise ValueError(f"y has {len(tags_of(true))} tokens but y_hat has {len(tags_of(found))}")
+        predicted_tree = None if y_hat is None else form.bare(read_tree(y_hat, "y_hat"), "y_hat")[0]
+        if predicted_tree is not None and len(tags_of(true)) != len(tags_of(predicted_tree)):
+            raise ValueError(f"y has {len(tags_of(true))} tokens but y_hat has {len(tags_of(predicted_tree))}")
         if self.cost == "zero-one":
-            return float(true != found)
-        expected, predicted = (Counter(constituents(tree)) if tree else Counter() for tree in (true, found))
+            return float(true != predicted_tree)
+        expected, predicted = (Counter(constituents(tree)) if tree else Counter() for tree in (true, predicted_tree))
         matched = (expected & predicted).total()
         loss = float(tree_losses(COSTS[self.cost], expected.total(), predicted.total(), matched))
-        return max(loss, 1.0) if found is None else loss
+        return max(loss, 1.0) if predicted_tree is None else loss
 
     def topk(self, w: FloatArray, x: Any, k: int) -> list[tuple[Any, float]]:
         """Return the k best trees with their scores, best first; fewer if there are fewer.
@@ -201,11 +208,11 @@ class Grammar(PartStructure):
         For a sentence that the grammar does not derive, the only tree is the glued one, if there is one.
         """
         examples = self.encode([x])
-        scores = examples.scores(np.asarray(w, float), _ONLY)
+        scores = examples.scores(np.asarray(w, float), ONLY)
         codes, values = examples.best_trees(scores, whole_number(k, "k")) if len(examples.tokens) else ([], [])
         if not codes and self.glue and len(examples.tokens):
             answers: Answers = examples.empty_answers()
-            examples.decode_scores(scores, _ONLY, np.zeros(1), answers)
+            examples.decode_scores(scores, ONLY, np.zeros(1), answers)
             codes, values = [answers.codes], [float(answers.rises[0])]
         return [(examples.output(0, 0, code), score) for code, score in zip(codes, values, strict=True)]
 
@@ -220,12 +227,12 @@ class Grammar(PartStructure):
 
     def tables(self) -> dict[str, WeightTable]:
         labels = self.rules_.labels
-        found = {"rules": WeightTable(self.rules_.column_names())}
+        tables = {"rules": WeightTable(self.rules_.column_names())}
         if self.spans_.templates:
             shapes = self.spans_.shape_names(labels)
-            found |= {"shapes": WeightTable(shapes)} if len(shapes) else {}
-            found |= {block: WeightTable(self.spans_.block_names(block), labels) for block in self.spans_.blocks}
-        return found
+            tables |= {"shapes": WeightTable(shapes)} if len(shapes) else {}
+            tables |= {block: WeightTable(self.spans_.block_names(block), labels) for block in self.spans_.blocks}
+        return tables
 
     def log_probabilities(self, X: Sequence[Any], Y: Sequence[Any], sample_weight: Any = None) -> FloatArray:
         """Return the weights of the maximum-likelihood grammar: the logarithms of relative frequencies of rules.
@@ -233,6 +240,8 @@ class Grammar(PartStructure):
             w_r = log (Σ_i c_i n_r(y_i) / Σ_i c_i n_{left-hand side of r}(y_i))
 
         The weights of other features are 0; a rule that no tree uses gets −∞, as the grammar is larger than the trees.
+        With `parent_annotation`, frequencies are smoothed: 5 more occurrences of each left-hand side are distributed
+        over its rules as those of the grammar without annotations are.
 
         Parameters
         ----------
@@ -247,17 +256,8 @@ class Grammar(PartStructure):
             The weights.
         """
         examples = self.encode(X, Y)
-        rows, weights = examples.true_parts[0], np.ones(examples.n_examples)
-        if sample_weight is not None:
-            weights = np.asarray(sample_weight, float)
-        owner = np.repeat(np.arange(examples.n_examples), np.diff(rows.indptr))
-        counts = np.bincount(rows.indices, weights[owner] * rows.values, len(self.rules_.rules))
-        totals = np.bincount(self.rules_.arrays.left, counts, len(self.rules_.symbols))
-        w = np.zeros(examples.dim)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            shares = counts / totals[self.rules_.arrays.left]
-            w[: len(counts)] = np.log(np.where(counts > 0, shares, 0.0))
-        return w
+        weights = np.ones(examples.n_examples) if sample_weight is None else np.asarray(sample_weight, float)
+        return examples.log_probabilities(weights)
 
     # ------------------------------------------------------------------ saving
 

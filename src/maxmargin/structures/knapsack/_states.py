@@ -1,4 +1,4 @@
-"""Kernel for knapsacks with any weights: a list of undominated states (Nemhauser and Ullmann 1969).
+"""Compiled function for knapsacks with any weights: a list of undominated states (Nemhauser and Ullmann 1969).
 
 Items are added in the order of their value per weight. A state is the weight and value of a set of items; it is kept
 only if no state has less weight and more value, and if the fractional knapsack of the items that follow (Dantzig 1957)
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compile import inlined, kernel
+from maxmargin._base.jit import inlined, jit
 from maxmargin.core.codes import NO_OUTPUT
 
 #: Sum of values, relative to all values, that counts as rounding error; states within it are not pruned.
@@ -29,7 +29,7 @@ def split_item(room, first, total_weight):
     return low
 
 
-@kernel
+@jit
 def best_choice(scores, weights, capacity, most_states, code):
     """Write the items of greatest total score within the capacity; return whether `most_states` were enough.
 

@@ -12,21 +12,25 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._checked import finite_number, is_list
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import NO_OUTPUT, spans
-from maxmargin.core.errors import Place, Where, error_at
+from maxmargin._base.checks import finite_number
+from maxmargin._base.errors import Place, Where, error_at
+from maxmargin._base.ragged import kept_offsets, offsets_among, places, spans
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.algorithms.highs import Polyhedron, solve
+from maxmargin.algorithms.subset_sums import subset_samples, subset_sums
+from maxmargin.core.codes import NO_OUTPUT
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
-from maxmargin.encoding.graphs import check_row_counts, read_allowed
-from maxmargin.encoding.sequences import SequenceEncoder
+from maxmargin.core.sums import PERTURB
+from maxmargin.features.decision_forms import INDICES, SET, VECTOR, indices_of, written
+from maxmargin.features.graphs.graphs import check_row_counts, read_allowed
+from maxmargin.features.text.sequences import SequenceEncoder
 from maxmargin.parts.blocks import Block
-from maxmargin.parts.costs import PartCosts, cost_table
+from maxmargin.parts.costs import PartCosts, costs_of, part_costs
 from maxmargin.parts.examples import Part, PartExamples, counted_once
-from maxmargin.parts.structure import PartStructure
-from maxmargin.structures.knapsack import _kernels as kernels
+from maxmargin.parts.formed import FormedStructure
+from maxmargin.structures.knapsack import _jit
 from maxmargin.structures.knapsack import _states as states
-from maxmargin.structures.program._highs import Polyhedron, solve
 
 #: Entries of the table of a dynamic program above which a list of states is used.
 LARGEST_TABLE = 1 << 25
@@ -42,7 +46,7 @@ class ItemEncoder(SequenceEncoder):
     row = "item"
 
 
-class Knapsack(PartStructure):
+class Knapsack(FormedStructure):
     """The most valuable items within a capacity, by features of the items.
 
     Each x is a tuple (features, weights, capacity), optionally with `allowed` added:
@@ -51,12 +55,19 @@ class Knapsack(PartStructure):
     - weights: m numbers ≥ 0; the weights of the chosen items add up to at most the capacity, a number ≥ 0;
     - allowed: an array of m bools; the score of other items is −∞.
 
-    Each z lists 1 for each chosen item and 0 for each other item. If single items have different costs, it is a
-    `PartCosts` with costs of shape (m,).
+    Each z lists 1 for each chosen item and 0 for each other item, or the indices of the chosen items, or it is a set of
+    them; predictions have the form of the training outputs. If single items have different costs, it is a `PartCosts`
+    with costs of shape (m,).
 
-    Argmaxes are exact: a table over capacities if weights are whole numbers, a list of undominated choices (Nemhauser
+    Argmaxes are exact: a table over capacities if weights are integers, a list of undominated choices (Nemhauser
     and Ullmann 1969) if they are not, or if the table would be large. Only if the list would be large too, HiGHS
     (Huangfu and Hall 2018) decides, within its tolerance of 10⁻⁶.
+
+    Parameters
+    ----------
+    decision : {"auto", "vector", "indices", "set"}, default="auto"
+        The form of outputs; "auto" recognises it in `fit`, and raises an error if outputs have different forms or if
+        several forms fit all of them.
 
     Examples
     --------
@@ -69,8 +80,13 @@ class Knapsack(PartStructure):
     """
 
     output_name: ClassVar[str] = "choice"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"topk", "max_marginals", "sums"})
     learns: ClassVar[dict[str, type]] = {"items_": ItemEncoder}
-    kernel_rows: ClassVar[tuple[str, ...]] = ("items_",)
+    kernel_rows: ClassVar[dict[str, str]] = {"items_": "items"}
+    forms: ClassVar[tuple[str, ...]] = (VECTOR, INDICES, SET)
+
+    def __init__(self, *, decision: str = "auto") -> None:
+        self.decision = decision
 
     # ------------------------------------------------------------------ data
 
@@ -85,18 +101,25 @@ class Knapsack(PartStructure):
             forbidden = np.concatenate(masks)
         truths, costs = None, None
         if Y is not None:
+            if learn:
+                self._recognise(
+                    Y,
+                    [len(x.weights) for x in inputs],
+                    lambda form, y, i: self._choice(y, form, inputs[i], Place("Y", i)),
+                )
             pairs = list(zip(Y, inputs, strict=True))
-            truths = [self._truth(y, x, Place("Y", i)) for i, (y, x) in enumerate(pairs)]
+            truths = [self._choice(costs_of(y).output, self.form_, x, Place("Y", i)) for i, (y, x) in enumerate(pairs)]
             rows = [_cost_row(y, code, Place("Y", i)) for i, (y, code) in enumerate(zip(Y, truths, strict=True))]
             costs = np.concatenate([*rows, np.zeros(0)])
         weights = np.concatenate([*(x.weights for x in inputs), np.zeros(0)])
         capacities = np.array([x.capacity for x in inputs])
         return KnapsackExamples(self, Block(matrix, offsets, forbidden=forbidden), weights, capacities, truths, costs)
 
-    def _truth(self, y: Any, x: _Input, where: Where) -> CodeArray:
-        code = self.code_of(y, where)
-        if len(code) != len(x.weights):
-            raise error_at(where, f"{len(code)} numbers, but X has {len(x.weights)} items")
+    @staticmethod
+    def _choice(chosen: Any, form: str, x: _Input, where: Where) -> CodeArray:
+        """Return the code of a choice; raise an error if it is not one of its knapsack."""
+        code = np.zeros(len(x.weights), np.int32)
+        code[indices_of(chosen, form, where, "item", len(code))] = 1
         total = float(x.weights @ code)
         if total > x.capacity * (1.0 + ROUNDING):
             raise error_at(where, f"the chosen items weigh {total:g}, but the capacity is {x.capacity:g}")
@@ -108,29 +131,32 @@ class Knapsack(PartStructure):
     # ------------------------------------------------------------------ outputs
 
     def code_of(self, y: Any, where: Where) -> CodeArray:
+        """Return 1 for each chosen item; a list or set of indices says nothing about the items after the last one."""
         chosen = y.output if isinstance(y, PartCosts) else y
-        code = np.asarray(chosen) if is_list(chosen) else np.zeros((0, 0))
-        if code.ndim != 1 or (len(code) and (code.dtype.kind not in "iufb" or not np.isin(code, (0, 1)).all())):
-            raise error_at(where, f"expected 0 or 1 for each item, found {chosen!r:.60}")
-        return code.astype(np.int32)
+        items = indices_of(chosen, self.form_, where, "item")
+        code = np.zeros(len(chosen) if self.form_ == VECTOR else int(items.max(initial=-1)) + 1, np.int32)
+        code[items] = 1
+        return code
 
-    def output_of(self, code: CodeArray) -> list[int]:
-        chosen: list[int] = code.tolist()
-        return chosen
+    def output_of(self, code: CodeArray) -> Any:
+        return written(np.flatnonzero(code), self.form_, len(code))
 
     def loss(self, y: Any, y_hat: Any) -> float:
         """Return the number of items that only one choice has, or the costs of false and missed items."""
-        true, found = self.code_of(y, "y"), self.code_of(y_hat, "y_hat")
-        if len(true) != len(found):
-            raise ValueError(f"y has {len(true)} items but y_hat has {len(found)}")
-        return float(_cost_row(y, true, "y") @ (found - true))
+        true, predicted = self.code_of(y, "y"), self.code_of(y_hat, "y_hat")
+        if self.form_ == VECTOR and len(true) != len(predicted):
+            raise ValueError(f"y has {len(true)} items but y_hat has {len(predicted)}")
+        costs = [np.size(c) for c in (y.false, y.missed) if np.ndim(c)] if isinstance(y, PartCosts) else []
+        size = max(len(true), len(predicted), *costs)
+        true, predicted = (np.pad(code, (0, size - len(code))) for code in (true, predicted))
+        return float(_cost_row(y, true, "y") @ (predicted - true))
 
-    def enumerate(self, x: Any) -> Iterator[list[int]]:
+    def enumerate(self, x: Any) -> Iterator[Any]:
         """Yield all choices of allowed items within the capacity, for tests."""
         read = _read(x, "x")
         most = np.ones(len(read.weights), int) if read.allowed is None else read.allowed.astype(int)
-        choices = map(list, product(*(range(m + 1) for m in most)))
-        return (z for z in choices if float(read.weights @ z) <= read.capacity * (1.0 + ROUNDING))
+        choices = (np.array(z) for z in product(*(range(m + 1) for m in most)))
+        return (self.output_of(z) for z in choices if float(read.weights @ z) <= read.capacity * (1.0 + ROUNDING))
 
 
 class _Input(NamedTuple):
@@ -165,17 +191,15 @@ def _read(x: Any, where: Where) -> _Input:
 
 def _cost_row(y: Any, code: CodeArray, where: Where) -> FloatArray:
     """Return l of every item: false costs, minus missed costs for the chosen items."""
-    given = y if isinstance(y, PartCosts) else PartCosts(y, 1.0, 1.0)
-    if isinstance(given.output, PartCosts):
-        raise ValueError("PartCosts of PartCosts: expected an output with one set of costs")
-    false = cost_table(given.false, code.shape, "false", where)
-    return np.where(code == 1, -cost_table(given.missed, code.shape, "missed", where), false)
+    return part_costs(costs_of(y, 1.0, 1.0), code.shape, code == 1, where)
 
 
 class KnapsackExamples(PartExamples):
     """Items of all knapsacks; the code of a choice is 1 for each chosen item and 0 for the others."""
 
-    nested = True
+    data: ClassVar[dict[str, str]] = {"weights": "code_offsets", "capacities": ""}
+    derived: ClassVar[dict[str, str]] = {"entries": "", "tabled": ""}
+    nested = optional_parts = True
 
     def __init__(
         self,
@@ -205,7 +229,7 @@ class KnapsackExamples(PartExamples):
         rows = np.flatnonzero(self.tabled[ids])
         if len(rows):
             whole, room = self._whole_weights
-            kernels.best_choices(ids[rows], values, starts[rows], whole, self.code_offsets, room, codes)
+            _jit.best_choices(ids[rows], values, starts[rows], whole, self.code_offsets, room, codes)
         for r in np.flatnonzero(~self.tabled[ids]).tolist():
             i = int(ids[r])
             span = slice(*self.code_offsets[i : i + 2])
@@ -226,23 +250,64 @@ class KnapsackExamples(PartExamples):
             sp.csr_array(weights[None] / size), np.array([-np.inf]), np.array([self.capacities[i] / size]),
             np.zeros(m), (weights <= self.capacities[i]).astype(float), np.ones(m, bool),
         )  # fmt: skip
-        found = solve(scores, space, None, 0.0)
-        if found.z is None:
+        solution = solve(scores, space, None, 0.0)
+        if solution.z is None:
             return np.full(m, NO_OUTPUT, np.int32)
-        chosen = found.z.astype(np.int32)
+        chosen = solution.z.astype(np.int32)
         for j in np.argsort(scores).tolist():  # items beyond the capacity, within HiGHS' tolerance
             if weights @ chosen <= self.capacities[i] * (1.0 + ROUNDING):
                 break
             chosen[j] = 0
         return chosen
 
+    # ------------------------------------------------------------------ sums over outputs
+
+    @property
+    def summable(self) -> bool:  # type: ignore[override]
+        """Whether all examples have tables over capacities."""
+        return bool(self.tabled.all())
+
+    @property
+    def why_not_summable(self) -> str:  # type: ignore[override]
+        """The first example without a table, and what to do."""
+        i = int(np.flatnonzero(~self.tabled)[0])
+        if self.entries[i] > LARGEST_TABLE:
+            what = f"a table over its capacities has {self.entries[i]:.3g} entries, more than {LARGEST_TABLE}; use "
+            what += "coarser weights"
+        else:
+            what = "its weights are not integers; multiply weights and capacity so that they are, or round them"
+        return f"sums over choices need weights that are integers. X[{i}]: {what}, or {PERTURB}"
+
+    def _subsets(self, scores: list[Scores], ids: IntArray) -> tuple[Any, ...]:
+        """Return the arguments of sums over subsets."""
+        if not self.tabled[ids].all():
+            raise self.not_summable()
+        (values, starts), (weights, room) = scores[0], self._whole_weights
+        return starts, values, self.code_offsets[ids], weights, room[ids], False
+
+    def part_sums(
+        self,
+        scores: list[Scores],
+        ids: IntArray,
+        coefficients: FloatArray,
+        log_partitions: FloatArray,
+        expected_scores: FloatArray,
+        marginals: list[FloatArray],
+    ) -> None:
+        into = coefficients, log_partitions, expected_scores, marginals[0]
+        subset_sums(*self._subsets(scores, ids), *into)
+
+    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+        codes = np.zeros((n, int(scores[0].starts[-1])), np.int32)
+        subset_samples(*self._subsets(scores, ids), seeds, codes)
+        return codes
+
+    # ------------------------------------------------------------------ parts
+
     def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
-        lengths = self.code_offsets[ids + 1] - self.code_offsets[ids]
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        offsets = offsets_among(ids, self.code_offsets)
         chosen = codes[spans(ids, self.code_offsets)] == 1
-        used = np.concatenate([[0], np.cumsum(chosen)])
-        number = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)
-        return [counted_once(used[indptr], number[chosen])]
+        return [counted_once(kept_offsets(chosen, offsets), places(offsets)[chosen])]
 
     def restricted(self, scores: list[Scores], forced: Collection[Part], forbidden: Collection[Part]) -> list[Scores]:
         """Return scores of +∞ for forced and −∞ for forbidden items."""
@@ -250,11 +315,3 @@ class KnapsackExamples(PartExamples):
         changed[[p for _, p in forced if changed[p] > -np.inf]] = np.inf
         changed[[p for _, p in forbidden]] = -np.inf
         return [Scores(changed, scores[0].starts)]
-
-    def _taken(self, ids: IntArray) -> dict[str, Any]:
-        weights = self.weights[spans(ids, self.code_offsets)]
-        per_example = {name: getattr(self, name)[ids] for name in ("capacities", "entries", "tabled")}
-        return {"weights": weights, **per_example}
-
-    def digest_arrays(self) -> tuple[AnyArray, ...]:
-        return *super().digest_arrays(), self.weights, self.capacities

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._types import AnyArray, CodeArray, IntArray
+from maxmargin._base.types import AnyArray, CodeArray, IntArray
 from maxmargin.core.polytopes import Polytope, entries
 
 #: Largest number of nodes for which odd sets are listed.
@@ -79,7 +79,7 @@ def distance_polytope(ends: IntArray, n_nodes: int, partners: CodeArray, perfect
 
     Each edge has two arcs. In the dual, d_k^e is the length of an alternating path from a root to node k, e = 1 if its
     last edge is in the matching; an arc off the matching goes from (j, 1) to (k, 0), an arc on it from (j, 0) to (k,
-    1). The multipliers are a circulation a, with a slack variable for each arc on the matching, so that a ≤ ½ there; an
+    1). The multipliers are a circulation a, with a slack variable for each arc on the matching, so a ≤ ½ there; an
     edge has z = a + a' off the matching and z = 1 − a − a' on it. Matchings that need not be perfect are perfect in a
     graph with a copy, in which each node is joined with its copy (Schrijver 2003).
     """

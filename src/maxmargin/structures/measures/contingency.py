@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.errors import Place, error_at
+from maxmargin._base.errors import Place, error_at
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.parts.blocks import Block
-from maxmargin.structures.measures import _tables as kernels
+from maxmargin.structures.measures import _best_tables as _tables
 from maxmargin.structures.measures.measures import AtSize, Linear, Measure, Sorted, counts
 from maxmargin.structures.measures.names import measure_of
 from maxmargin.structures.measures.row_sets import RowSetExamples, RowSets, prefix_sums
@@ -27,15 +27,15 @@ class Contingency(RowSets):
 
         Ψ(x, y) = ½ Σ_i ±x_i        Δ(y, ŷ) = p · (1 − measure(tp, fp, fn, tn))
 
-    with + for rows labelled positive, p of them. The loss counts in rows (that of ``"error"`` and ``"balanced"`` is n
-    times the measure), so that C has the scale of a linear SVM for any number of rows. With Ψ = (1/n) Σ ±x_i and a loss
-    up to 1, as published, the best C changes with n.
+    with + for rows labelled positive, p of them. The loss counts in rows (that of ``"error"`` is n times the measure),
+    so C has the scale of a linear SVM for any number of rows. With Ψ = (1/n) Σ ±x_i and a loss up to 1, as
+    published, the best C changes with n.
 
     Loss-augmented argmaxes are exact. They take O(n log n), for ``"mcc"`` and user-defined measures O(p q).
 
-    For ``"prbep"``, ``"precision@k"`` and ``"recall@k"`` the outputs are the labellings with k positive rows (k = p for
-    ``"prbep"``; for rows without labels the share p/n of the training data). If p is not k, Ψ of the truth is the mean
-    of Ψ over all best outputs, so that the hinge remains an upper bound of the loss.
+    For ``"prbep"``, ``"precision@10"`` and ``"recall@10"`` the outputs are the labellings with k positive rows (k = p
+    for ``"prbep"``; for rows without labels the share p/n of the training data). If p is not k, Ψ of the truth is the
+    mean of Ψ over all best outputs, so the hinge remains an upper bound on the loss.
 
     Each x is an array (n, d), a sparse matrix, a data frame or a list of dicts; each y is n labels, of which the second
     in sorted order is the positive one. An output is a list of n labels.
@@ -43,16 +43,10 @@ class Contingency(RowSets):
     Parameters
     ----------
     measure : str or callable, default="f1"
-        ``"f1"``, ``"fbeta"``, ``"prbep"``, ``"precision@k"``, ``"recall@k"`` (with a number in the name, as in
-        ``"precision@5"``, or the parameter `k`), ``"error"``, ``"balanced"``, ``"mcc"`` (Matthews), ``"jaccard"``,
-        ``"recall_at_precision"``, or a function of (tp, fp, fn, tn) of any scale, which must not rise with errors; its
-        loss is p if no row is predicted positive.
-    beta : float, default=1.0
-        β of ``"fbeta"``.
-    k : int, default=10
-        k of ``"precision@k"`` and ``"recall@k"``.
-    precision : float, default=0.9
-        The precision that ``"recall_at_precision"`` requires.
+        ``"f1"`` (F_β with any β in the name: ``"f2"``, ``"f0.5"``), ``"prbep"``, ``"precision@10"``, ``"recall@10"``
+        (of the 10 best rows), ``"recall@precision=0.9"`` (the recall if the precision is at least 0.9, otherwise 0),
+        ``"error"``, ``"mcc"`` (Matthews), ``"jaccard"``, or a function of (tp, fp, fn, tn) of any scale, which must not
+        rise with errors; its loss is p if no row is predicted positive.
     fit_intercept : bool, default=True
         Whether rows have a constant feature of value 1. It has no effect, and is left out, if the number of positive
         rows is given.
@@ -74,14 +68,10 @@ class Contingency(RowSets):
         self,
         *,
         measure: Any = "f1",
-        beta: float = 1.0,
-        k: int = 10,
-        precision: float = 0.9,
         fit_intercept: bool = True,
         n_labels: int = 1,
     ) -> None:
-        self.measure, self.beta, self.k, self.precision = measure, beta, k, precision
-        self.fit_intercept, self.n_labels = fit_intercept, n_labels
+        self.measure, self.fit_intercept, self.n_labels = measure, fit_intercept, n_labels
 
     def check_parameters(self) -> None:
         super().check_parameters()
@@ -89,7 +79,13 @@ class Contingency(RowSets):
 
     def table_measure(self) -> Measure:
         """Return the measure; raise ValueError if the parameters are not valid."""
-        return measure_of(self.measure, self.beta, self.k, self.precision)
+        measure = measure_of(self.measure)
+        if isinstance(measure, Linear) and measure.balanced:
+            raise ValueError(
+                f"measure={self.measure!r} is the error of rows that are weighted by their true classes, which outputs "
+                f"do not have: use MeasureSVC(measure={self.measure!r}), or measure='error'"
+            )
+        return measure
 
     @property
     def has_constant(self) -> bool:  # type: ignore[override]
@@ -103,11 +99,11 @@ class Contingency(RowSets):
 
     def loss(self, y: Any, y_hat: Any) -> float:
         """Return Δ(y, ŷ) of labels; 0 if they are equal."""
-        true, found = self._codes_of(y, "y"), self._codes_of(y_hat, "y_hat")
-        if len(true) != len(found):
-            raise ValueError(f"y has {len(true) // self.n_labels} rows but y_hat has {len(found) // self.n_labels}")
-        a, b, p, q = counts(true, found)
-        return 0.0 if np.array_equal(true, found) else float(self.table_measure().loss(a, b, p, q))
+        true, predicted = self._codes_of(y, "y"), self._codes_of(y_hat, "y_hat")
+        if len(true) != len(predicted):
+            raise ValueError(f"y has {len(true) // self.n_labels} rows but y_hat has {len(predicted) // self.n_labels}")
+        a, b, p, q = counts(true, predicted)
+        return 0.0 if np.array_equal(true, predicted) else float(self.table_measure().loss(a, b, p, q))
 
     def enumerate(self, x: Any) -> Iterator[Any]:
         """Yield all labellings of a small set of rows, for tests."""
@@ -138,6 +134,12 @@ class ContingencyExamples(RowSetExamples):
     c_p = weight · (label − ½), where the weight of a row is 1 unless the loss is a sum over rows. If the number of
     positive rows is given, the truth has the mean c_p of all best outputs.
     """
+
+    optional_parts = True
+    why_not_summable = (
+        "its measure joins all rows of a set, and is not a sum over them; use Multiclass for probabilities of rows, or "
+        "Multilabel if rows have several labels"
+    )
 
     def __init__(
         self,
@@ -171,35 +173,32 @@ class ContingencyExamples(RowSetExamples):
     def _argmax(self, i: int, scores: FloatArray, scale: float, code: CodeArray) -> float:
         labels = self.labels[self._span(i)]
         if isinstance(self.measure, Linear):
-            return self._flip_rows(self.measure, labels, scores, scale, code)
+            return self._flip_rows(labels, scores, scale, code)
         positive, negative = self._sorted(scores, labels)
         ordered = Sorted(positive, negative, prefix_sums(positive), prefix_sums(negative), self.engine)
         a, b = self.measure.best(ordered, scale)
         self._mark(scores, labels, negative, positive, (b, a), code)
         return float(self.measure.loss(a, b, len(positive), len(negative))) if a < len(positive) or b else 0.0
 
-    def _flip_rows(self, measure: Linear, labels: AnyArray, scores: FloatArray, scale: float, code: CodeArray) -> float:
+    def _flip_rows(self, labels: AnyArray, scores: FloatArray, scale: float, code: CodeArray) -> float:
         """Write the labels where each row decides by itself."""
-        weights = np.ones(len(labels)) if self.weights is None else self.weights
-        p = float(weights[labels == 1].sum())
-        costs = np.array(measure.costs(p, float(weights.sum()) - p))
-        signed = np.where(labels == 1, -costs[1], costs[0])
-        code[:] = scores + scale * signed > 0.0
-        return float(np.sum(weights * np.abs(signed) * (code != labels)))
+        code[:] = scores + scale * np.where(labels == 1, -1.0, 1.0) > 0.0
+        wrong = code != labels
+        return float(np.count_nonzero(wrong) if self.weights is None else np.sum(self.weights * wrong))
 
     def _sorted(self, scores: FloatArray, labels: AnyArray) -> tuple[FloatArray, FloatArray]:
         """Return the scores of positive and of negative rows in descending order, each in its own thread if large."""
-        found: dict[int, FloatArray] = {}
+        by_label: dict[int, FloatArray] = {}
 
         def sort(first: int, stop: int) -> None:
             for label in range(first, stop):
-                found[label] = np.sort(scores[labels == label])[::-1]
+                by_label[label] = np.sort(scores[labels == label])[::-1]
 
         if self.engine is None or len(scores) < MANY_ROWS:
             sort(0, 2)
         else:
             self.engine.map_range(sort, 0, 2)
-        return found[1], found[0]
+        return by_label[1], by_label[0]
 
     @staticmethod
     def _mark(
@@ -211,7 +210,7 @@ class ContingencyExamples(RowSetExamples):
             if size:
                 limits[label] = ordered[size - 1]
                 at_limits[label] = size - int(np.searchsorted(-ordered[:size], -limits[label]))
-        kernels.mark_best(scores, labels, limits, at_limits, code)
+        _tables.mark_best(scores, labels, limits, at_limits, code)
 
     def _best(self, i: int, scores: FloatArray, code: CodeArray) -> None:
         if not self.measure.fixed:
@@ -248,6 +247,6 @@ class ContingencyExamples(RowSetExamples):
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         name = getattr(self.structure.measure, "__qualname__", self.structure.measure)
-        about = repr((name, self.structure.beta, self.structure.k, self.structure.precision)).encode()
+        about = repr(name).encode()
         weights = () if self.weights is None else (self.weights,)
         return *super().digest_arrays(), np.frombuffer(about, np.uint8), *weights

@@ -1,8 +1,9 @@
 """Measures of a contingency table: values, losses and best tables.
 
 A table is (a, b): a of the p positive rows and b of the q negative rows are predicted positive. A loss is p times the
-difference to the perfect value, so that it counts in rows: with Ψ = ½ Σ ±x_i, C then has the scale it has in a linear
-SVM. The error rate and the balanced error are multiplied by n instead, for the same reason.
+difference to the perfect value, so it counts in rows: with Ψ = ½ Σ ±x_i, C then has the scale it has in a linear
+SVM. The error rate is multiplied by n instead, for the same reason. The balanced error is the error rate of rows with
+weights n/2p and n/2q: as a loss of tables it would ask rows of the rare class for larger margins.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from maxmargin._types import AnyArray, FloatArray
-from maxmargin.engines import Local
-from maxmargin.structures.measures import _tables as kernels
+from maxmargin._base.types import AnyArray, FloatArray
+from maxmargin.engines.engine import Engine
+from maxmargin.structures.measures import _best_tables as _tables
 
 #: Number of positive rows above which their numbers are divided among threads.
 MANY_POSITIVE = 1 << 13
@@ -29,7 +30,7 @@ class Sorted(NamedTuple):
     negative: FloatArray
     positive_sums: FloatArray
     negative_sums: FloatArray
-    engine: Local | None = None
+    engine: Engine | None = None
 
     @property
     def p(self) -> int:
@@ -48,16 +49,16 @@ class Sorted(NamedTuple):
         """Return the best of the tables that search(first, stop) finds for chunks of a, in threads if a is large."""
         if self.engine is None or self.p < MANY_POSITIVE:
             return search(0, self.p + 1)[1:]
-        found: dict[int, tuple[float, int, int]] = {}
-        self.engine.map_range(lambda a, b: found.update({a: search(a, b)}), 0, self.p + 1)
-        best = max(sorted(found), key=lambda a: found[a][0])
-        return found[best][1:]
+        best_of_chunk: dict[int, tuple[float, int, int]] = {}
+        self.engine.map_range(lambda a, b: best_of_chunk.update({a: search(a, b)}), 0, self.p + 1)
+        best = max(sorted(best_of_chunk), key=lambda a: best_of_chunk[a][0])
+        return best_of_chunk[best][1:]
 
 
 class Measure(ABC):
     """A measure of contingency tables."""
 
-    #: Costs of false positives and false negatives are constant, so that rows decide independently.
+    #: Costs of false positives and false negatives are constant, so rows decide independently.
     linear: ClassVar[bool] = False
     #: The number of rows predicted positive is given.
     fixed: ClassVar[bool] = False
@@ -103,7 +104,7 @@ class Fraction(Measure):
     def best(self, scores: Sorted, scale: float) -> tuple[int, int]:
         sums, negative, negative_sums = scores.positive_sums, scores.negative, scores.negative_sums
         given = sums, negative, negative_sums, scale * scores.p, self.miss, self.hit, self.base * scores.p
-        return scores.best_of(lambda first, stop: kernels.best_fraction(first, stop, *given))
+        return scores.best_of(lambda first, stop: _tables.best_fraction(first, stop, *given))
 
 
 def f_beta(beta: float) -> Fraction:
@@ -127,7 +128,7 @@ class Matthews(Measure):
         p, q, m = scores.p, scores.q, np.arange(scores.p + scores.q + 1.0)
         roots = _ratio(np.ones(len(m)), np.sqrt(float(p) * q * (m * (float(p) + q - m))), 0.0)
         given = scores.positive_sums, scores.negative_sums, scores.peak, roots, scale * p
-        return scores.best_of(lambda first, stop: kernels.best_correlation(first, stop, *given))
+        return scores.best_of(lambda first, stop: _tables.best_correlation(first, stop, *given))
 
 
 @dataclass(frozen=True)
@@ -165,9 +166,16 @@ class Linear(Measure):
     linear: ClassVar[bool] = True
     balanced: bool = False
 
-    def costs(self, p: Any, q: Any) -> tuple[float, float]:
-        """Return the costs of a negative and of a positive row that is predicted wrongly."""
-        return ((p + q) / (2.0 * q), (p + q) / (2.0 * p)) if self.balanced else (1.0, 1.0)
+    def row_weights(self, labels: AnyArray, weights: FloatArray | None) -> FloatArray | None:
+        """Return the weights of rows for which the loss is the number of errors.
+
+        Those of the balanced error are multiplied by n/2p and n/2q, as ``class_weight="balanced"`` of scikit-learn is.
+        """
+        if not self.balanced:
+            return weights
+        given = np.ones(len(labels)) if weights is None else weights
+        sums = np.bincount(labels, given, 2)
+        return given * (sums.sum() / (2.0 * sums))[labels]
 
     def value(self, a: Any, b: Any, p: Any, q: Any) -> Any:
         if self.balanced:
@@ -175,8 +183,7 @@ class Linear(Measure):
         return _ratio(a + (q - b), p + q, 0.0)
 
     def loss(self, a: Any, b: Any, p: Any, q: Any) -> Any:
-        false_positive, false_negative = self.costs(p, q)
-        return false_positive * b + false_negative * (p - a)
+        return b + (p - a) * 1.0
 
 
 @dataclass(frozen=True)

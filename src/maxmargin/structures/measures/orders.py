@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._checked import finite_number
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.errors import Where, error_at
+from maxmargin._base.checks import finite_number
+from maxmargin._base.errors import Where, error_at
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.algorithms.average_precision import average_precision_loss, insert_others, write_swaps
+from maxmargin.algorithms.pairs import swapped_two_grades
+from maxmargin.core.sums import PERTURB
 from maxmargin.parts.blocks import Block
-from maxmargin.structures.measures._average_precision import average_precision_loss, insert_others, write_swaps
-from maxmargin.structures.measures._pairs import swapped_two_grades
 from maxmargin.structures.measures.contingency import MANY_ROWS
 from maxmargin.structures.measures.row_sets import RowSetExamples, RowSets
 
@@ -27,10 +28,12 @@ class Orders(RowSets):
 
         Ψ(x, ŷ) = (1/2m) Σ_i Σ_j ± (x_i − x_j),      + if i comes before j,
 
-    with m negative rows in each sum, so that Ψ depends on the labels of the truth besides.
+    with m negative rows in each sum, so Ψ depends on the labels of the truth besides.
     """
 
     output_name: ClassVar[str] = "order"
+    #: Ψ of an order depends on the labels, which new rows do not have.
+    instead_of_explain: ClassVar[str] = "the scores w·x of the rows, which decision_scores returns"
     has_constant: ClassVar[bool] = False
     fit_intercept: bool = False
 
@@ -77,7 +80,7 @@ class ROCArea(Orders):
         Ψ(x, ŷ) = (1/2q) Σ_i Σ_j ± (x_i − x_j)        Δ(y, ŷ) = p · (1 − area) = (1/q) · number of swapped pairs
 
     over pairs of one of p positive and one of q negative rows; − for swapped ones, of which the negative row comes
-    first. The loss counts in positive rows, so that C has the scale of a linear SVM. Argmaxes sort, in O(n log n).
+    first. The loss counts in positive rows, so C has the scale of a linear SVM. Argmaxes sort, in O(n log n).
 
     Each x and y is as in `Contingency`; an output is a tuple of row numbers, best first.
 
@@ -150,6 +153,10 @@ class OrderExamples(RowSetExamples):
     order itself.
     """
 
+    why_not_summable = (
+        f"no fast sum over all orders of rows is known; use Multiclass for probabilities of rows; for orders {PERTURB}"
+    )
+
     def __init__(self, structure: Orders, block: Block, offsets: IntArray, labels: AnyArray | None) -> None:
         super().__init__(structure, block, offsets, labels, None if labels is None else np.zeros(len(labels), np.int32))
 
@@ -169,19 +176,19 @@ class OrderExamples(RowSetExamples):
 
     def _argmax(self, i: int, scores: FloatArray, scale: float, code: CodeArray) -> float:
         labels = self.labels[self._span(i)]
-        found: dict[int, IntArray] = {}
+        rows_of: dict[int, IntArray] = {}
 
         def sort(first: int, stop: int) -> None:
             for label in range(first, stop):
                 rows = np.flatnonzero(labels == label)
-                found[label] = rows[np.argsort(-scores[rows])]
+                rows_of[label] = rows[np.argsort(-scores[rows])]
 
         if self.engine is None or len(scores) < MANY_ROWS:
             sort(0, 2)
         else:
             self.engine.map_range(sort, 0, 2)
         code[:] = 0
-        return self._place(scores[found[1]], scores[found[0]], scale, (found[1], found[0]), code)
+        return self._place(scores[rows_of[1]], scores[rows_of[0]], scale, (rows_of[1], rows_of[0]), code)
 
     def _best(self, i: int, scores: FloatArray, code: CodeArray) -> None:
         code[:] = np.argsort(-scores, kind="stable")
@@ -213,7 +220,7 @@ class OrderExamples(RowSetExamples):
 
 
 class ROCAreaExamples(OrderExamples):
-    """Each pair decides by itself (`_pairs`)."""
+    """Each pair decides by itself (`algorithms.pairs`)."""
 
     def _compared(self, q: int) -> int:
         compared: int = self.structure.compared(q)
@@ -235,7 +242,7 @@ class ROCAreaExamples(OrderExamples):
 
 
 class AveragePrecisionExamples(OrderExamples):
-    """Each negative row has its own best place (`_average_precision`)."""
+    """Each negative row has its own best place (`algorithms.average_precision`)."""
 
     def _place(
         self,

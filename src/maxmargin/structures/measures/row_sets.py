@@ -4,32 +4,37 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from copy import copy
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._checked import finite_number, is_list, whole_number
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers, key_of, spans
-from maxmargin.core.errors import ExampleError, Place, Where, error_at, inside
+from maxmargin._base.checks import check_flag, finite_number, is_list, whole_number
+from maxmargin._base.errors import ExampleError, Place, Where, error_at, inside
+from maxmargin._base.ragged import ONLY, offsets_among, places, row_sums
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import Answers, key_of
 from maxmargin.core.planes import Planes
 from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
-from maxmargin.core.structure import Compiled
-from maxmargin.encoding.labels import Labels, distinct_labels
-from maxmargin.encoding.rows import squared_norms
-from maxmargin.encoding.sequences import SequenceEncoder
-from maxmargin.kernel_features.kernel import KernelFeatures, PartKernel
-from maxmargin.kernel_features.points import PointFeatures
+from maxmargin.core.structure import Compiled, WeightTable
+from maxmargin.features.mercer.kernel import KernelFeatures
+from maxmargin.features.rows.labels import Labels, distinct_labels
+from maxmargin.features.rows.rows import squared_norms
+from maxmargin.features.text.sequences import SequenceEncoder
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.examples import PartExamples
-from maxmargin.parts.structure import WeightTable
+from maxmargin.parts.structure import packed_codes, unpacked_codes
 
-#: Length of the runs whose sums are added up, so that rounding errors do not grow with the number of rows.
+#: Length of the runs whose sums are added up so that rounding errors do not grow with the number of rows.
 RUN = 1024
+
+
+class RowEncoder(SequenceEncoder):
+    """Encoder of sets of feature rows."""
+
+    row = "row"
 
 
 class RowSets(Compiled):
@@ -38,12 +43,18 @@ class RowSets(Compiled):
     With ``n_labels=K`` above 1 each row has K labels of 0 and 1, and all n K of them count together.
     """
 
+    learns: ClassVar[dict[str, type]] = {"rows_": RowEncoder}
+    state_keys: ClassVar[dict[str, str]] = {"rows_": "rows"}
+    kernel_rows: ClassVar[dict[str, str]] = {"rows_": "rows"}
     output_name: ClassVar[str] = "labelling"
+    inputs_name: ClassVar[str] = "sets of rows"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"max_marginals"})
     #: Whether a constant feature has an effect.
     has_constant: ClassVar[bool] = True
 
     n_labels: int
     fit_intercept: bool
+    rows_: SequenceEncoder
 
     # ------------------------------------------------------------------ what a structure writes
 
@@ -57,27 +68,22 @@ class RowSets(Compiled):
 
     def check_parameters(self) -> None:
         whole_number(self.n_labels, "n_labels")
+        check_flag(self.fit_intercept, "fit_intercept")
 
     @property
     def constant(self) -> bool:
         """Whether rows have a constant feature."""
         return bool(self.fit_intercept) and self.has_constant
 
-    def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> RowSets:
-        self.check_parameters()
-        self.fit_encode(X, Y)
-        return self
-
-    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> RowSetExamples:
-        if len(X) != len(Y):
-            raise ValueError(f"X has {len(X)} sets of rows but Y has {len(Y)}")
-        encoder = SequenceEncoder()
-        encoder.kernel = self.kernel_
-        rows, offsets = encoder.fit(X)
-        self._set_sizes(encoder, self._found_labels(Y))
-        labels = self._codes(Y, offsets, check=True)
-        self.share_ = float(labels.mean())
-        return self._encoded(rows, offsets, labels)
+    def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> RowSetExamples:
+        rows, offsets = self.rows_.fit(X) if learn else self.rows_.encode(X)
+        if learn:
+            assert Y is not None
+            self.labels_ = self._found_labels(Y)
+        labels = None if Y is None else self._codes(Y, offsets, check=True)
+        if learn and labels is not None:
+            self.share_ = float(labels.mean())
+        return self._of_rows(rows, offsets, labels)
 
     def fit_rows(
         self,
@@ -104,59 +110,21 @@ class RowSets(Compiled):
         """
         self.set_width(int(rows.shape[1]), classes, float(labels.mean()), features)
         try:
-            return self._encoded(rows, np.array([0, rows.shape[0]]), labels, weights)
+            return self._of_rows(rows, np.array([0, rows.shape[0]]), labels, weights)
         except ExampleError as error:  # rows are what the user calls X, and there is only one set of them
             raise ValueError(error.message) from None
 
     def set_width(self, width: int, classes: Labels, share: float, features: KernelFeatures | None = None) -> None:
         """Set the number of features, or those of a kernel, the labels, and the share of positive ones."""
-        encoder = SequenceEncoder().set_state({"width": width if features is None else features.n_inputs})
+        encoder = RowEncoder().set_state({"width": width if features is None else features.n_inputs})
         encoder.features = features
-        self._set_sizes(encoder, classes)
-        self.share_ = share
+        self.rows_, self.labels_, self.share_ = encoder, classes, share
+        self._set_size()
 
-    # ------------------------------------------------------------------ kernels
-
-    def use_kernel(self, kernel: PartKernel) -> None:
-        self.kernel_ = kernel
-
-    @property
-    def features_(self) -> KernelFeatures | None:
-        """Features of the kernel; None without one."""
-        return self.rows_.features
-
-    @property
-    def n_points(self) -> int:
-        return self.rows_.n_points
-
-    def kernel_weights(self, w: FloatArray) -> list[tuple[PointFeatures, FloatArray]]:
-        features = self.rows_.features
-        if not isinstance(features, PointFeatures):
-            return []
-        return [(features, w.reshape(-1, self.n_labels)[: features.width])]
-
-    def expanded(self, w: FloatArray, positions: IntArray) -> tuple[RowSets, FloatArray]:
-        if self.rows_.features is None:
-            return self, w
-        model = copy(self)
-        rows, table = self.rows_.expanded(w.reshape(-1, self.n_labels), positions)
-        model._set_sizes(rows, self.labels_)
-        return model, table.ravel()
-
-    def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> RowSetExamples:
-        if Y is not None and len(X) != len(Y):
-            raise ValueError(f"X has {len(X)} sets of rows but Y has {len(Y)}")
-        rows, offsets = self.rows_.encode(X)
-        return self._encoded(rows, offsets, None if Y is None else self._codes(Y, offsets, check=True))
-
-    def _encoded(
+    def _of_rows(
         self, rows: Any, offsets: IntArray, labels: AnyArray | None, weights: FloatArray | None = None
     ) -> RowSetExamples:
         return self._examples(Block(rows, offsets, self.n_labels, self.constant), offsets, labels, weights)
-
-    def _set_sizes(self, encoder: SequenceEncoder, labels: Labels) -> None:
-        self.rows_, self.labels_ = encoder, labels
-        self.size = (encoder.output_width + self.constant) * self.n_labels
 
     def _found_labels(self, Y: Sequence[Any]) -> Labels:
         """Return the two labels that occur, or the numbers of several labels per row."""
@@ -198,13 +166,12 @@ class RowSets(Compiled):
     def joint_feature(self, x: Any, y: Any) -> FloatArray:
         """Return Ψ(x, y) of labels."""
         rows, offsets = self.rows_.encode([x])
-        return self._joint_features(self._encoded(rows, offsets, self._codes([y], offsets, check=False)))
-
-    def _joint_features(self, examples: Any) -> FloatArray:
-        features: FloatArray = examples.joint_features()
-        return features
+        return self._joint_features(self._of_rows(rows, offsets, self._codes([y], offsets, check=False)))
 
     # ------------------------------------------------------------------ weights and saving
+
+    def weight_shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"rows": (self.rows_.output_width + self.constant, self.n_labels)}
 
     def feature_names(self, columns: Any = None) -> AnyArray:
         """Return the name of each weight, by the names of the columns if they are given."""
@@ -214,28 +181,22 @@ class RowSets(Compiled):
         return np.array(WeightTable(names, labels).names(), object)
 
     def _learnt(self) -> dict[str, Any]:
-        return {"rows": self.rows_.get_state(), "labels": self.labels_.get_state(), "share": self.share_}
+        return {**super()._learnt(), "labels": self.labels_.get_state(), "share": self.share_}
 
     def _set_learnt(self, learnt: Any) -> None:
-        self.check_parameters()
         labels = Labels.from_state(learnt["labels"])
         expected = 2 if self.n_labels == 1 else self.n_labels
         if len(labels) != expected:
             raise ValueError(f"expected {expected} labels, found {len(labels)}")
-        self.share_ = finite_number(learnt["share"], "the share of positive rows")
-        self._set_sizes(SequenceEncoder().set_state(learnt["rows"]), labels)
+        self._set_encoders(learnt)
+        self.labels_, self.share_ = labels, finite_number(learnt["share"], "the share of positive rows")
+        self._set_size()
 
     def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:
-        codes = [self._packed(output) for output in outputs]
-        lengths = np.fromiter(map(len, codes), np.int64, len(codes))
-        return {"codes": np.concatenate(codes) if codes else np.zeros(0, np.int32), "lengths": lengths}
+        return packed_codes([self._packed(output) for output in outputs])
 
     def unpack_outputs(self, packed: Any) -> list[Any]:
-        codes, lengths = np.asarray(packed["codes"]), np.asarray(packed["lengths"])
-        if codes.dtype != np.int32 or (lengths < 0).any() or lengths.sum() != len(codes):
-            raise ValueError(f"expected codes of {lengths.sum()} numbers in total, found {len(codes)}")
-        ends = [0, *np.cumsum(lengths).tolist()]
-        return [self.output_of(codes[a:b]) for a, b in pairwise(ends)]
+        return [self.output_of(code) for code in unpacked_codes(packed)]
 
     @abstractmethod
     def _packed(self, output: Any) -> CodeArray:
@@ -255,6 +216,8 @@ class RowSetExamples(PartExamples):
         The labels of all sets, 0 and 1; of length 0 if they are not known.
     """
 
+    data: ClassVar[dict[str, str]] = {"labels": "code_offsets"}
+    derived: ClassVar[dict[str, str]] = {"_all_true": "code_offsets"}
     whole_counts = False
 
     def __init__(
@@ -299,7 +262,7 @@ class RowSetExamples(PartExamples):
         return np.concatenate([*map(self.true_coefficients, range(self.n_examples)), np.zeros(0)])
 
     def max_marginals(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:
-        """Return the scores of the labels of each example of ids: how much predicting a label as positive adds."""
+        """Return the scores of labels for each example of ids: how much predicting a label as positive adds."""
         values, starts = self.scores(w, ids)[0]
         K = self.structure.n_labels
         return [values[a:b].reshape(-1, K)[:, 0 if K == 1 else slice(None)] for a, b in pairwise(starts.tolist())]
@@ -330,9 +293,8 @@ class RowSetExamples(PartExamples):
         return [self._all_parts(ids, [self.coefficients(i, codes[self._span(i)]) for i in ids.tolist()])]
 
     def _all_parts(self, ids: IntArray, coefficients: list[FloatArray]) -> Planes:
-        sizes = self.code_offsets[ids + 1] - self.code_offsets[ids]
-        indices = (spans(ids, self.code_offsets) - np.repeat(self.code_offsets[ids], sizes)).astype(np.uint32)
-        return Planes(np.concatenate([[0], np.cumsum(sizes)]), indices, np.concatenate([*coefficients, np.zeros(0)]))
+        offsets = offsets_among(ids, self.code_offsets)
+        return Planes(offsets, places(offsets).astype(np.uint32), np.concatenate([*coefficients, np.zeros(0)]))
 
     def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
         """Return c(y) − c(ŷ), without the rows of no change."""
@@ -347,8 +309,7 @@ class RowSetExamples(PartExamples):
         return [Planes(indptr, np.concatenate([*indices, none.astype(np.uint32)]), np.concatenate([*values, none]))]
 
     def joint_features(self) -> FloatArray:
-        only = np.zeros(1, np.int64)
-        rows = self._sums(only, [self._all_parts(only, [self.true_coefficients(0)])], np.float64)
+        rows = self._sums(ONLY, [self._all_parts(ONLY, [self.true_coefficients(0)])], np.float64)
         dense: FloatArray = rows.matrix(self.dim).toarray()[0]
         return dense
 
@@ -359,28 +320,18 @@ class RowSetExamples(PartExamples):
             squares = np.einsum("ij,ij->i", block.dense, block.dense)
         else:
             squares = squared_norms(block.indptr, block.data)
-        norms = np.concatenate([[0.0], np.cumsum(np.sqrt(squares + float(block.constant)))])
         assert block.offsets is not None
-        total = (norms[block.offsets[1:]] - norms[block.offsets[:-1]]) * block.n_outputs
+        total = row_sums(np.sqrt(squares + float(block.constant)), block.offsets) * block.n_outputs
         terms = block.fullest(self.n_examples) + RUN + sizes / RUN
         return rounding_units(terms, self._largest_coefficient() * total)
 
     def _largest_coefficient(self) -> float:
-        """Return an upper bound of |c_p|."""
+        """Return an upper bound on |c_p|."""
         return 1.0
-
-    def _taken(self, ids: IntArray) -> dict[str, Any]:
-        if not self.known:
-            return {}
-        rows = spans(ids, self.code_offsets)
-        return {"labels": self.labels[rows], "_all_true": self._all_true[rows]}
-
-    def digest_arrays(self) -> tuple[AnyArray, ...]:
-        return *super().digest_arrays(), self.labels
 
 
 def prefix_sums(values: FloatArray) -> FloatArray:
-    """Return the sums of the first 0, 1, … n values, added up in runs, so that rounding errors stay small."""
+    """Return the sums of the first 0, 1, … n values, added up in runs so that rounding errors stay small."""
     n = len(values)
     out = np.zeros(n + 1)
     if n <= RUN:

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import HASH_PRIME, HASH_START, TRUTH, Answers, spans
+from maxmargin._base.ragged import offsets_among, offsets_of, spans
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import HASH_PRIME, HASH_START, TRUTH, Answers
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes
 from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
-from maxmargin.encoding.alphabet import context_indices, word_indices
-from maxmargin.structures.motif import _kernels as kernels
-from maxmargin.structures.motif._kernels import ABSENT
+from maxmargin.core.sums import Sums
+from maxmargin.features.biology.alphabet import context_indices, word_indices
+from maxmargin.structures.motif import _jit, _sums
+from maxmargin.structures.motif._jit import ABSENT
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
@@ -30,7 +32,7 @@ _MOST_BLOCKS = 1024
 class MotifExamples(Examples):
     """Concatenated symbols of all sequences; the code of an output is the code of its site."""
 
-    float32_exact, latent = True, True
+    float32_exact = latent = summable = True
 
     def __init__(
         self, structure: Motif, symbols: AnyArray, offsets: IntArray, truths: CodeArray, placed: AnyArray
@@ -70,25 +72,24 @@ class MotifExamples(Examples):
     def best_sites(self, w: FloatArray, ids: IntArray) -> tuple[CodeArray, FloatArray, FloatArray]:
         """Return the best site of each example of ids, its score and that of the true site, relative to no motif."""
         codes, scores, truth_scores = np.empty(len(ids), np.int32), np.empty(len(ids)), np.empty(len(ids))
-        kernels.best_sites(ids, self.offsets, *self._scan_arguments(w), self.truths, codes, scores, truth_scores)
+        _jit.best_sites(ids, self.offsets, *self._scan_arguments(w), self.truths, codes, scores, truth_scores)
         return codes, scores, truth_scores
 
     def site_scores(self, w: FloatArray, example: int) -> FloatArray:
         """Return the scores of all sites of one example, relative to no motif, in the order of their codes."""
-        strands = self.structure.n_strands_
-        scores = np.empty((strands, self.n_sites(example) // strands))
-        kernels.scan_one(self.offsets[example], scores.shape[1], *self._scan_arguments(w), scores)
-        return scores.T.ravel()
+        return self.scores(w, np.array([example]))[0].values
 
     def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
         """Return the scores of the parts: one for each site, relative to no motif."""
-        found = [self.site_scores(w, i) for i in ids.tolist()]
-        starts = np.concatenate([[0], np.cumsum([len(scores) for scores in found])]).astype(np.int64)
-        return [Scores(np.concatenate([*found, np.zeros(0)]), starts)]
+        starts = offsets_of([self.n_sites(i) for i in ids.tolist()])
+        values = np.empty(int(starts[-1]))
+        _jit.score_sites(ids, starts, self.offsets, *self._scan_arguments(w), values)
+        return [Scores(values, starts)]
 
     def max_marginals(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:
         """Return the score of each site relative to no motif, windows × strands, for each example of ids."""
-        return [self.site_scores(w, i).reshape(-1, self.structure.n_strands_) for i in ids.tolist()]
+        values, starts = self.scores(w, ids)[0]
+        return [values[a:b].reshape(-1, self.structure.n_strands_) for a, b in pairwise(starts.tolist())]
 
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self._decide(ids, *self.best_sites(w, ids), lambda rise, loss: rise + scales * loss, answers)
@@ -101,6 +102,81 @@ class MotifExamples(Examples):
         truths = self.truths[ids]
         true = np.array([part[y] if y >= 0 else 0.0 for part, y in zip(parts, truths.tolist(), strict=True)])
         self._decide(ids, sites, best, true, lambda rise, loss: rise + scales * loss, answers)
+
+    # ------------------------------------------------------------------ sums over outputs
+
+    def sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
+        """Return sums over no motif and all sites, relative to no motif as the scores are."""
+        (values, starts), n = scores[0], len(ids)
+        sums = Sums(np.empty(n), np.empty(n), [np.empty_like(values)])
+        given = np.ones(n) if coefficients is None else coefficients
+        _sums.site_sums(starts, values, given, sums.log_partitions, sums.expected_scores, sums.marginals[0])
+        return sums
+
+    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+        codes = np.empty((n, len(ids)), np.int32)
+        _sums.site_samples(scores[0].starts, scores[0].values, seeds, codes)
+        return codes
+
+    def augmented(self, scores: list[Scores], ids: IntArray, scales: FloatArray) -> list[Scores]:
+        """Return scores with the loss of sites minus that of no motif."""
+        (values, starts), truths = scores[0], self.truths[ids]
+        signs = np.where(truths == ABSENT, 1.0, np.where(truths >= 0, -1.0, 0.0))
+        return [Scores(values + np.repeat(scales * signs, np.diff(starts)), starts)]
+
+    def _true_sites(self, scores: list[Scores], ids: IntArray) -> tuple[AnyArray, IntArray]:
+        """Return which truths have a motif, and where their sites are among the scores."""
+        there = self.truths[ids] >= 0
+        return there, scores[0].starts[:-1][there] + self.truths[ids][there]
+
+    def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
+        totals = np.zeros(len(ids))
+        there, at = self._true_sites(scores, ids)
+        totals[there] = scores[0].values[at]
+        return totals
+
+    def subtract_truths(
+        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, coefficients: FloatArray
+    ) -> None:
+        there, at = self._true_sites(scores, ids)
+        marginals[0][at] -= coefficients[there]
+
+    def add_features(self, values: list[FloatArray], ids: IntArray, out: FloatArray, squared: bool = False) -> None:
+        """Add values of sites times their features relative to no motif, which are 1, 0 or −1: also if `squared`."""
+        structure, n_symbols = self.structure, self.structure.n_symbols_
+        tables = np.zeros((structure.n_strands_, self.n_blocks, self.base**self.width))
+        background = np.zeros(structure.n_contexts_ + 1)
+        starts = offsets_of([self.n_sites(i) for i in ids.tolist()])
+        _sums.add_sites(
+            ids, starts, values[0], self.offsets, structure.length_, self.contexts, self.blocks, self.width, tables,
+            background,
+        )  # fmt: skip
+        parts = structure.split_weights(out)  # views
+        for s, table in enumerate(tables):
+            weights = _position_tables(table, self.base, self.width)[: structure.length_, :n_symbols]
+            if s == 0:
+                parts["motif"] += weights
+            else:
+                parts["motif"][::-1, structure.complements_[:-1]] += weights
+        parts["background"] += background[:-1].reshape(parts["background"].shape)
+
+    def risk_scores(
+        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, gamma: float = 1.0
+    ) -> list[Scores]:
+        """Return positive scores where predicting a motif has less expected loss than none; of sites the likeliest.
+
+        The loss only compares labels, so all sites have the same expected loss.
+        """
+        starts = scores[0].starts
+        lengths = np.diff(starts)
+        motif = np.add.reduceat(marginals[0], starts[:-1]) if len(ids) else np.zeros(0)
+        gains = np.repeat((1.0 + gamma) * motif - 1.0, lengths) * (1.0 + marginals[0])
+        return [Scores(np.where(scores[0].values > -np.inf, gains, -np.inf), starts)]
+
+    def arranged_marginals(self, marginals: list[FloatArray], example: int) -> FloatArray:
+        return marginals[0].reshape(-1, self.structure.n_strands_)
+
+    # ------------------------------------------------------------------ bounds
 
     def rounding_units(self) -> FloatArray:
         """Return the errors of the scores of sites, sums of two weights for each symbol of the motif."""
@@ -152,20 +228,18 @@ class MotifExamples(Examples):
     def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
         pair = np.stack([self.truths[ids], answers.codes[ids]], axis=1)
         there = (pair >= 0) & (pair[:, :1] != pair[:, 1:])
-        indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
+        indptr = offsets_of(there.sum(axis=1))
         signs = np.broadcast_to([1.0, -1.0], pair.shape)
         return [Planes(indptr, pair[there].astype(np.uint32), signs[there])]
 
     def take(self, ids: IntArray) -> MotifExamples:
-        lengths = np.diff(self.offsets)[ids]
-        offsets = np.concatenate([[0], np.cumsum(lengths)])
-        symbols = self.symbols[spans(ids, self.offsets)]
+        symbols, offsets = self.symbols[spans(ids, self.offsets)], offsets_among(ids, self.offsets)
         return MotifExamples(self.structure, symbols, offsets, self.truths[ids], self.placed[ids])
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
         room, structure = int(self.plane_entries[ids].sum()), self.structure
         planes = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room, self.value_type))
-        used = kernels.site_planes(
+        used = _jit.site_planes(
             ids, self.offsets, structure.length_, structure.n_symbols_, self.dim, structure.n_strands_, self.symbols,
             structure.complements_, self.contexts, self.truths, answers.codes, planes.indptr, planes.indices,
             planes.values,
@@ -188,3 +262,12 @@ def _block_tables(weights: FloatArray, n_blocks: int, width: int) -> FloatArray:
     for j in range(width):
         tables = (tables[:, :, None] + padded[j::width][:, None, :]).reshape(n_blocks, -1)
     return tables
+
+
+def _position_tables(tables: FloatArray, base: int, width: int) -> FloatArray:
+    """Return sums[b width + j, symbol] over the words of block b with this symbol j: `_block_tables` transposed."""
+    n_blocks = len(tables)
+    sums = np.empty((n_blocks, width, base))
+    for j in range(width):
+        sums[:, j] = tables.reshape(n_blocks, base**j, base, -1).sum(axis=(1, 3))
+    return sums.reshape(-1, base)

@@ -11,23 +11,21 @@ is latent, and the loss is 1 if the label is wrong.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from maxmargin._checked import whole_number
-from maxmargin._memory import check_memory
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin._base.checks import whole_number
+from maxmargin._base.errors import ExampleError, Place, error_at
+from maxmargin._base.memory import check_memory
+from maxmargin._base.ragged import ONLY
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers
-from maxmargin.core.errors import ExampleError, Place, error_at
-from maxmargin.core.structure import LatentCompiled
-from maxmargin.encoding.alphabet import Alphabet
-from maxmargin.encoding.labels import Labels, distinct_labels
-from maxmargin.structures.motif._kernels import ABSENT
+from maxmargin.core.structure import Compiled
+from maxmargin.features.biology.alphabet import Alphabet
+from maxmargin.features.rows.labels import Labels, distinct_labels
+from maxmargin.structures.motif._jit import ABSENT
 from maxmargin.structures.motif.examples import MotifExamples
-
-if TYPE_CHECKING:
-    pass
 
 #: The truth of sequences without labels.
 _UNLABELLED = -2
@@ -57,7 +55,7 @@ class MotifSite(NamedTuple):
     strand: str | None = None
 
 
-class Motif(LatentCompiled):
+class Motif(Compiled):
     """Strings with one of two labels; positive strings contain a motif at an unknown position.
 
     Outputs are `MotifSite`. The truth of an example is its label, or a `MotifSite` as the initial site; with a label
@@ -82,6 +80,7 @@ class Motif(LatentCompiled):
     """
 
     output_name: ClassVar[str] = "site"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"topk", "max_marginals", "latent", "sums"})
 
     def __init__(
         self,
@@ -97,16 +96,17 @@ class Motif(LatentCompiled):
 
     # ------------------------------------------------------------------ sizes
 
-    def fit(self, X: Sequence[str], Y: Sequence[Any]) -> Motif:
-        self.fit_encode(X, Y)
-        return self
+    def _paired(self, X: Sequence[str], Y: Sequence[Any] | None, learn: bool) -> MotifExamples:
+        return self._encoded(X, Y, learn)  # a single string is refused before labels are counted
 
-    def fit_encode(self, X: Sequence[str], Y: Sequence[Any]) -> MotifExamples:
-        """Fit and encode in one pass over the data."""
-        found = distinct_labels(map(_label, Y), _place) if self.classes is None else self.classes
-        self._set_sizes(Labels(found, given=self.classes is not None))
+    def _encoded(self, X: Sequence[str], Y: Sequence[Any] | None, learn: bool) -> MotifExamples:
+        if not learn:
+            return self._examples(X, Y)
+        assert Y is not None
+        classes = distinct_labels(map(_label, Y), _place) if self.classes is None else self.classes
+        self._set_sizes(Labels(classes, given=self.classes is not None))
         check_memory(_BYTES_PER_WEIGHT * int(self.size or 0), f"training {self.size} weights", "lower background_order")
-        examples = self.encode(X, Y)
+        examples = self._examples(X, Y)
         counts = np.bincount(examples.contexts, minlength=self.n_contexts_ + 1)[:-1]
         self._set_background(counts)
         return examples
@@ -125,21 +125,26 @@ class Motif(LatentCompiled):
         self._check_at_most("background_order", self.order_, _highest_order(self.n_symbols_))
         self.n_contexts_ = self.n_symbols_ ** (self.order_ + 1)
         self._check_at_most("length", self.length_, (_MOST_WEIGHTS - self.n_contexts_) // self.n_symbols_)
-        self.size = int(self.length_ * self.n_symbols_ + self.n_contexts_)
+        self._set_size()
+
+    def weight_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the motif, (l, A), and of the background, (A^k, A): a row per context of k symbols."""
+        n = self.n_symbols_
+        return {"motif": (self.length_, n), "background": (n**self.order_, n)}
 
     def _check_at_most(self, name: str, value: int, most: int) -> None:
         """Raise ValueError if a parameter requires more weights than can be numbered."""
         if value > most:
             found = str(value) if value < _LONGEST_SHOWN else "a far larger number"
             raise ValueError(
-                f"{name} over {self.n_symbols_} characters must be at most {most}, so that there are no more than "
+                f"{name} over {self.n_symbols_} characters must be at most {most} so that there are no more than "
                 f"{_MOST_WEIGHTS} weights, found {found}"
             )
 
     def _set_background(self, counts: IntArray) -> None:
         self.background_counts_ = counts.reshape(-1, self.n_symbols_)
 
-    def encode(self, X: Sequence[str], Y: Sequence[Any] | None = None) -> MotifExamples:
+    def _examples(self, X: Sequence[str], Y: Sequence[Any] | None) -> MotifExamples:
         symbols, offsets = self.alphabet_.encode(X)
         lengths = np.diff(offsets)
         if (lengths < self.length_).any():
@@ -195,8 +200,8 @@ class Motif(LatentCompiled):
         return MotifSite(positive, position, _STRANDS[strand])
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        true, found = self.labels_.encode([_label(y), _label(y_hat)], "label")
-        return float(true != found)
+        true, predicted = self.labels_.encode([_label(y), _label(y_hat)], "label")
+        return float(true != predicted)
 
     def enumerate(self, x: str) -> list[MotifSite]:
         """Return no motif, followed by all sites."""
@@ -216,7 +221,7 @@ class Motif(LatentCompiled):
         contexts = examples.contexts[examples.contexts < self.n_contexts_]
         np.add.at(background, contexts, 1.0)
         answers.codes[0] = ABSENT
-        above = examples.planes(np.zeros(1, np.int64), answers).matrix(examples.dim).toarray()[0]
+        above = examples.planes(ONLY, answers).matrix(examples.dim).toarray()[0]
         return np.concatenate([parts["motif"].ravel(), background]) + above
 
     # ------------------------------------------------------------------ weights
@@ -240,11 +245,6 @@ class Motif(LatentCompiled):
             "character": np.tile(characters, self.length_ + len(words)),
             "context": np.concatenate([np.full(n_motif, None, object), np.repeat(words, self.n_symbols_)]),
         }
-
-    def split_weights(self, w: FloatArray) -> dict[str, FloatArray]:
-        """Return the weights as tables: motif (l, A), and background (A^k, A) with a row per context of k symbols."""
-        at = self.length_ * self.n_symbols_
-        return {"motif": w[:at].reshape(-1, self.n_symbols_), "background": w[at:].reshape(-1, self.n_symbols_)}
 
     def motif(self, w: FloatArray) -> FloatArray:
         """Return the motif as a matrix (l, A) like log odds: what a symbol at a position adds to the score.
@@ -298,7 +298,7 @@ class Motif(LatentCompiled):
     def unpack_outputs(self, packed: Any) -> list[MotifSite]:
         positions, reverse = np.asarray(packed["positions"]), np.asarray(packed["reverse"])
         if positions.dtype.kind not in "iu" or reverse.dtype != bool or positions.shape != reverse.shape:
-            raise ValueError("sites must be whole numbers, and their strands booleans")
+            raise ValueError("sites must be integers, and their strands booleans")
         if (positions < ABSENT).any() or (reverse.any() and not self.both_strands):
             raise ValueError("sites must be inside sequences, on a valid strand")
         codes = np.where(positions >= 0, self.n_strands_ * positions + reverse, ABSENT)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compile import kernel
-from maxmargin._types import FloatArray, IntArray
-from maxmargin.encoding.alphabet import holds_wildcard, word_indices
+from maxmargin._base.jit import jit
+from maxmargin._base.types import FloatArray, IntArray
+from maxmargin.features.biology.alphabet import holds_wildcard, word_indices
 from maxmargin.structures.motif.examples import MotifExamples
 
 #: Number of a word with a wildcard; −1 is the reverse complement of a word if there is one strand.
@@ -45,7 +45,7 @@ class Words:
     ----------
     length : int
         Length of the words, log_A N for N symbols: a word then occurs about once in the positive sequences by chance,
-        so that more frequent words stand out. N counts sequences by weight.
+        so more frequent words stand out. N counts sequences by weight.
     """
 
     def __init__(self, examples: MotifExamples, weights: FloatArray) -> None:
@@ -73,13 +73,13 @@ class Words:
         weights of the positive and negative sequences.
         """
         complements = self._complements()
-        found: FloatArray = np.zeros((2, len(complements)))
+        counts: FloatArray = np.zeros((2, len(complements)))
         canonical = np.minimum(np.arange(len(complements)), complements)
-        count_sequences(self.examples.offsets, self.words, canonical, self.length, self.positive, self.weights, found)
+        count_sequences(self.examples.offsets, self.words, canonical, self.length, self.positive, self.weights, counts)
         n = np.bincount(self.positive, self.weights, 2)
-        share = found.sum(axis=0) / n.sum()
+        share = counts.sum(axis=0) / n.sum()
         spread = np.sqrt(share * (1.0 - share) * (1.0 / n).sum())
-        z = np.divide(found[1] / n[1] - found[0] / n[0], spread, out=np.zeros(len(spread)), where=spread > 0)
+        z = np.divide(counts[1] / n[1] - counts[0] / n[0], spread, out=np.zeros(len(spread)), where=spread > 0)
         return np.argsort(-z, kind="stable")[: np.count_nonzero(z > 0)]
 
     def place(self, word: int) -> int:
@@ -113,7 +113,7 @@ class Words:
         return complements
 
 
-@kernel
+@jit
 def count_sequences(offsets, words, canonical, length, side, weights, found):
     """Add the weights of sequences of side s that contain a word to found[s, word], each sequence once."""
     last = np.full(found.shape[1], -1, np.int64)
@@ -127,7 +127,7 @@ def count_sequences(offsets, words, canonical, length, side, weights, found):
                 found[side[i], word] += weights[i]
 
 
-@kernel
+@jit
 def count_around(offsets, words, symbols, complements, word, reverse, length, room, side, weights, counts):
     """Add the weights of occurrences of the word with symbol a at j after its start to counts[s, room + j, a].
 

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin._base.ragged import offsets_of
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.examples import PartExamples, counted_once
-from maxmargin.structures.multilabel import _kernels as kernels
+from maxmargin.structures.multilabel import _jit, _sums
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
@@ -79,7 +80,8 @@ class MultilabelExamples(PartExamples):
     a function of the numbers of true and false positives.
     """
 
-    nested, deciding = True, (0,)
+    nested = summable = optional_parts = True
+    deciding = (0,)
 
     def __init__(
         self,
@@ -92,6 +94,7 @@ class MultilabelExamples(PartExamples):
     ) -> None:
         n = blocks[0].n_rows
         self.n_labels, self.cost, self.edges, self.forest = blocks[0].n_outputs, cost, edges, forest
+        self.risky = (0,) if cost == "hamming" else ()
         costs: list[FloatArray | None] = [None] * len(blocks)
         if cost == "hamming" and truths is not None:
             costs[0] = (1.0 - 2.0 * truths.ravel()).astype(float)
@@ -112,13 +115,13 @@ class MultilabelExamples(PartExamples):
     # ------------------------------------------------------------------ argmaxes
 
     def argmax(self, scores: list[Scores], ids: IntArray, codes: CodeArray) -> None:
-        self._choose(kernels.NO_LOSS, scores, ids, np.zeros(len(ids)), kernels.SCALED, codes)
+        self._choose(_jit.NO_LOSS, scores, ids, np.zeros(len(ids)), _jit.SCALED, codes)
 
     def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         if self.cost == "hamming" or not self.known:
             super().decode_scores(scores, ids, scales, answers)
             return
-        self._choose(kernels.F1, scores, ids, scales, kernels.SCALED, answers.codes)
+        self._choose(_jit.F1, scores, ids, scales, _jit.SCALED, answers.codes)
         self._judge(scores, ids, answers)
 
     def exact_for(self, bound: Bound) -> bool:
@@ -126,7 +129,7 @@ class MultilabelExamples(PartExamples):
         return self.known
 
     def decode_bound(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> None:
-        kind = kernels.COUNTED if self.cost == "hamming" else kernels.F1
+        kind = _jit.COUNTED if self.cost == "hamming" else _jit.F1
         for some in self._batches(ids):
             scores = self.scores(w, ids[some])
             self._choose(kind, scores, ids[some], np.ones(len(ids[some])), bound.form, answers.codes)
@@ -141,15 +144,18 @@ class MultilabelExamples(PartExamples):
         self, kind: int, scores: list[Scores], ids: IntArray, scales: FloatArray, form: int, codes: CodeArray
     ) -> None:
         """Write the best set of each example of ids, for the loss of this kind."""
-        pairs = scores[1] if len(scores) > 1 else Scores(_NO_PAIRS, np.zeros(len(ids) + 1, np.int64))
-        given = ids, kind, self.n_labels, *scores[0], *pairs
+        given = ids, kind, self.n_labels, *scores[0], *self._pairs(scores)
         if self.forest is None:
-            kernels.best_sets(*given, self.truths, scales, form, codes)
+            _jit.best_sets(*given, self.truths, scales, form, codes)
         else:
             tree = self.forest
-            kernels.best_in_forest(
+            _jit.best_in_forest(
                 *given, tree.order, tree.parent, tree.pair_of, self.truths, scales, form, codes
             )  # fmt: skip
+
+    @staticmethod
+    def _pairs(scores: list[Scores]) -> Scores:
+        return scores[1] if len(scores) > 1 else Scores(_NO_PAIRS, np.zeros(len(scores[0].starts), np.int64))
 
     def planned_decoding(self, bound: Bound, threads: int) -> tuple[float, str]:
         planned, what = super().planned_decoding(bound, threads)
@@ -164,18 +170,19 @@ class MultilabelExamples(PartExamples):
 
     def marginals(self, w: FloatArray, ids: IntArray) -> tuple[FloatArray, FloatArray]:
         """Return the best scores of sets with each label and of sets without it."""
-        found = np.empty((2, len(ids), self.n_labels))
+        best = np.empty((2, len(ids), self.n_labels))
         for some in self._batches(ids):
             scores = self.scores(w, ids[some])
             for k in range(self.n_labels):
-                found[0, some, k] = self._restricted_totals(scores, ids[some], k, True)
-                found[1, some, k] = self._restricted_totals(scores, ids[some], k, False)
-        return found[0], found[1]
+                best[0, some, k] = self._restricted_totals(scores, ids[some], k, True)
+                best[1, some, k] = self._restricted_totals(scores, ids[some], k, False)
+        return best[0], best[1]
 
     def _restricted_totals(self, scores: list[Scores], ids: IntArray, label: int, present: bool) -> FloatArray:
         """Return the scores of the best sets with or without a label."""
         values = scores[0].values.reshape(-1, self.n_labels).copy()
-        bonus = 1.0 + 2.0 * np.abs(values).sum(axis=1) + 2.0 * sum(float(np.abs(s.values).sum()) for s in scores[1:])
+        bonus = 4.0 * (np.abs(values).sum(axis=1) + sum(float(np.abs(s.values).sum()) for s in scores[1:]))
+        bonus[bonus == 0.0] = 1.0
         values[:, label] = values[:, label] + bonus if present else -np.inf
         codes = np.zeros(int(self.code_offsets[-1]), np.int32)
         self.argmax([Scores(values.ravel(), scores[0].starts), *scores[1:]], ids, codes)
@@ -189,14 +196,62 @@ class MultilabelExamples(PartExamples):
         """Return the best score of a set that has a label, for every label."""
         return list(self.marginals(w, ids)[0])
 
+    # ------------------------------------------------------------------ sums over outputs
+
+    def part_sums(
+        self,
+        scores: list[Scores],
+        ids: IntArray,
+        coefficients: FloatArray,
+        log_partitions: FloatArray,
+        expected_scores: FloatArray,
+        marginals: list[FloatArray],
+    ) -> None:
+        into = (
+            coefficients,
+            log_partitions,
+            expected_scores,
+            marginals[0],
+            marginals[1] if len(scores) > 1 else _NO_PAIRS,
+        )
+        given, tree = (*scores[0], *self._pairs(scores)), self.forest
+        if tree is None:
+            _sums.set_sums(self.n_labels, *given, *into)
+        else:
+            _sums.forest_sums(*given, tree.order, tree.parent, tree.pair_of, *into)
+
+    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+        codes = np.zeros((n, len(ids) * self.n_labels), np.int32)
+        given, tree = (*scores[0], *self._pairs(scores)), self.forest
+        if tree is None:
+            _sums.set_samples(self.n_labels, *given, seeds, codes)
+        else:
+            _sums.forest_samples(*given, tree.order, tree.parent, tree.pair_of, seeds, codes)
+        return codes
+
+    def augmented(self, scores: list[Scores], ids: IntArray, scales: FloatArray) -> list[Scores]:
+        if self.cost == "f1" and self.known and scales.any():
+            raise ValueError("1 − F1 is not a sum over labels; use cost='hamming'")
+        return super().augmented(scores, ids, scales)
+
+    def no_risk(self) -> str:
+        return (
+            "1 − F1 is not a sum over labels, so decode='risk' cannot minimise it; use the loss 'hamming', with "
+            "gamma "
+            "above 1 if a missed label costs more than a false one"
+        )
+
+    def arranged_marginals(self, marginals: list[FloatArray], example: int) -> FloatArray:
+        return marginals[0]
+
     # ------------------------------------------------------------------ parts
 
     def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
         rows = self._rows(codes)[ids]
-        found = [_present(rows)]
+        counts = [_present(rows)]
         if len(self.edges):
-            found.append(_present(rows[:, self.edges[:, 0]] & rows[:, self.edges[:, 1]]))
-        return found
+            counts.append(_present(rows[:, self.edges[:, 0]] & rows[:, self.edges[:, 1]]))
+        return counts
 
     def _rows(self, codes: CodeArray) -> CodeArray:
         return codes.reshape(-1, self.n_labels)
@@ -212,5 +267,5 @@ class MultilabelExamples(PartExamples):
 
 def _present(rows: CodeArray) -> Planes:
     """Return the columns of ones of each row."""
-    indptr = np.concatenate([[0], np.cumsum(rows.sum(axis=1))]).astype(np.int64)
+    indptr = offsets_of(rows.sum(axis=1))
     return counted_once(indptr, np.nonzero(rows)[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._types import CodeArray, FloatArray
+from maxmargin._base.types import CodeArray, FloatArray
 
 
 def mutual_information(Y: CodeArray) -> FloatArray:
@@ -23,19 +23,19 @@ def mutual_information(Y: CodeArray) -> FloatArray:
     for with_j, with_k in ((True, True), (True, False), (False, True), (False, False)):
         p = one[:, None] if with_j else 1.0 - one[:, None]
         q = one[None, :] if with_k else 1.0 - one[None, :]
-        joint = both if with_j else one[None, :] - both
+        cell = both if with_j else one[None, :] - both
         if not with_k:
-            joint = p - joint
+            cell = p - cell
         expected = p * q
-        held = (joint > 0.5 / n) & (expected > 0)  # counts of 0 are 0 up to rounding
-        total += np.where(held, joint * np.log(np.where(held, joint, 1.0) / np.where(held, expected, 1.0)), 0.0)
+        held = (cell > 0.5 / n) & (expected > 0)  # counts of 0 are 0 up to rounding
+        total += np.where(held, cell * np.log(np.where(held, cell, 1.0) / np.where(held, expected, 1.0)), 0.0)
     return total
 
 
 def information_tree(Y: CodeArray) -> list[tuple[int, int]]:
     """Return the edges j < k of the tree of greatest mutual information, in ascending order (Prim 1957).
 
-    Of equal pairs the first is taken, up to rounding.
+    Ties go to the first pair, up to rounding.
     """
     information = np.round(mutual_information(Y), 12)
     n_labels = len(information)

@@ -11,16 +11,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._checked import check_flag
-from maxmargin._input import n_examples
-from maxmargin._memory import check_rows
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.errors import Where, error_at
-from maxmargin.encoding.labels import Labels
-from maxmargin.encoding.matrices import feature_matrix, label_matrix, label_row
-from maxmargin.kernel_features.on_rows import KernelOnRows
+from maxmargin._base.checks import check_flag, stored_array, whole_number
+from maxmargin._base.errors import Where, error_at
+from maxmargin._base.memory import check_rows
+from maxmargin._base.types import AnyArray, CodeArray, IntArray
+from maxmargin.core.structure import WeightTable
+from maxmargin.features.mercer.on_rows import MatrixEncoder
+from maxmargin.features.rows.labels import Labels
+from maxmargin.features.rows.matrices import feature_matrix, label_matrix, label_row
 from maxmargin.parts.blocks import Block
-from maxmargin.parts.structure import PartStructure, WeightTable
+from maxmargin.parts.structure import PartStructure
 from maxmargin.structures.multilabel.examples import Forest, MultilabelExamples, f1_losses
 from maxmargin.structures.multilabel.pairs import information_tree
 
@@ -28,7 +28,7 @@ from maxmargin.structures.multilabel.pairs import information_tree
 MOST_ENUMERATED = 15
 
 
-class Multilabel(KernelOnRows, PartStructure):
+class Multilabel(PartStructure):
     """A set of labels for each row of features, with scores of pairs of labels.
 
     Inputs are rows of features, outputs rows of 0 and 1, one number for each label. A label that is present adds
@@ -72,7 +72,13 @@ class Multilabel(KernelOnRows, PartStructure):
     """
 
     output_name: ClassVar[str] = "label set"
-    learns: ClassVar[dict[str, type]] = {}
+    inputs_name: ClassVar[str] = "rows"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"topk", "max_marginals", "sums"})
+    learns: ClassVar[dict[str, type]] = {"rows_": MatrixEncoder}
+    state_keys: ClassVar[dict[str, str]] = {"rows_": ""}
+    kernel_rows: ClassVar[dict[str, str]] = {"rows_": "labels"}
+
+    rows_: MatrixEncoder
 
     def __init__(
         self,
@@ -95,32 +101,26 @@ class Multilabel(KernelOnRows, PartStructure):
 
     # ------------------------------------------------------------------ data
 
-    def _paired(self, X: Any, Y: Any, learn: bool) -> MultilabelExamples:
-        matrix = feature_matrix(X)
-        truths = None if Y is None else label_matrix(Y)
-        if truths is not None and len(truths) != matrix.shape[0]:
-            raise ValueError(f"X has {matrix.shape[0]} rows but Y has {len(truths)}")
-        return self._encoded(matrix, truths, learn)
-
     def _encoded(self, X: Any, Y: Any, learn: bool) -> MultilabelExamples:
+        X, Y = feature_matrix(X), None if Y is None else label_matrix(Y)
         if learn:
-            assert Y is not None
-            self._learn(Y, X.shape[1])
-            X = self._fit_kernel(X, np.arange(X.shape[0] + 1), "")
-        elif X.shape[1] != self.n_features_:
-            raise ValueError(f"X has {X.shape[1]} features, expected {self.n_features_}")
+            self._learn(Y)
         elif Y is not None and Y.shape[1] != self.n_labels_:
             raise ValueError(f"Y has {Y.shape[1]} labels, expected {self.n_labels_}")
-        if not learn:
-            X = self._mapped(X)
-        n = n_examples(X)
+        X = self.rows_.fit(X) if learn else self.rows_.encode(X)
+        n = X.shape[0]
         check_rows([X], f"encoding {n} rows with {X.shape[1]} features")
         blocks = [Block(X, np.arange(n + 1), self.n_labels_, constant=bool(self.fit_intercept))]
         if len(self.edges_):
             blocks.append(Block.table(len(self.edges_)))
         return MultilabelExamples(self, blocks, self.cost, self.edges_, self._forest(), Y)
 
-    def _learn(self, Y: CodeArray, n_features: int) -> None:
+    @property
+    def n_features_(self) -> int:
+        """Number of features of a row."""
+        return self.rows_.width
+
+    def _learn(self, Y: CodeArray) -> None:
         """Learn the number of labels and their pairs."""
         n_labels = Y.shape[1]
         if self.pairs == "all" and n_labels > MOST_ENUMERATED:
@@ -133,17 +133,11 @@ class Multilabel(KernelOnRows, PartStructure):
             edges = list(combinations(range(n_labels), 2))
         elif self.pairs == "tree":
             edges = information_tree(Y)
-        self._set_sizes(n_features, n_labels, np.array(edges, np.int64).reshape(-1, 2))
+        self._set_pairs(n_labels, np.array(edges, np.int64).reshape(-1, 2))
 
-    def _set_sizes(self, n_features: int, n_labels: int, edges: IntArray) -> None:
-        self.n_features_, self.n_labels_, self.edges_ = n_features, n_labels, edges
+    def _set_pairs(self, n_labels: int, edges: IntArray) -> None:
+        self.n_labels_, self.edges_ = n_labels, edges
         self.labels_ = Labels(range(n_labels))
-
-    def _weight_rows(self, w: FloatArray) -> FloatArray:
-        return w[: len(w) - len(self.edges_)].reshape(-1, self.n_labels_)
-
-    def _resize(self) -> None:
-        self.size = sum(int(np.prod(table.shape)) for table in self.tables().values())
 
     def _forest(self) -> Forest | None:
         """Return the forest of the pairs; None if all pairs have a weight."""
@@ -163,10 +157,10 @@ class Multilabel(KernelOnRows, PartStructure):
 
     def loss(self, y: Any, y_hat: Any) -> float:
         """Return the number of wrong labels, or 1 − F1."""
-        true, found = self.code_of(y, "y"), self.code_of(y_hat, "y_hat")
+        true, predicted = self.code_of(y, "y"), self.code_of(y_hat, "y_hat")
         if self.cost == "hamming":
-            return float((true != found).sum())
-        return float(f1_losses(true[None], found[None])[0])
+            return float((true != predicted).sum())
+        return float(f1_losses(true[None], predicted[None])[0])
 
     def enumerate(self, x: Any) -> Iterator[list[int]]:
         """Yield all 2^L sets of labels, for tests."""
@@ -175,32 +169,30 @@ class Multilabel(KernelOnRows, PartStructure):
     # ------------------------------------------------------------------ weights and saving
 
     def tables(self, columns: Sequence[str] | None = None) -> dict[str, WeightTable]:
-        names = [f"x{f}" for f in range(self.n_features_)] if columns is None else list(map(str, columns))
-        names = self._mapped_names(names) + ["intercept"] * bool(self.fit_intercept)
-        found = {"labels": WeightTable(names, [str(k) for k in range(self.n_labels_)])}
+        names = self.rows_.column_names(columns) + ["intercept"] * bool(self.fit_intercept)
+        tables = {"labels": WeightTable(names, [str(k) for k in range(self.n_labels_)])}
         if len(self.edges_):
-            found["pairs"] = WeightTable([f"{j} & {k}" for j, k in self.edges_.tolist()])
-        return found
+            tables["pairs"] = WeightTable([f"{j} & {k}" for j, k in self.edges_.tolist()])
+        return tables
 
     def feature_names(self, columns: Sequence[str] | None = None) -> AnyArray:
         return np.array([name for table in self.tables(columns).values() for name in table.names()], object)
 
     def _learnt(self) -> dict[str, Any]:
-        sizes = {"n_features": self.n_features_, "n_labels": self.n_labels_, "edges": self.edges_}
-        return sizes | self._kernel_state()
+        return {**super()._learnt(), "n_labels": self.n_labels_, "edges": self.edges_}
 
     def _set_learnt(self, learnt: Any) -> None:
-        self.check_parameters()
-        n_labels, edges = int(learnt["n_labels"]), np.asarray(learnt["edges"], np.int64)
-        if edges.ndim != 2 or edges.shape[1] != 2 or (len(edges) and not 0 <= edges.min() <= edges.max() < n_labels):
+        n_labels = whole_number(learnt["n_labels"], "n_labels", 0)
+        edges = stored_array(learnt["edges"], "pairs of labels", np.int64, (None, 2), 0)
+        if (edges >= n_labels).any():
             raise ValueError(f"the pairs of {n_labels} labels must be pairs of numbers below it")
         n_pairs = {"all": n_labels * (n_labels - 1) // 2, "tree": n_labels - 1}.get(str(self.pairs), 0)
         if len(edges) != n_pairs:
             raise ValueError(f"expected {n_pairs} pairs of labels, found {len(edges)}")
-        self._set_kernel_state(learnt, int(learnt["n_features"]))
-        self._set_sizes(int(learnt["n_features"]), n_labels, edges)
+        self._set_encoders(learnt)
+        self._set_pairs(n_labels, edges)
         self._forest()
-        self._resize()
+        self._set_size()
 
 
 def check_loss_and_pairs(loss: Any, pairs: Any, name: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin.structures.program._highs import Polyhedron
+from maxmargin.algorithms.highs import Polyhedron
 
 
 def has_whole_vertices(space: Polyhedron) -> bool:

@@ -10,30 +10,40 @@ from itertools import product
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
-from maxmargin._checked import finite_number, is_list, positive_number, whole_number
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import NO_OUTPUT, spans
-from maxmargin.core.errors import Place, Where, error_at
+from maxmargin._base.checks import finite_number, is_list, positive_number
+from maxmargin._base.errors import Place, Where, error_at
+from maxmargin._base.ragged import ONLY, kept_offsets, offsets_of, places, spans
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.algorithms.highs import (
+    INFEASIBLE,
+    UNBOUNDED,
+    Polyhedron,
+    polyhedron,
+    ranked_solutions,
+    solve,
+    violated,
+)
+from maxmargin.core.codes import NO_OUTPUT
 from maxmargin.core.planes import Planes
 from maxmargin.core.polytopes import Polytope
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import StructureError
-from maxmargin.encoding.sequences import SequenceEncoder
-from maxmargin.parts.blocks import Block
-from maxmargin.parts.costs import PartCosts, cost_table
-from maxmargin.parts.examples import PartExamples
-from maxmargin.parts.structure import PartStructure
-from maxmargin.structures.program._highs import (
-    INFEASIBLE,
-    UNBOUNDED,
-    Polyhedron,
-    best_solutions,
-    no_constraints,
-    solve,
-    violated,
+from maxmargin.core.sums import PERTURB
+from maxmargin.features.decision_forms import (
+    INDICES,
+    SET,
+    VECTOR,
+    indices_of,
+    is_index_set,
+    is_indices,
+    written,
 )
+from maxmargin.features.text.sequences import SequenceEncoder
+from maxmargin.parts.blocks import Block
+from maxmargin.parts.costs import PartCosts, cost_table, costs_of
+from maxmargin.parts.examples import PartExamples
+from maxmargin.parts.formed import FormedStructure
 from maxmargin.structures.program._integral import has_whole_vertices
 
 #: Distance from a bound at which a value is at the bound.
@@ -74,12 +84,14 @@ class VariableEncoder(SequenceEncoder):
     row = "variable"
 
 
-class Program(PartStructure):
+class Program(FormedStructure):
     """The best decision of a linear or mixed-integer program, by features of its variables.
 
     The score of variable j is s_j = w·x_j, and the decision maximises s·z subject to low ≤ A z ≤ high and lower ≤ z ≤
     upper, where some variables are integers. Each x is a `ProgramInput`, or anything from which `build` makes one. Each
-    z is a list of m numbers. HiGHS (Huangfu and Hall 2018) finds the argmaxes.
+    z is a list of m numbers, or, if all variables are 0 or 1, the indices of those that are 1, as a list or a set;
+    predictions have the form of the training outputs. HiGHS (Huangfu and Hall 2018) finds the argmaxes. Of
+    decisions that differ in continuous variables only, `topk` returns the best one.
 
     The loss is Σ |ẑ_j − z_j| over the variables whose true value z_j is at its lower or upper bound, because only there
     it is linear: the number of wrong entries if all variables are 0 or 1. Variables strictly between their bounds do
@@ -93,10 +105,13 @@ class Program(PartStructure):
     sense : {"max", "min"}, default="max"
         Whether w·x_j is the gain or the cost of a unit of variable j.
     time_limit : float or None, default=None
-        Seconds after which a search for integers stops. The best decision found is used, and the proven bound of HiGHS
-        keeps the certificate valid (`Certificate.primal_bound`). None for no limit.
+        Seconds after which a search for integers stops. The best decision found is used, and the bound that HiGHS
+        proves keeps the certificate valid (`Certificate.primal_bound`). None for no limit.
     gap : float, default=0.0
         Relative gap at which a search for integers stops, with the same consequence.
+    decision : {"auto", "vector", "indices", "set"}, default="auto"
+        The form of outputs; "auto" recognises it in `fit`, and raises an error if outputs have different forms or if
+        several forms fit all of them.
 
     Examples
     --------
@@ -109,13 +124,23 @@ class Program(PartStructure):
     """
 
     output_name: ClassVar[str] = "decision"
+    capabilities: ClassVar[frozenset[str]] = frozenset({"topk", "max_marginals", "polytope"})
     learns: ClassVar[dict[str, type]] = {"variables_": VariableEncoder}
-    kernel_rows: ClassVar[tuple[str, ...]] = ("variables_",)
+    kernel_rows: ClassVar[dict[str, str]] = {"variables_": "variables"}
+    forms: ClassVar[tuple[str, ...]] = (VECTOR, INDICES, SET)
+    described: ClassVar[dict[str, str]] = {VECTOR: "vectors"}
 
     def __init__(
-        self, build: Any = None, *, sense: str = "max", time_limit: float | None = None, gap: float = 0.0
+        self,
+        build: Any = None,
+        *,
+        sense: str = "max",
+        time_limit: float | None = None,
+        gap: float = 0.0,
+        decision: str = "auto",
     ) -> None:
         self.build, self.sense, self.time_limit, self.gap = build, sense, time_limit, gap
+        self.decision = decision
 
     @property
     def exact(self) -> bool:  # type: ignore[override]
@@ -123,6 +148,7 @@ class Program(PartStructure):
         return self.time_limit is None and not self.gap
 
     def check_parameters(self) -> None:
+        super().check_parameters()
         if self.build is not None and not callable(self.build):
             raise ValueError(f"build must be a function, or None, found {self.build!r:.60}")
         if self.sense not in ("min", "max"):
@@ -142,7 +168,22 @@ class Program(PartStructure):
         truths, costs = None, None
         if Y is not None:
             places = [Place("Y", i) for i in range(len(X))]
-            truths = [self._truth(y, space, at) for y, space, at in zip(Y, spaces, places, strict=True)]
+            if learn:
+                binary = [bool((space.lower >= 0.0).all() and (space.upper <= 1.0).all()) for space in spaces]
+                self._recognise(
+                    Y,
+                    sizes,
+                    lambda form, y, i: _read_decision(y, form, spaces[i], places[i]),
+                    {
+                        VECTOR: lambda y, i: is_list(y) and len(y) == sizes[i],
+                        INDICES: lambda y, i: binary[i] and is_indices(y, sizes[i]),
+                        SET: lambda y, i: binary[i] and is_index_set(y, sizes[i]),
+                    },
+                )
+            truths = [
+                _read_decision(costs_of(y).output, self.form_, space, at)
+                for y, space, at in zip(Y, spaces, places, strict=True)
+            ]
             rows = [
                 cost_row(y, decision_of(code), space, at, learn)
                 for y, code, space, at in zip(Y, truths, spaces, places, strict=True)
@@ -163,44 +204,33 @@ class Program(PartStructure):
             raise error_at(where, f"expected {what} to be a ProgramInput, found {type(x).__name__}")
         return x
 
-    def _truth(self, y: Any, space: Polyhedron, where: Where) -> CodeArray:
-        code = self.code_of(y, where)
-        z = decision_of(code)
-        if len(z) != len(space.lower):
-            raise error_at(where, f"{len(z)} numbers, but the program has {len(space.lower)} variables")
-        fault = violated(z, space)
-        if fault is not None:
-            raise error_at(where, f"the decision breaks the constraints of its program: {fault}")
-        z[space.integer] = np.rint(z[space.integer])
-        return code_of_decision(z)
-
     # ------------------------------------------------------------------ outputs
 
     def code_of(self, y: Any, where: Where) -> CodeArray:
-        decision = y.output if isinstance(y, PartCosts) else y
-        try:
-            z = np.asarray(decision, float)
-        except (TypeError, ValueError):
-            z = np.zeros((0, 0))
-        if isinstance(decision, str) or not is_list(decision) or z.ndim != 1 or not np.isfinite(z).all():
-            raise error_at(where, f"expected a decision, a list of finite numbers, found {decision!r:.60}")
-        return code_of_decision(z)
+        """Return the code of a decision; indices say nothing about the variables after the last one."""
+        return code_of_decision(_numbers_of(costs_of(y).output, self.form_, where))
 
-    def output_of(self, code: CodeArray) -> list[float]:
-        return [int(v) if v == np.rint(v) else v for v in decision_of(code).tolist()]
+    def output_of(self, code: CodeArray) -> Any:
+        z = decision_of(code)
+        if self.form_ != VECTOR:
+            return written(np.flatnonzero(z > 0.5), self.form_, len(z))
+        return [int(v) if v == np.rint(v) else v for v in z.tolist()]
 
     def loss(self, y: Any, y_hat: Any) -> float:
         """Return Σ |ẑ_j − z_j| over all variables, with their costs if y has costs.
 
-        The bounds of the program are not known here, so that variables strictly between them count as well.
+        The limits of the variables are not known here, so variables strictly between them count as well.
         """
         z, z_hat = decision_of(self.code_of(y, "y")), decision_of(self.code_of(y_hat, "y_hat"))
-        if len(z) != len(z_hat):
+        if self.form_ == VECTOR and len(z) != len(z_hat):
             raise ValueError(f"y has {len(z)} variables but y_hat has {len(z_hat)}")
+        costs = [np.size(c) for c in (y.false, y.missed) if np.ndim(c)] if isinstance(y, PartCosts) else []
+        size = max(len(z), len(z_hat), *costs)
+        z, z_hat = (np.pad(numbers, (0, size - len(numbers))) for numbers in (z, z_hat))
         given = costs_above_and_below(y, len(z), "y")
         return float(given[0] @ np.maximum(z_hat - z, 0.0) + given[1] @ np.maximum(z - z_hat, 0.0))
 
-    def enumerate(self, x: Any) -> Iterator[list[int]]:
+    def enumerate(self, x: Any) -> Iterator[Any]:
         """Yield all decisions of a program of integers with finite bounds, for tests."""
         given = self._input(x, Place("X", 0))
         rows = self.variables_.encode([given.features])[0]
@@ -210,18 +240,8 @@ class Program(PartStructure):
         ranges = [range(int(np.ceil(a)), int(np.floor(b)) + 1) for a, b in zip(space.lower, space.upper, strict=True)]
         if np.prod([float(len(r)) for r in ranges]) > MOST_DECISIONS:
             raise ValueError(f"x: more than {MOST_DECISIONS} decisions to enumerate")
-        decisions = map(list, product(*ranges))
-        return (z for z in decisions if violated(np.array(z, float), space) is None)
-
-    def topk(self, w: FloatArray, x: Any, k: int) -> list[tuple[Any, float]]:
-        """Return the k best decisions with their scores, best first; fewer if there are fewer.
-
-        Of the decisions that differ in continuous variables only, the best one is returned.
-        """
-        examples = self.encode([x])
-        (scores, _), space = examples.scores(np.asarray(w, float), np.zeros(1, np.int64))[0], examples.polyhedra[0]
-        found = best_solutions(scores, space, whole_number(k, "k"), self.time_limit, float(self.gap))
-        return [(self.output_of(code_of_decision(z)), score) for score, z in found]
+        decisions = (np.array(z, float) for z in product(*ranges))
+        return (self.output_of(code_of_decision(z)) for z in decisions if violated(z, space) is None)
 
     def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> ProgramExamples:
         examples = super().encode(X, Y)
@@ -229,45 +249,36 @@ class Program(PartStructure):
         return examples
 
 
+def _numbers_of(decision: Any, form: str, where: Where, size: int | None = None) -> FloatArray:
+    """Return the numbers of a decision; of indices, at least up to the last one."""
+    if form != VECTOR:
+        indices = indices_of(decision, form, where, "variable", size)
+        z = np.zeros(int(indices.max(initial=-1)) + 1 if size is None else size)
+        z[indices] = 1.0
+        return z
+    try:
+        z = np.asarray(decision, float)
+    except (TypeError, ValueError):
+        z = np.zeros((0, 0))
+    if isinstance(decision, str) or not is_list(decision) or z.ndim != 1 or not np.isfinite(z).all():
+        raise error_at(where, f"expected a decision, a list of finite numbers, found {decision!r:.60}")
+    return z
+
+
+def _read_decision(decision: Any, form: str, space: Polyhedron, where: Where) -> CodeArray:
+    """Return the code of a decision; raise an error if it is not one of its program."""
+    z = _numbers_of(decision, form, where, len(space.lower))
+    if len(z) != len(space.lower):
+        raise error_at(where, f"{len(z)} numbers, but the program has {len(space.lower)} variables")
+    fault = violated(z, space)
+    if fault is not None:
+        raise error_at(where, f"the decision breaks the constraints of its program: {fault}")
+    return code_of_decision(np.where(space.integer, np.rint(z), z))
+
+
 def read_polyhedron(x: ProgramInput, m: int, where: Where) -> Polyhedron:
     """Return the constraints of a program of m variables; raise ValueError if they cannot be read."""
-    A = _matrix(x.A, m, where)
-    k = A.shape[0]
-    low, high = _numbers(x.low, k, "low", where), _numbers(x.high, k, "high", where)
-    lower, upper = _numbers(x.lower, m, "lower", where), _numbers(x.upper, m, "upper", where)
-    for name, first, second, bad in (("constraint", low, high, low > high), ("variable", lower, upper, lower > upper)):
-        if bad.any():
-            j = int(np.flatnonzero(bad)[0])
-            raise error_at(where, f"infeasible: {name} {j} must be at least {first[j]:g} and at most {second[j]:g}")
-    integer = np.asarray(x.integer)
-    if integer.dtype != bool or (integer.ndim and integer.shape != (m,)):
-        raise error_at(where, f"integer must be True, False or {m} bools, found {x.integer!r:.60}")
-    return Polyhedron(A, low, high, lower, upper, np.broadcast_to(integer, (m,)))
-
-
-def _matrix(A: Any, m: int, where: Where) -> Any:
-    if A is None:
-        return no_constraints(m)
-    try:
-        matrix = sp.csr_array(A) if sp.issparse(A) else np.asarray(A, float)
-    except (TypeError, ValueError):
-        raise error_at(where, f"A must be a matrix of numbers, found {A!r:.60}") from None
-    if matrix.ndim != 2 or matrix.shape[1] != m:
-        raise error_at(where, f"A has shape {matrix.shape}, but there are features of {m} variables")
-    matrix = sp.csr_array(matrix)
-    if not np.isfinite(matrix.data).all():
-        raise error_at(where, "A must have finite numbers only")
-    return matrix
-
-
-def _numbers(values: Any, size: int, name: str, where: Where) -> FloatArray:
-    try:
-        numbers = np.asarray(values, float)
-    except (TypeError, ValueError):
-        raise error_at(where, f"{name} must be a number or {size} numbers, found {values!r:.60}") from None
-    if np.isnan(numbers).any() or (numbers.ndim and numbers.shape != (size,)):
-        raise error_at(where, f"{name} must be a number or {size} numbers, found {values!r:.60}")
-    return np.broadcast_to(numbers, (size,))
+    return polyhedron(*x[1:], m, where)
 
 
 def costs_above_and_below(y: Any, m: int, where: Where) -> tuple[FloatArray, FloatArray]:
@@ -286,7 +297,7 @@ def cost_row(y: Any, z: FloatArray, space: Polyhedron, where: Where, learn: bool
     if learn and not fixed.all() and not (at_lower | at_upper).any():
         raise error_at(
             where,
-            "all variables are strictly between their bounds, so that the loss is 0 for all decisions; tighten them",
+            "all variables are strictly between their bounds, so the loss is 0 for all decisions; tighten them",
         )
     return np.where(at_lower, above, np.where(at_upper, -below, 0.0))
 
@@ -307,7 +318,12 @@ class ProgramExamples(PartExamples):
     `polyhedra` holds the constraints of each program.
     """
 
-    smallest_chunk = 1
+    data: ClassVar[dict[str, str]] = {"polyhedra": ""}
+    smallest_chunk, optional_parts = 1, True
+    why_not_summable = (
+        "to count the decisions that meet linear constraints is #P-hard (Valiant 1979); use Knapsack for one "
+        f"constraint with whole weights, Path for flows without cycles; for other programs {PERTURB}"
+    )
 
     def __init__(
         self, structure: Program, block: Block, polyhedra: list[Polyhedron], truths: Any, costs: FloatArray | None
@@ -316,7 +332,7 @@ class ProgramExamples(PartExamples):
         self.exact, self.bounded = structure.exact, not structure.exact
         self.whole_counts = all(bool(space.integer.all()) for space in polyhedra)
         assert block.offsets is not None
-        code_offsets = np.concatenate([[0], np.cumsum(1 + 2 * np.diff(block.offsets))])
+        code_offsets = offsets_of(1 + 2 * np.diff(block.offsets))
         settings = (-1.0 if structure.time_limit is None else float(structure.time_limit), float(structure.gap))
         super().__init__(structure, [block], code_offsets, truths, [costs], settings)
         self.operations += 2e5 * self.n_examples
@@ -325,7 +341,7 @@ class ProgramExamples(PartExamples):
         return [np.asarray(self.n_parts[0])]
 
     def _set_sizes(self) -> None:
-        """Set bounds of plane entries; sums are exact in float32 only if decisions are small integers too."""
+        """Set bounds on plane entries; sums are exact in float32 only if decisions are small integers too."""
         super()._set_sizes()
         largest = max((float(np.abs(limits).max(initial=0.0)) for space in self.polyhedra
                        for limits in (space.lower, space.upper)), default=0.0)  # fmt: skip
@@ -338,13 +354,13 @@ class ProgramExamples(PartExamples):
         values, starts = scores[0]
         limit, upper = (None if self.settings[0] < 0 else self.settings[0]), np.empty(len(ids))
         for r, i in enumerate(ids.tolist()):
-            found = solve(values[starts[r] : starts[r + 1]], self.polyhedra[i], limit, self.settings[1])
-            code, upper[r] = codes[self.code_offsets[i] : self.code_offsets[i + 1]], found.upper
-            if found.z is not None:
-                code[:] = code_of_decision(found.z)
-            elif found.status == INFEASIBLE:
+            solution = solve(values[starts[r] : starts[r + 1]], self.polyhedra[i], limit, self.settings[1])
+            code, upper[r] = codes[self.code_offsets[i] : self.code_offsets[i + 1]], solution.upper
+            if solution.z is not None:
+                code[:] = code_of_decision(solution.z)
+            elif solution.status == INFEASIBLE:
                 code[0] = NO_OUTPUT
-            elif found.status == UNBOUNDED:
+            elif solution.status == UNBOUNDED:
                 raise StructureError.at(
                     Place("X", i), "the program is unbounded under the present weights; give bounds or constraints"
                 )
@@ -352,9 +368,38 @@ class ProgramExamples(PartExamples):
                 code[:] = self.truths[self.code_offsets[i] : self.code_offsets[i + 1]]
             else:
                 raise StructureError.at(
-                    Place("X", i), f"no decision found within time_limit={limit}: {found.message}; raise the limit"
+                    Place("X", i), f"no decision found within time_limit={limit}: {solution.message}; raise the limit"
                 )
         return upper if self.bounded else None
+
+    @property
+    def closes(self) -> bool:  # type: ignore[override]
+        """Whether the ranking lists all decisions: only those of integers can be listed one after the other."""
+        return super().closes and self.whole_counts
+
+    def ranked(self, scores: list[Scores], scale: float) -> Iterator[tuple[CodeArray, float]]:
+        values = self.augmented(scores, ONLY, np.full(1, scale))[0].values
+        program = self.structure
+        for total, z in ranked_solutions(values, self.polyhedra[0], program.time_limit, float(program.gap)):
+            yield code_of_decision(z), total
+
+    def forced_scores(self, scores: list[Scores]) -> list[FloatArray] | None:
+        """Return the best score of a decision with z_j ≥ 1, for each variable j; all must be integers."""
+        values, space, limit = scores[0].values, self.polyhedra[0], None if self.settings[0] < 0 else self.settings[0]
+        if not space.integer.all():
+            raise TypeError("Program has no decision scores of continuous variables: use topk or explain")
+        best, forced = solve(values, space, limit, self.settings[1]).z, np.full(len(values), -np.inf)
+        if best is None:
+            return None
+        for j in range(len(values)):
+            z: FloatArray | None = best
+            if best[j] < 1.0 and space.upper[j] >= 1.0:
+                lower = space.lower.copy()
+                lower[j] = 1.0
+                z = solve(values, space._replace(lower=lower), limit, self.settings[1]).z
+            if z is not None and z[j] >= 1.0:
+                forced[j] = float(values @ z)
+        return [forced]
 
     def polytope(self, example: int) -> Polytope:
         """Return the linear program without its integers."""
@@ -373,16 +418,11 @@ class ProgramExamples(PartExamples):
             )
 
     def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
-        lengths = self.n_parts[0][ids]
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        offsets = offsets_of(self.n_parts[0][ids])
         symbols = codes[spans(ids, self.code_offsets)]
-        z = np.delete(symbols, 2 * indptr[:-1] + np.arange(len(ids))).view(np.float64)
-        used = np.concatenate([[0], np.cumsum(z != 0.0)])
-        number = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)
-        return [Planes(used[indptr], number[z != 0.0].astype(np.uint32), z[z != 0.0])]
-
-    def _taken(self, ids: IntArray) -> dict[str, Any]:
-        return {"polyhedra": [self.polyhedra[i] for i in ids.tolist()]}
+        z = np.delete(symbols, 2 * offsets[:-1] + np.arange(len(ids))).view(np.float64)
+        used = z != 0.0
+        return [Planes(kept_offsets(used, offsets), places(offsets)[used].astype(np.uint32), z[used])]
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
         rest: list[AnyArray] = []

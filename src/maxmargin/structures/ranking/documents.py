@@ -4,22 +4,26 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from copy import copy
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._types import AnyArray, FloatArray, IntArray
-from maxmargin.core.codes import spans
-from maxmargin.core.errors import ExampleError, Place, Where, error_at, inside
-from maxmargin.core.structure import LatentCompiled
-from maxmargin.encoding.sequences import SequenceEncoder
-from maxmargin.kernel_features.kernel import KernelFeatures, PartKernel
-from maxmargin.kernel_features.points import PointFeatures
+from maxmargin._base.errors import ExampleError, Place, Where, error_at, inside
+from maxmargin._base.types import AnyArray, FloatArray, IntArray
+from maxmargin.core.structure import Compiled
+from maxmargin.core.sums import PERTURB
+from maxmargin.features.mercer.points import PointFeatures
+from maxmargin.features.text.sequences import SequenceEncoder
 from maxmargin.parts.examples import PartExamples
 from maxmargin.structures.ranking.outputs import pack, unpack
+
+
+class DocumentEncoder(SequenceEncoder):
+    """Encoder of the feature rows of documents."""
+
+    row = "document"
 
 
 class Form(ABC):
@@ -58,97 +62,58 @@ class DocumentExamples(PartExamples):
         Offsets of the documents of each query.
     """
 
+    derived: ClassVar[dict[str, str]] = {"offsets": "offsets"}
     whole_counts = False
+    why_not_summable = (
+        "the sum over all rankings is the permanent of exp(c_p s_j), for which no fast algorithm is known; use "
+        f"measure='precision@k', which has sums over sets of k documents; for rankings {PERTURB}, as in the model of "
+        "Plackett and Luce"
+    )
 
     offsets: IntArray
 
     def max_marginals(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:
-        """Return the scores w·x of the documents of each query of ids."""
+        """Return the scores w·x of the documents, for each query of ids."""
         values, starts = self.scores(w, ids)[0]
         return [values[a:b] for a, b in pairwise(starts.tolist())]
 
-    def _taken(self, ids: IntArray) -> dict[str, Any]:
-        return {"offsets": np.concatenate([[0], np.cumsum(self.offsets[ids + 1] - self.offsets[ids])])}
 
-    def _documents(self, names: Sequence[str], ids: IntArray) -> dict[str, Any]:
-        """Return arrays over documents for the given queries."""
-        rows = spans(ids, self.offsets)
-        return {name: getattr(self, name)[rows] for name in names}
-
-
-class DocumentStructure(LatentCompiled):
+class DocumentStructure(Compiled):
     """Structure whose inputs are the documents of a query and whose truths are their relevance labels.
 
     A subclass defines `form`. The true ranking is not given, only labels, and often many rankings are equally good:
     examples implement `complete`, which finds the one with the best score among them.
     """
 
+    learns: ClassVar[dict[str, type]] = {"documents_": DocumentEncoder}
+    state_keys: ClassVar[dict[str, str]] = {"documents_": "documents"}
+    kernel_rows: ClassVar[dict[str, str]] = {"documents_": "documents"}
     output_name: ClassVar[str] = "ranking"
+    inputs_name: ClassVar[str] = "queries"
+
+    documents_: DocumentEncoder
 
     @abstractmethod
     def form(self) -> Form:
-        """Return what the measure defines; raise ValueError if a parameter is invalid."""
+        """Return the form that belongs to the measure; raise ValueError if a parameter is invalid."""
 
     def check_parameters(self) -> None:
         self.form()
 
-    def fit(self, X: Sequence[Any], Y: Sequence[Any]) -> DocumentStructure:
-        self.fit_encode(X, Y)
-        return self
-
-    def fit_encode(self, X: Sequence[Any], Y: Sequence[Any]) -> PartExamples:
-        """Fit and encode in one pass over the data."""
-        encoder = SequenceEncoder()
-        encoder.kernel = self.kernel_
-        form, (rows, offsets) = self.form(), encoder.fit(X)
-        self._set_sizes(encoder)
-        return form.examples(self, rows, offsets, self._labels(form, Y, offsets))
-
-    def _set_sizes(self, documents: SequenceEncoder) -> None:
-        self.documents_, self.size = documents, documents.output_width
-
-    def use_kernel(self, kernel: PartKernel) -> None:
-        self.kernel_ = kernel
+    def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> PartExamples:
+        form, (rows, offsets) = self.form(), self.documents_.fit(X) if learn else self.documents_.encode(X)
+        return form.examples(self, rows, offsets, None if Y is None else self._labels(form, Y, offsets))
 
     def name_points(self, rows: IntArray, offsets: IntArray) -> None:
         """Name the points of a kernel by rows of one matrix, given the row of each document of all queries."""
         features = self.documents_.features
         if isinstance(features, PointFeatures) and features.places is not None:
-            found = rows[offsets[features.places[:, 0]] + features.places[:, 1]]
-            self.documents_.features = replace(features, places=np.stack([found, 0 * found], axis=1), row="")
-
-    @property
-    def features_(self) -> KernelFeatures | None:
-        """Features of the kernel; None without one."""
-        return self.documents_.features
-
-    @property
-    def n_points(self) -> int:
-        return self.documents_.n_points
-
-    def kernel_weights(self, w: FloatArray) -> list[tuple[PointFeatures, FloatArray]]:
-        features = self.documents_.features
-        if not isinstance(features, PointFeatures):
-            return []
-        return [(features, w[:, None][: features.width])]
-
-    def expanded(self, w: FloatArray, positions: IntArray) -> tuple[DocumentStructure, FloatArray]:
-        if self.kernel_ is None:
-            return self, w
-        model = copy(self)
-        documents, table = self.documents_.expanded(w[:, None], positions)
-        model._set_sizes(documents)
-        return model, table.ravel()
-
-    def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> PartExamples:
-        form, (rows, offsets) = self.form(), self.documents_.encode(X)
-        return form.examples(self, rows, offsets, None if Y is None else self._labels(form, Y, offsets))
+            named = rows[offsets[features.places[:, 0]] + features.places[:, 1]]
+            self.documents_.features = replace(features, places=np.stack([named, 0 * named], axis=1), row="")
 
     @staticmethod
     def _labels(form: Form, Y: Sequence[Any], offsets: IntArray) -> FloatArray:
         """Return the labels of all documents, checked."""
-        if len(Y) != len(offsets) - 1:
-            raise ValueError(f"X has {len(offsets) - 1} queries but Y has {len(Y)}")
         parts = [relevance_labels(y, Place("Y", i)) for i, y in enumerate(Y)]
         for i, part in enumerate(parts):
             n = int(offsets[i + 1] - offsets[i])
@@ -168,10 +133,6 @@ class DocumentStructure(LatentCompiled):
         documents, counts = form.counts(y, int(offsets[1]))
         return np.asarray(matrix[documents].T @ counts).ravel()
 
-    def _joint_features(self, examples: Any) -> FloatArray:
-        features: FloatArray = examples.joint_features()
-        return features
-
     def loss(self, y: Any, y_hat: Any) -> float:
         """Return Δ of the output y_hat for the relevance labels y; 0 for the labels themselves."""
         form, labels = self.form(), relevance_labels(y, "y")
@@ -187,17 +148,7 @@ class DocumentStructure(LatentCompiled):
         """Yield all outputs, for tests."""
         return self.form().enumerate(int(self.documents_.encode([x])[1][1]))
 
-    # ------------------------------------------------------------------ weights and saving
-
-    def feature_names(self) -> AnyArray:
-        return np.array([*self.documents_.column_names()], object)
-
-    def _learnt(self) -> dict[str, Any]:
-        return {"documents": self.documents_.get_state()}
-
-    def _set_learnt(self, learnt: Any) -> None:
-        self.check_parameters()
-        self._set_sizes(SequenceEncoder().set_state(learnt["documents"]))
+    # ------------------------------------------------------------------ saving
 
     def pack_outputs(self, outputs: list[Any]) -> dict[str, AnyArray]:
         return pack(outputs)
@@ -231,7 +182,11 @@ def check_some_relevant(relevant: AnyArray, where: Where) -> None:
 
 def distinct_documents(output: Any, expected: int, n: int, noun: str = "documents") -> list[int]:
     """Return the documents of an output; raise ValueError unless they are distinct, and as many as expected."""
-    found = sorted(set(output))
-    if len(found) != expected or len(output) != expected or (found and not 0 <= found[0] <= found[-1] < n):
+    documents = sorted(set(output))
+    if (
+        len(documents) != expected
+        or len(output) != expected
+        or (documents and not 0 <= documents[0] <= documents[-1] < n)
+    ):
         raise ValueError(f"expected {expected} distinct {noun} between 0 and {n - 1}, found {tuple(output)!r}")
     return list(output)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from maxmargin._types import AnyArray
+from maxmargin._base.ragged import split_rows
+from maxmargin._base.types import AnyArray
 
 
 class TopDocuments(tuple[int, ...]):
@@ -60,10 +60,10 @@ def unpack(packed: Any) -> list[Any]:
     """Return the outputs that `pack` packed; raise ValueError if the arrays do not belong together."""
     kinds, lengths, numbers = (np.asarray(packed[name]) for name in ("kinds", "lengths", "numbers"))
     known = ((kinds >= 0) & (kinds < len(_KINDS))).all()
-    if len(kinds) != len(lengths) or not known or (lengths < 0).any() or lengths.sum() != len(numbers):
-        raise ValueError(f"expected outputs of {lengths.sum()} numbers in total, found {len(numbers)}")
-    spans = pairwise([0, *np.cumsum(lengths).tolist()])
-    return [_output(_KINDS[kind], numbers[a:b].tolist()) for kind, (a, b) in zip(kinds.tolist(), spans, strict=True)]
+    if len(kinds) != len(lengths) or not known:
+        raise ValueError(f"expected the kinds 0 to {len(_KINDS) - 1} of {len(lengths)} outputs, found {kinds!r:.60}")
+    rows = split_rows(numbers.tolist(), lengths)
+    return [_output(_KINDS[kind], row) for kind, row in zip(kinds.tolist(), rows, strict=True)]
 
 
 def _numbers(output: Any) -> list[int]:

@@ -5,7 +5,7 @@ An output says for each pair of documents of different relevance which one comes
     Ψ(x, ŷ) = (1/N) Σ_{swapped (i, j)} (x_j − x_i),      i more relevant than j, N the number of pairs,
 
 and the loss is the share of swapped pairs (``"pairwise"``) or 1 − AP (``"ap"``, two degrees of relevance). Each pair of
-the former decides for itself, so that the hinge of a query is the mean of the hinges of its pairs,
+the former decides for itself, so the hinge of a query is the mean of the hinges of its pairs,
 
     H(w) = (1/N) Σ_{(i, j)} max(0, 1 − w·(x_i − x_j)),
 
@@ -20,15 +20,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers, spans
-from maxmargin.core.errors import Where, error_at
+from maxmargin._base.errors import Where, error_at
+from maxmargin._base.ragged import offsets_of, places, spans
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.algorithms.average_precision import average_precision_loss
+from maxmargin.core.codes import Answers
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
-from maxmargin.parts import _kernels as part_kernels
+from maxmargin.parts import row_sums
 from maxmargin.parts.blocks import Block
-from maxmargin.structures.measures._average_precision import average_precision_loss
-from maxmargin.structures.ranking import _kernels as kernels
+from maxmargin.structures.ranking import _jit
 from maxmargin.structures.ranking.documents import DocumentExamples, Form, check_some_relevant, distinct_documents
 from maxmargin.structures.ranking.outputs import RankedDocuments, SwappedPairs
 
@@ -91,10 +92,10 @@ class PairForm(Form):
 
 def counts_of(output: SwappedPairs, n: int) -> IntArray:
     """Return the counts (n, 2) of swapped pairs; raise ValueError unless they are counts of n documents."""
-    found = np.array(output.counts, np.int64).reshape(-1, 2)
-    if len(found) != n or (found < 0).any() or (found >= n).any() or found[:, 0].sum() != found[:, 1].sum():
+    counts = np.array(output.counts, np.int64).reshape(-1, 2)
+    if len(counts) != n or (counts < 0).any() or (counts >= n).any() or counts[:, 0].sum() != counts[:, 1].sum():
         raise ValueError(f"expected counts of swapped pairs of {n} documents, found {output.counts!r:.60}")
-    return found
+    return counts
 
 
 def all_pairs(n: int) -> FloatArray:
@@ -107,6 +108,9 @@ class PairExamples(DocumentExamples):
 
     Without labels it is the documents in the order of the ranking.
     """
+
+    data: ClassVar[dict[str, str]] = {"grades": "offsets"}
+    derived: ClassVar[dict[str, str]] = {"offsets": "offsets", "labels": "offsets", "n_grades": "", "units": ""}
 
     def __init__(
         self, structure: Any, form: PairForm, matrix: Any, offsets: IntArray, labels: FloatArray | None
@@ -130,27 +134,26 @@ class PairExamples(DocumentExamples):
         values, starts = scores[0].values, scores[0].starts
         if not self.known:
             nothing = np.zeros(0)
-            kernels.sort_documents(
+            _jit.sort_documents(
                 ids, self.offsets, self.code_offsets, starts, values, nothing, scales, False, answers.codes
             )
             self.judge(scores, ids, answers)
             return
-        kernels.order_queries(
+        _jit.order_queries(
             ids, self.offsets, self.code_offsets, starts, values, self.grades, self.n_grades, self.units,
             self.precision, scales, answers.codes, answers.losses, answers.rises,
         )  # fmt: skip
-        part_kernels.code_keys(ids, self.code_offsets, answers.codes, self.truths, True, answers.keys)
+        row_sums.code_keys(ids, self.code_offsets, answers.codes, self.truths, True, answers.keys)
 
     def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
         sizes = self.offsets[ids + 1] - self.offsets[ids]
-        ends = np.concatenate([[0], np.cumsum(sizes)])
+        ends = offsets_of(sizes)
         numbers = codes[spans(ids, self.code_offsets)]
         if not self.known:
             counts = np.concatenate([*(all_pairs(n) for n in sizes.tolist()), np.zeros(0)])
             return [Planes(ends, numbers.astype(np.uint32), counts)]
-        documents = np.arange(ends[-1]) - np.repeat(ends[:-1], sizes)
         counts = (numbers[1::2] - numbers[::2]) * np.repeat(self.units[ids], sizes)
-        return [Planes(ends, documents.astype(np.uint32), counts)]
+        return [Planes(ends, places(ends).astype(np.uint32), counts)]
 
     def output(self, example: int, key: int, code: CodeArray) -> Any:
         if not self.known:
@@ -158,12 +161,5 @@ class PairExamples(DocumentExamples):
         n_pairs = round(1.0 / float(self.units[example]))
         return SwappedPairs(tuple(zip(code[::2].tolist(), code[1::2].tolist(), strict=True)), n_pairs)
 
-    def _taken(self, ids: IntArray) -> dict[str, Any]:
-        taken = super()._taken(ids)
-        if self.known:
-            taken |= self._documents(("labels", "grades"), ids)
-            taken |= {"n_grades": self.n_grades[ids], "units": self.units[ids]}
-        return taken
-
     def digest_arrays(self) -> tuple[AnyArray, ...]:
-        return *super().digest_arrays(), self.grades, np.array([self.precision])
+        return *super().digest_arrays(), np.array([self.precision])

@@ -4,7 +4,7 @@
 
 with gains g of the labels, divided by the greatest DCG, and discounts d. The loss-augmented argmax assigns documents to
 positions: document j in position p is worth c_p s_j − scale · d_p g_j. If c = d this is d_p (s_j − scale · g_j), so
-that sorting solves it; otherwise it is a linear assignment problem. Of documents of equal gain a better score takes an
+sorting solves it; otherwise it is a linear assignment problem. Of documents of equal gain a better score takes an
 earlier position, so only the m best documents of each gain are candidates for m positions.
 """
 
@@ -17,15 +17,16 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers, spans
-from maxmargin.core.errors import Where
+from maxmargin._base.errors import Where
+from maxmargin._base.ragged import offsets_among, offsets_of, places, spans
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import Answers
 from maxmargin.core.planes import Planes
 from maxmargin.core.scores import Scores
 from maxmargin.metrics.gains import discounts, document_of, gains
-from maxmargin.parts import _kernels as part_kernels
+from maxmargin.parts import row_sums
 from maxmargin.parts.blocks import Block
-from maxmargin.structures.ranking import _kernels as kernels
+from maxmargin.structures.ranking import _jit
 from maxmargin.structures.ranking.documents import DocumentExamples, Form, check_some_relevant, distinct_documents
 from maxmargin.structures.ranking.outputs import RankedDocuments
 
@@ -65,13 +66,13 @@ class PositionForm(Form):
 
     def ideal(self, labels: FloatArray, where: Where) -> tuple[FloatArray, float]:
         """Return the gains of one query and its greatest DCG."""
-        found = gains(labels, self.gain, document_of(where))
-        best = np.sort(found)[::-1][: self.k]
-        return found, float(best @ discounts(len(best), self.discount))
+        values = gains(labels, self.gain, document_of(where))
+        best = np.sort(values)[::-1][: self.k]
+        return values, float(best @ discounts(len(best), self.discount))
 
     def check_labels(self, labels: FloatArray, where: Where) -> None:
-        found, _ = self.ideal(labels, where)
-        check_some_relevant(found > 0, where)
+        values, _ = self.ideal(labels, where)
+        check_some_relevant(values > 0, where)
 
     def examples(self, structure: Any, rows: Any, offsets: IntArray, labels: FloatArray | None) -> PositionExamples:
         return PositionExamples(structure, self, rows, offsets, labels)
@@ -81,10 +82,10 @@ class PositionForm(Form):
         return np.array(distinct_documents(output, m, n), np.int64), self.tables(m)[0]
 
     def loss(self, labels: FloatArray, output: Any) -> float:
-        found, best = self.ideal(labels, "y")
+        values, best = self.ideal(labels, "y")
         m = int(self.n_positions(len(labels)))
-        shown = found[distinct_documents(output, m, len(labels))]
-        lost = (np.sort(found)[::-1][:m] - shown) / best
+        shown = values[distinct_documents(output, m, len(labels))]
+        lost = (np.sort(values)[::-1][:m] - shown) / best
         return max(0.0, float(self.tables(m)[1] @ lost))
 
     def enumerate(self, n: int) -> Iterator[RankedDocuments]:
@@ -94,6 +95,8 @@ class PositionForm(Form):
 class PositionExamples(DocumentExamples):
     """Documents of all queries; the code of an output is the documents of its positions."""
 
+    data: ClassVar[dict[str, str]] = {"gains": "offsets"}
+    derived: ClassVar[dict[str, str]] = {"offsets": "offsets", "labels": "offsets"}
     latent = True
 
     def __init__(
@@ -103,15 +106,15 @@ class PositionExamples(DocumentExamples):
         self.offsets, self.labels = offsets, np.zeros(0) if labels is None else labels
         self.weights, self.discounts = form.tables(int(form.n_positions(sizes).max(initial=0)))
         self.sorts = bool((self.weights == self.discounts).all())
-        code_offsets = np.concatenate([[0], np.cumsum(form.n_positions(sizes))]).astype(np.int64)
+        code_offsets = offsets_of(form.n_positions(sizes))
         self.gains, truths = np.zeros(0), None
         if labels is not None:
             parts = [form.ideal(labels[a:b], "y") for a, b in pairwise(offsets.tolist())]
-            self.gains = np.concatenate([*(found / best for found, best in parts), np.zeros(0)])
+            self.gains = np.concatenate([*(values / best for values, best in parts), np.zeros(0)])
             n_positions = np.diff(code_offsets)
             truths = [
-                np.argsort(-found, kind="stable")[:m].astype(np.int32)
-                for (found, _), m in zip(parts, n_positions.tolist(), strict=True)
+                np.argsort(-values, kind="stable")[:m].astype(np.int32)
+                for (values, _), m in zip(parts, n_positions.tolist(), strict=True)
             ]
         block = Block(matrix, offsets)
         super().__init__(structure, [block], code_offsets, truths, [None])
@@ -128,7 +131,7 @@ class PositionExamples(DocumentExamples):
         self.judge(scores, ids, answers)
 
     def _sort(self, scores: Scores, ids: IntArray, scales: FloatArray, complete: bool, codes: CodeArray) -> None:
-        kernels.sort_documents(
+        _jit.sort_documents(
             ids, self.offsets, self.code_offsets, scores.starts, scores.values, self.gains, scales, complete, codes
         )
 
@@ -139,7 +142,11 @@ class PositionExamples(DocumentExamples):
         own = scores.values[scores.starts[r] : scores.starts[r + 1]]
         candidates, worth = best_of_each(own, self.gains[self.offsets[i] : self.offsets[i + 1]], m)
         table = np.outer(self.weights[:m], own[candidates]) - scale * np.outer(self.discounts[:m], worth)
-        codes[begin:end] = candidates[linear_sum_assignment(table, maximize=True)[1]]
+        taken = np.asarray(linear_sum_assignment(table, maximize=True)[1])
+        for gain in np.unique(worth[taken]):  # scores may be too small to change a sum with scale · gain
+            equal = worth[taken] == gain
+            taken[equal] = np.flatnonzero(worth == gain)[: np.count_nonzero(equal)]
+        codes[begin:end] = candidates[taken]
 
     def complete(self, w: FloatArray, ids: IntArray, answers: Answers) -> None:
         """Find the ranking of best score among those of the greatest NDCG."""
@@ -156,31 +163,26 @@ class PositionExamples(DocumentExamples):
         if not self.known:
             super().judge(scores, ids, answers)
             return
-        part_kernels.code_keys(ids, self.code_offsets, answers.codes, self.truths, True, answers.keys)
-        kernels.judge_positions(
+        row_sums.code_keys(ids, self.code_offsets, answers.codes, self.truths, True, answers.keys)
+        _jit.judge_positions(
             ids, self.offsets, self.code_offsets, scores[0].starts, scores[0].values, self.gains, self.weights,
             self.discounts, self.truths, answers.codes, answers.losses, answers.rises,
         )  # fmt: skip
 
     def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
-        lengths = self.code_offsets[ids + 1] - self.code_offsets[ids]
-        ends = np.concatenate([[0], np.cumsum(lengths)])
-        positions = np.arange(ends[-1]) - np.repeat(ends[:-1], lengths)
+        ends = offsets_among(ids, self.code_offsets)
         documents = codes[spans(ids, self.code_offsets)]
-        return [Planes(ends, documents.astype(np.uint32), self.weights[positions])]
+        return [Planes(ends, documents.astype(np.uint32), self.weights[places(ends)])]
 
     def output(self, example: int, key: int, code: CodeArray) -> RankedDocuments:
         return RankedDocuments(code.tolist())
 
-    def _taken(self, ids: IntArray) -> dict[str, Any]:
-        return super()._taken(ids) | (self._documents(("labels", "gains"), ids) if self.known else {})
-
     def digest_arrays(self) -> tuple[AnyArray, ...]:
-        return *super().digest_arrays(), self.gains, self.weights, self.discounts
+        return *super().digest_arrays(), self.weights, self.discounts
 
 
 def best_of_each(scores: FloatArray, gains: FloatArray, m: int) -> tuple[IntArray, FloatArray]:
-    """Return the m documents of best score of each gain, by descending score, and their gains; of equals the first."""
+    """Return the m documents of best score of each gain, by descending score, and their gains; ties go to the first."""
     order = np.argsort(-scores, kind="stable")
     by_gain = order[np.argsort(gains[order], kind="stable")]
     starts = np.flatnonzero(np.concatenate([[True], np.diff(gains[by_gain]) > 0]))

@@ -6,10 +6,9 @@ import re
 from typing import Any
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
-from maxmargin._checked import whole_number
-from maxmargin._types import FloatArray
+from maxmargin._base.checks import whole_number
+from maxmargin._base.types import FloatArray
 from maxmargin.metrics.gains import DISCOUNTS, GAINS, check_choice
 from maxmargin.structures.ranking.documents import DocumentStructure, Form
 from maxmargin.structures.ranking.pairs import PairForm
@@ -21,14 +20,14 @@ _MEASURE = re.compile(r"(ndcg|precision)(?:@(\d+))?|ap|pairwise")
 
 def parsed_measure(measure: Any) -> tuple[str, int | None]:
     """Return the name and the k of ``"ndcg@10"``, ``"ndcg"``, ``"precision@5"``, ``"ap"`` or ``"pairwise"``."""
-    found = _MEASURE.fullmatch(measure) if isinstance(measure, str) else None
-    if found is None or measure == "precision":
+    match = _MEASURE.fullmatch(measure) if isinstance(measure, str) else None
+    if match is None or measure == "precision":
         raise ValueError(
             f"measure must be 'ndcg@k', 'precision@k' (k a number, as in 'ndcg@10'), 'ndcg', 'ap' or 'pairwise', "
             f"found {measure!r:.60}"
         )
-    k = found.group(2)
-    return found.group(1) or measure, None if k is None else whole_number(int(k), "k of the measure")
+    k = match.group(2)
+    return match.group(1) or measure, None if k is None else whole_number(int(k), "k of the measure")
 
 
 class Ranking(DocumentStructure):
@@ -47,12 +46,13 @@ class Ranking(DocumentStructure):
         Δ is the share of pairs of documents of different relevance in the wrong order, and the hinge of a query is the
         mean of the hinges of its pairs: the ranking SVM (Joachims 2002), in O(n log n). Outputs are `SwappedPairs`.
     ``"precision@k"``
-        The structure `TopK`. Outputs are `TopDocuments`.
+        Δ is the greatest possible precision@k minus that of the k documents shown (Yu and Joachims 2009, section 5.3),
+        labels above 0 mean relevant. Ψ is the mean of their features. Outputs are `TopDocuments`. A query with at most
+        k documents shows all of them, so its loss is 0.
 
-    Labels of many documents are equal, so that many rankings are equally good. The truth of ``"ndcg@k"`` is the one in
+    Labels of many documents are equal, and many rankings are equally good. The truth of ``"ndcg@k"`` is the one in
     which earlier documents come first, and the convex bound asks for this one: often w = 0 is then the best solution.
-    A ramp repairs this; `LatentStructuralSVM`, which takes the ranking of best score among those equally good, helps
-    less.
+    A ramp repairs this; `StructuralSVM`, which takes the ranking of best score among those equally good, helps less.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Ranking(DocumentStructure):
     >>> structure = mm.Ranking(measure="ndcg@2").fit([np.eye(3)], [[0, 2, 1]])
     >>> structure.argmax(np.array([0.1, 0.5, 0.2]), np.eye(3))
     (1, 2)
-    >>> round(structure.loss([0, 2, 1], mm.RankedDocuments([2, 1])), 3)
+    >>> round(structure.loss([0, 2, 1], mm.outputs.RankedDocuments([2, 1])), 3)
     0.203
     """
 
@@ -88,10 +88,12 @@ class Ranking(DocumentStructure):
     ) -> None:
         self.measure, self.gain, self.discount, self.position_weights = measure, gain, discount, position_weights
 
-    @available_if(lambda self: parsed_measure(self.measure)[0] in ("ndcg", "precision"))
-    def complete(self, w: FloatArray, x: Any, y: Any) -> Any:
-        """Return the output of best score among those equally good for the labels y (NDCG and precision only)."""
-        return super().complete(w, x, y)
+    @property
+    def capabilities(self) -> frozenset[str]:  # type: ignore[override]
+        """Decision scores; equally good rankings are latent for NDCG and precision, and sets have sums."""
+        latent = str(self.measure).startswith(("ndcg", "precision"))
+        every = {"max_marginals", "latent"} if latent else {"max_marginals"}
+        return frozenset(every | {"sums"} if str(self.measure).startswith("precision") else every)
 
     def form(self) -> Form:
         name, k = parsed_measure(self.measure)
@@ -113,13 +115,13 @@ def _checked_weights(weights: Any) -> str | FloatArray:
             raise ValueError(f"position_weights must be 'discount' or numbers, found {weights!r}")
         return weights
     try:
-        found = np.array(weights, float)
+        values = np.array(weights, float)
     except (TypeError, ValueError):
         raise ValueError(f"position_weights must be 'discount' or numbers, found {weights!r:.60}") from None
-    fine = found.ndim == 1 and len(found) > 0 and np.isfinite(found).all()
-    if not fine or found[-1] < 0 or (np.diff(found) > 0).any() or found[0] <= 0:
+    fine = values.ndim == 1 and len(values) > 0 and np.isfinite(values).all()
+    if not fine or values[-1] < 0 or (np.diff(values) > 0).any() or values[0] <= 0:
         raise ValueError(
             f"position_weights must be finite numbers that do not rise, the first above 0 and none below 0, found "
             f"{weights!r:.60}"
         )
-    return found
+    return values

@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin._base.ragged import ONLY
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers
 from maxmargin.core.planes import Planes
 from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
-from maxmargin.encoding.rows import Rows
+from maxmargin.core.sums import Sums
+from maxmargin.features.rows.rows import Rows
 from maxmargin.structures.multiclass import MulticlassExamples
-from maxmargin.structures.taxonomy import _kernels as kernels
+from maxmargin.structures.taxonomy import _jit, _sums
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
@@ -31,6 +33,7 @@ class TaxonomyExamples(MulticlassExamples):
     def __init__(self, structure: Taxonomy, rows: Rows, labels: CodeArray | None) -> None:
         self.pairs, self.n_nodes = structure.pairs_, len(structure.nodes_)
         self.pointers, self.ancestors = structure._above()
+        self.own = structure._own_nodes()
         super().__init__(structure, rows, labels)
 
     def _set(self, costs: FloatArray, label_values: list[Any], rows: Rows, labels: CodeArray) -> None:
@@ -58,7 +61,7 @@ class TaxonomyExamples(MulticlassExamples):
         step = max(SCORES_TOGETHER // max(self.n_nodes, 1), 1)
         for a in range(0, len(ids), step):
             nodes = self.node_table(w, ids[a : a + step])
-            kernels.class_scores(nodes, self.pointers, self.ancestors, out[a : a + step])
+            _jit.class_scores(nodes, self.pointers, self.ancestors, out[a : a + step])
         return out
 
     def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
@@ -74,9 +77,14 @@ class TaxonomyExamples(MulticlassExamples):
             self._decode(self.table(w, ids[some]), ids[some], np.ones(len(ids[some])), bound.form, answers)
 
     def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        table = np.empty((len(ids), self.n_labels))
-        kernels.class_scores(scores[0].values.reshape(-1, self.n_nodes), self.pointers, self.ancestors, table)
-        self._decode(table, ids, scales, -1, answers)
+        self._decode(self._class_table(scores), ids, scales, -1, answers)
+
+    def _class_table(self, scores: list[Scores]) -> FloatArray:
+        """Return the scores of classes, given those of nodes."""
+        nodes = scores[0].values.reshape(-1, self.n_nodes)
+        table = np.empty((len(nodes), self.n_labels))
+        _jit.class_scores(nodes, self.pointers, self.ancestors, table)
+        return table
 
     def _batches(self, ids: IntArray) -> list[slice]:
         """Return runs of ids whose scores are held at the same time."""
@@ -87,6 +95,73 @@ class TaxonomyExamples(MulticlassExamples):
         """Return the errors of sums over ancestors: Σ ‖w_z‖ ‖x‖ ≤ √depth ‖w‖ ‖x‖."""
         return rounding_units(self.rows.counts() + self.deepest, np.sqrt(self.deepest) * self.rows.norms())
 
+    # ------------------------------------------------------------------ sums over outputs
+
+    @property
+    def _classes(self) -> tuple[IntArray, ...]:
+        """Ancestors, classes after those above them, and their nodes, for compiled functions."""
+        return self.pointers, self.ancestors, np.argsort(np.diff(self.pointers), kind="stable"), self.own
+
+    def _class_scores(self, scores: list[Scores]) -> list[Scores]:
+        table = self._class_table(scores)
+        return [Scores(table.ravel(), np.arange(len(table) + 1) * self.n_labels)]
+
+    def sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
+        found = super().sums(self._class_scores(scores), ids, coefficients)
+        nodes = np.zeros((len(ids), self.n_nodes))
+        _sums.add_above(found.marginals[0].reshape(-1, self.n_labels), self.pointers, self.ancestors, nodes)
+        return Sums(found.log_partitions, found.expected_scores, [nodes.ravel()])
+
+    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+        return super().samples(self._class_scores(scores), ids, n, seeds)
+
+    def augmented(self, scores: list[Scores], ids: IntArray, scales: FloatArray) -> list[Scores]:
+        """Return scores with the costs of classes, without those of the root, at the nodes of the classes."""
+        if not scales.any() or (self.labels[ids] < 0).all():
+            return scores
+        costs = self._node_values(scales[:, None] * self.costs[self.labels[ids]])
+        return [Scores(scores[0].values + costs, scores[0].starts)]
+
+    def _node_values(self, classes: FloatArray) -> FloatArray:
+        """Return scores of nodes that give classes these scores, up to a constant in each row."""
+        nodes = np.zeros((len(classes), self.n_nodes))
+        _sums.node_values(classes, *self._classes, nodes)
+        return nodes.ravel()
+
+    def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
+        return super().true_totals(self._class_scores(scores), ids)
+
+    def subtract_truths(
+        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, coefficients: FloatArray
+    ) -> None:
+        truths = np.zeros((len(ids), self.n_labels))
+        truths[np.arange(len(ids)), self.labels[ids]] = -coefficients
+        _sums.add_above(truths, self.pointers, self.ancestors, marginals[0].reshape(-1, self.n_nodes))
+
+    def add_features(self, values: list[FloatArray], ids: IntArray, out: FloatArray, squared: bool = False) -> None:
+        nodes = values[0].reshape(-1, self.n_nodes)
+        if self.pairs is not None:
+            self.pairs.add_weighted(self.rows, nodes, ids, out, squared)
+        else:
+            self.rows.add_weighted(nodes, ids, out.reshape(-1, self.n_nodes), squared)
+
+    def class_probabilities(self, marginals: FloatArray) -> FloatArray:
+        """Return the probabilities of the classes, given those of the nodes."""
+        nodes = marginals.reshape(-1, self.n_nodes)
+        shares = np.empty((len(nodes), self.n_labels))
+        _sums.class_shares(nodes, *self._classes, np.ones(len(nodes)), shares)
+        return shares
+
+    def risk_scores(
+        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, gamma: float = 1.0
+    ) -> list[Scores]:
+        """Return minus the expected costs of classes, without those of the root, at the nodes of the classes."""
+        gains = self._node_values(-(self.class_probabilities(marginals[0]) @ self.costs))
+        return [Scores(np.where(scores[0].values > -np.inf, gains, -np.inf), scores[0].starts)]
+
+    def arranged_marginals(self, marginals: list[FloatArray], example: int) -> FloatArray:
+        return self.class_probabilities(marginals[0])[0]
+
     # ------------------------------------------------------------------ planes
 
     def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
@@ -96,7 +171,7 @@ class TaxonomyExamples(MulticlassExamples):
         """Return the nodes above the true classes minus those above the classes found; −1 has none."""
         room = 2 * self.deepest * len(true) + 1
         out = Planes(np.zeros(len(true) + 1, np.int64), np.empty(room, np.uint32), np.empty(room))
-        kernels.node_changes(true, found, self.pointers, self.ancestors, out.indptr, out.indices, out.values)
+        _jit.node_changes(true, found, self.pointers, self.ancestors, out.indptr, out.indices, out.values)
         used = out.indptr[-1]
         return Planes(out.indptr, out.indices[:used], out.values[:used])
 
@@ -108,7 +183,7 @@ class TaxonomyExamples(MulticlassExamples):
         room = int(rows.counts()[ids] @ np.diff(changes.indptr)) + 1
         out = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room, kind))
         first, paired = _NO_PAIRS if self.pairs is None else (self.pairs.pointers, self.pairs.labels)
-        used = kernels.node_planes(
+        used = _jit.node_planes(
             ids, rows.indptr, rows.indices, rows.data, changes.indptr, changes.indices, changes.values,
             self.n_nodes, first, paired, out.indptr, out.indices, out.values,
         )  # fmt: skip
@@ -116,13 +191,12 @@ class TaxonomyExamples(MulticlassExamples):
 
     def joint_features(self) -> FloatArray:
         """Return Ψ(x, y) of a single example as a dense vector."""
-        only = np.zeros(1, np.int64)
         changes = self._changes(self.labels[:1], np.full(1, -1, np.int32))
-        dense: FloatArray = self._planes(only, changes, np.float64).matrix(self.dim).toarray()[0]
+        dense: FloatArray = self._planes(ONLY, changes, np.float64).matrix(self.dim).toarray()[0]
         return dense
 
     def part_features(self, example: int) -> Any:
-        """Return Ψ(x, y) of all classes, which are the parts of joint programs."""
+        """Return Ψ(x, y) of all classes, which are the parts of min-max programs."""
         classes, none = np.arange(self.n_labels, dtype=np.int32), np.full(self.n_labels, -1, np.int32)
         rows = self._planes(np.full(self.n_labels, example), self._changes(classes, none), np.float64)
         return sp.csr_array(rows.matrix(self.dim))
@@ -131,8 +205,8 @@ class TaxonomyExamples(MulticlassExamples):
 
     def take(self, ids: IntArray) -> Self:
         part = object.__new__(type(self))
-        part.pairs, part.n_nodes, part.pointers, part.ancestors = (
-            self.pairs, self.n_nodes, self.pointers, self.ancestors,
+        part.pairs, part.n_nodes, part.pointers, part.ancestors, part.own = (
+            self.pairs, self.n_nodes, self.pointers, self.ancestors, self.own,
         )  # fmt: skip
         part._set(self.costs, self.label_values, self.rows.take(ids), self.labels[ids])
         return part

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._types import CodeArray, IntArray
-from maxmargin.encoding.hierarchy import Hierarchy
-from maxmargin.encoding.rows import Rows
+from maxmargin._base.types import CodeArray, IntArray
+from maxmargin.features.rows.hierarchy import Hierarchy
+from maxmargin.features.rows.rows import Rows
 from maxmargin.structures.chain.seen_pairs import SeenPairs
 
 #: Nodes with more children do not extend the pairs of their children.
@@ -21,7 +21,7 @@ def seen_node_pairs(
 ) -> SeenPairs:
     """Return the pairs of features and nodes that examples below the node, or below a parent of it, have.
 
-    The children of a node get weights for the same features, so that an example of one of them can lower the scores of
+    The children of a node get weights for the same features so that an example of one of them can lower the scores of
     the others. Parents with more than 100 children do not count.
 
     Parameters

@@ -10,12 +10,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._checked import check_flag
-from maxmargin._memory import check_memory
-from maxmargin._types import AnyArray, FloatArray, IntArray
-from maxmargin.core.errors import Place, error_at
-from maxmargin.encoding.costs import check_costs, cost_matrix
-from maxmargin.encoding.hierarchy import (
+from maxmargin._base.checks import check_flag
+from maxmargin._base.errors import Place, error_at
+from maxmargin._base.memory import check_memory
+from maxmargin._base.ragged import kept_offsets
+from maxmargin._base.types import AnyArray, FloatArray, IntArray
+from maxmargin.features.mercer.kernel import PartKernel
+from maxmargin.features.rows.costs import check_costs, cost_matrix
+from maxmargin.features.rows.hierarchy import (
     Hierarchy,
     check_hierarchy,
     check_separator,
@@ -23,22 +25,23 @@ from maxmargin.encoding.hierarchy import (
     read_hierarchy,
     tree_losses,
 )
-from maxmargin.encoding.labels import Labels, distinct_labels, named_classes
-from maxmargin.encoding.matrices import feature_matrix
-from maxmargin.kernel_features.kernel import PartKernel
+from maxmargin.features.rows.labels import Labels, distinct_labels, named_classes
+from maxmargin.features.rows.matrices import feature_matrix
 from maxmargin.structures.chain.seen_pairs import SeenPairs
-from maxmargin.structures.multiclass import Multiclass, _labels, _place
+from maxmargin.structures.multiclass import Multiclass, labels_of, place_of_label
 from maxmargin.structures.taxonomy.examples import TaxonomyExamples
 from maxmargin.structures.taxonomy.pairs import seen_node_pairs
 
 #: Numbers of weights above which only pairs of features and nodes that occur together have one, by default.
 MANY_WEIGHTS = 1 << 24
+#: Share of the tree loss in ``cost="mixed"``; chosen on development data.
+TREE_SHARE = 0.25
 
 
 class Taxonomy(Multiclass):
     """One class for each row of features; classes share the weights of the nodes above them.
 
-    The score of a class is the sum of the scores w_z·x of all nodes z above it, itself included, so that classes below
+    The score of a class is the sum of the scores w_z·x of all nodes z above it, itself included, so classes below
     the same nodes learn from each other's examples. The root is above all classes and has no weights: they would cancel
     in every difference of scores.
 
@@ -60,10 +63,11 @@ class Taxonomy(Multiclass):
         - None for classes without a hierarchy, which makes it a `Multiclass`.
 
         Paths may begin with different names: they are joined under a root.
-    cost : "tree", "zero-one", array of shape (K, K) or dict, default="tree"
+    cost : "tree", "mixed", "zero-one", array of shape (K, K) or dict, default="tree"
         The loss: the height of the first common ancestor of the two classes (the number of edges on the longest way
-        down from it; if there are several in a lattice, of the lowest), zero-one, a cost matrix in the order of the
-        classes (rows: true classes), or a dict of costs by true class (default 1).
+        down from it; if there are several in a lattice, of the lowest), ¾ of zero-one and ¼ of this height relative to
+        its maximum, zero-one, a cost matrix in the order of the classes (rows: true classes), or a dict of costs by
+        true class (default 1).
     inner_nodes : bool, default=False
         Whether all nodes are classes. By default the leaves are, also those without examples.
     fit_intercept : bool, default=True
@@ -102,7 +106,7 @@ class Taxonomy(Multiclass):
     """
 
     output_name: ClassVar[str] = "class"
-    cost_names: ClassVar[tuple[str, ...]] = ("tree", "zero-one")
+    cost_names: ClassVar[tuple[str, ...]] = ("tree", "mixed", "zero-one")
 
     def __init__(
         self,
@@ -127,28 +131,26 @@ class Taxonomy(Multiclass):
 
     # ------------------------------------------------------------------ fitting
 
-    def fit_encode(self, X: Any, Y: Any) -> TaxonomyExamples:
-        """Fit and encode in one pass over the data."""
-        matrix, labels = feature_matrix(X), _labels(Y)
-        found = distinct_labels(labels, _place)
-        hierarchy = read_hierarchy(self.hierarchy, Labels(found).values)
+    def _encoded(self, X: Any, Y: Any, learn: bool) -> TaxonomyExamples:
+        matrix = feature_matrix(X)
+        if not learn:
+            return TaxonomyExamples(self, self._compiled_rows(self.rows_.encode(matrix)), self._codes(Y))
+        labels = labels_of(Y)
+        distinct = distinct_labels(labels, place_of_label)
+        hierarchy = read_hierarchy(self.hierarchy, Labels(distinct).values)
         if isinstance(self.hierarchy, str):
-            check_separator(self.hierarchy, found)
-        classes = self._classes(hierarchy, found)
+            check_separator(self.hierarchy, distinct)
+        classes = self._classes(hierarchy, distinct)
         codes = classes.find(labels)
         unknown = np.flatnonzero(codes < 0)
         if len(unknown):
             i = int(unknown[0])
             raise error_at(Place("Y", i), self._not_a_class(labels[i], hierarchy))
-        if len(labels) != matrix.shape[0]:
-            raise ValueError(f"X has {matrix.shape[0]} rows but Y has {len(labels)} labels")
-        width = matrix.shape[1]
-        matrix = self._fit_kernel(matrix, np.arange(len(labels) + 1), "")
-        self._set_nodes(classes, hierarchy, width)
-        rows = self._compiled_rows(matrix)
+        self._set_nodes(classes, hierarchy)
+        rows = self._compiled_rows(self.rows_.fit(matrix))
         compact = self._compact() and len(rows.indices) > 0  # without any feature there are no pairs
         above = self._above()
-        self._set_pairs(seen_node_pairs(rows, codes, *above, self.nodes_, self.hierarchy_) if compact else None)
+        self.pairs_ = seen_node_pairs(rows, codes, *above, self.nodes_, self.hierarchy_) if compact else None
         return TaxonomyExamples(self, rows, codes)
 
     def _classes(self, hierarchy: Hierarchy, found: list[Any]) -> Labels:
@@ -178,30 +180,37 @@ class Taxonomy(Multiclass):
             return f"unknown class {label!r}; classes= has {_some(self.classes)}"
         return f"class {label!r} is not in the hierarchy, whose leaves are {_some(hierarchy.leaves())}"
 
-    def _set_nodes(self, labels: Labels, hierarchy: Hierarchy, n_features: int) -> None:
-        """Set all attributes that follow from classes, hierarchy and the number of features, but the pairs."""
+    def _set_nodes(self, labels: Labels, hierarchy: Hierarchy) -> None:
+        """Set all attributes that follow from classes and hierarchy."""
         if len(labels) < 2:
             raise ValueError(f"expected at least two classes, found one class: {labels.values}")
-        self.labels_, self.n_features_ = labels, n_features
+        self.labels_ = labels
         self.hierarchy_ = Hierarchy.flat(labels.values) if self.hierarchy is None else hierarchy
         pointers, ancestors = self.hierarchy_.ancestors(labels.values)
         self.costs_ = self._cost_table(pointers, ancestors)
         kept = np.unique(ancestors[ancestors > 0])
         self.nodes_ = [self.hierarchy_.nodes[z] for z in kept.tolist()]
         above = ancestors > 0
-        ends = np.concatenate([[0], np.cumsum(above)])[pointers]
-        self._pointers, self._ancestors = ends.astype(np.int64), np.searchsorted(kept, ancestors[above])
+        self._pointers, self._ancestors = kept_offsets(above, pointers), np.searchsorted(kept, ancestors[above])
 
     def _cost_table(self, pointers: IntArray, ancestors: IntArray) -> FloatArray:
-        if not isinstance(self.cost, str) or self.cost != "tree":
+        if not isinstance(self.cost, str) or self.cost == "zero-one":
             return cost_matrix(self.cost, self.labels_)
         n = len(self.labels_)
         check_memory(12.0 * n * n, f"a table of losses between {n} classes", "use fewer classes")
-        return tree_losses(self.hierarchy_, pointers, ancestors).astype(float)
+        heights = tree_losses(self.hierarchy_, pointers, ancestors).astype(float)
+        if self.cost == "tree":
+            return heights
+        return (1.0 - TREE_SHARE) * (heights > 0.0) + TREE_SHARE * heights / heights.max()
 
     def _above(self) -> tuple[IntArray, IntArray]:
         """Return the ancestors of each class as pointers and numbers of `nodes_`."""
         return self._pointers, self._ancestors
+
+    def _own_nodes(self) -> IntArray:
+        """Return the number in `nodes_` of each class; −1 for the root."""
+        numbers = {node: z for z, node in enumerate(self.nodes_)}
+        return np.array([numbers.get(label, -1) for label in self.labels_.values], np.int64)
 
     def _compact(self) -> bool:
         """Return whether only pairs that occur together have weights."""
@@ -211,14 +220,8 @@ class Taxonomy(Multiclass):
             return len(self.nodes_) * self._n_columns > MANY_WEIGHTS
         return bool(self.seen_pairs)
 
-    @property
-    def _n_columns(self) -> int:
-        """Number of columns of rows: the features, those of the kernel if there is one, and the constant."""
-        return (self.n_features_ if self.features_ is None else self.features_.width) + bool(self.fit_intercept)
-
-    def _set_pairs(self, pairs: SeenPairs | None) -> None:
-        self.pairs_ = pairs
-        self.size = self._n_columns * len(self.nodes_) if pairs is None else len(pairs)
+    def weight_shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"rows": (self._n_columns, len(self.nodes_)) if self.pairs_ is None else (len(self.pairs_),)}
 
     # ------------------------------------------------------------------ kernels
 
@@ -229,18 +232,6 @@ class Taxonomy(Multiclass):
                 f"seen_pairs='auto' or False"
             )
         super().use_kernel(kernel)
-
-    def _weight_rows(self, w: FloatArray) -> FloatArray:
-        return w.reshape(-1, len(self.nodes_))
-
-    def _resize(self) -> None:
-        self._set_pairs(None)
-
-    # ------------------------------------------------------------------ data
-
-    def _examples(self, rows: Any, Y: Any) -> TaxonomyExamples:
-        codes = self._codes(Y, rows.shape[0])
-        return TaxonomyExamples(self, self._compiled_rows(rows), codes)
 
     def score_loss(self, y: Any, y_hat: Any) -> float:
         if isinstance(self.cost, str) and self.labels_.find([y])[0] < 0:
@@ -271,9 +262,9 @@ class Taxonomy(Multiclass):
         columns = self._n_columns
         if self.pairs_ is None:
             return np.asarray(w).reshape(columns, -1)[:, z].copy()
-        found, held = np.zeros(columns), self.pairs_.labels == z
-        found[self.pairs_.columns()[held]] = w[held]
-        return found
+        dense, held = np.zeros(columns), self.pairs_.labels == z
+        dense[self.pairs_.columns()[held]] = w[held]
+        return dense
 
     def get_state(self) -> dict[str, Any]:
         state = super().get_state()
@@ -282,26 +273,17 @@ class Taxonomy(Multiclass):
 
     def _learnt(self) -> dict[str, Any]:
         pairs = None if self.pairs_ is None else self.pairs_.get_state()
-        return {
-            "labels": self.labels_.get_state(),
-            "n_features": self.n_features_,
-            "hierarchy": self.hierarchy_.get_state(),
-            "pairs": pairs,
-            **self._kernel_state(),
-        }
+        return {**super()._learnt(), "hierarchy": self.hierarchy_.get_state(), "pairs": pairs}
 
     def _set_learnt(self, learnt: Any) -> None:
         labels, hierarchy = Labels.from_state(learnt["labels"]), Hierarchy.from_state(learnt["hierarchy"])
         if any(label not in hierarchy.codes for label in labels.values):
             raise ValueError("the classes of a taxonomy must be nodes of its hierarchy")
-        self._set_kernel_state(learnt, int(learnt["n_features"]))
-        self._set_nodes(labels, hierarchy, int(learnt["n_features"]))
+        self._set_encoders(learnt)
+        self._set_nodes(labels, hierarchy)
         pairs = learnt["pairs"]
-        self._set_pairs(None if pairs is None else SeenPairs.from_state(pairs, self._n_columns, len(self.nodes_)))
-
-    def _joint_features(self, examples: Any) -> FloatArray:
-        dense: FloatArray = examples.joint_features()
-        return dense
+        self.pairs_ = None if pairs is None else SeenPairs.from_state(pairs, self._n_columns, len(self.nodes_))
+        self._set_size()
 
 
 def _some(labels: Sequence[Any]) -> str:

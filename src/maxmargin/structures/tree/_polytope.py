@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._types import IntArray
+from maxmargin._base.types import IntArray
 from maxmargin.core.polytopes import Polytope, entries, flow
 
 #: Largest number of nodes (without the root) whose subsets are listed.
@@ -56,11 +56,11 @@ def _degrees(arcs: IntArray, n_nodes: int, directed: bool, single_root: bool) ->
     if not directed:
         return [sp.csr_array(np.ones((1, len(arcs))))], [n_nodes - 1.0]
     rows = entries(arcs[:, 1] - 1, np.arange(len(arcs)), 1.0, (n_nodes - 1, len(arcs)))
-    found, right = [rows], [1.0] * (n_nodes - 1)
+    left, right = [rows], [1.0] * (n_nodes - 1)
     if single_root and n_nodes > 1:
-        found.append(sp.csr_array((arcs[:, 0] == 0).astype(float)[None]))
+        left.append(sp.csr_array((arcs[:, 0] == 0).astype(float)[None]))
         right.append(1.0)
-    return found, right
+    return left, right
 
 
 def _subset_polytope(arcs: IntArray, n_nodes: int, directed: bool, single_root: bool) -> Polytope:

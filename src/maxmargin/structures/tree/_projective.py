@@ -1,4 +1,4 @@
-"""Kernels for projective trees: the algorithm of Eisner (1996), a test of projectivity, and lifting.
+"""Compiled functions for projective trees: the algorithm of Eisner (1996), a test of projectivity, and lifting.
 
 A tree over 0 … n in a row, 0 being the root, is projective if no two arcs cross when they are drawn above the row. Row
 m − 1 of the table of scores holds the arcs into node m, by their heads 0 … n.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._compile import inlined, kernel
+from maxmargin._base.jit import inlined, jit
 from maxmargin.core.codes import NO_OUTPUT
 
 #: Spans of a chart: a head with all of its descendants on one side, or an arc with what lies below it.
@@ -74,7 +74,7 @@ def read_chart(split, kind, head, end, stack, heads):
         depth += 2
 
 
-@kernel
+@jit
 def best_projective(table, single_root, heads):
     """Write the heads of the best projective tree in O(n³) steps; return False if there is none."""
     n = len(table)
@@ -102,7 +102,7 @@ def best_projective(table, single_root, heads):
     return True
 
 
-@kernel
+@jit
 def best_projective_trees(ids, scores, starts, offsets, single_root, codes):
     """Find the best projective tree of each example of ids; with `single_root`, the root has one child."""
     for r in range(len(ids)):
@@ -112,14 +112,14 @@ def best_projective_trees(ids, scores, starts, offsets, single_root, codes):
             codes[a] = NO_OUTPUT
 
 
-@kernel
+@jit
 def crossed_arc(heads):
     """Return the node below the shortest arc that covers a node from outside of its head's subtree; 0 if none does.
 
     Heads must form a tree. A tree is projective if it has no such arc.
     """
     n = len(heads)
-    found, shortest = 0, n + 1
+    crossed, shortest = 0, n + 1
     for m in range(1, n + 1):
         h = heads[m - 1]
         if abs(h - m) >= shortest:
@@ -129,12 +129,12 @@ def crossed_arc(heads):
             while above != h and above != 0:
                 above = heads[above - 1]
             if above != h:
-                found, shortest = m, abs(h - m)
+                crossed, shortest = m, abs(h - m)
                 break
-    return found
+    return crossed
 
 
-@kernel
+@jit
 def lift(heads):
     """Make a tree projective: the shortest crossed arc moves to the head of its head (Nivre and Nilsson 2005)."""
     m = crossed_arc(heads)

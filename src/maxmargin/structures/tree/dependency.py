@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._checked import check_flag, is_list, whole_number
-from maxmargin._types import CodeArray, FloatArray
-from maxmargin.core.errors import Place, Where, error_at
-from maxmargin.encoding.arc_templates import ArcTemplates
-from maxmargin.encoding.arcs import Arcs
-from maxmargin.encoding.sentences import concatenated, read_sentence
+from maxmargin._base.checks import check_flag, is_list, whole_number
+from maxmargin._base.errors import Place, Where, error_at
+from maxmargin._base.types import CodeArray, FloatArray
+from maxmargin.features.graphs.arcs import Arcs
+from maxmargin.features.text.arc_templates import ArcTemplates
+from maxmargin.features.text.sentences import concatenated, read_sentence
 from maxmargin.parts.indicators import Indicators
-from maxmargin.structures.tree import _projective as projective_kernels
+from maxmargin.structures.tree import _projective
 from maxmargin.structures.tree.structure import Tree, TreeExamples
 
 
@@ -56,7 +56,7 @@ class DependencyTree(Tree):
     """
 
     learns: ClassVar[dict[str, type]] = {"arcs_": ArcTemplates}
-    kernel_rows: ClassVar[tuple[str, ...]] = ()
+    kernel_rows: ClassVar[dict[str, str]] = {}
     no_kernel: ClassVar[str] = "its templates already combine the words and tags of an arc"
     directed = True
 
@@ -82,6 +82,11 @@ class DependencyTree(Tree):
             raise ValueError(f"tags must be distinct columns besides form, found {self.tags!r:.60}")
         if self.lift and not self.projective:
             raise ValueError("lift=True needs projective=True: other trees need not be lifted")
+
+    def _set_learnt(self, learnt: Any) -> None:
+        super()._set_learnt(learnt)
+        if not set(self.arcs_.columns) <= set(self.tags):
+            raise ValueError(f"columns of tags must be of {tuple(self.tags)}, found {self.arcs_.columns}")
 
     # ------------------------------------------------------------------ data
 
@@ -122,7 +127,7 @@ class DependencyTree(Tree):
         if not self.lift:
             return super().code_of(y, where)
         heads = Tree(single_root=self.single_root).code_of(y, where).astype(np.int64)
-        projective_kernels.lift(heads)
+        _projective.lift(heads)
         return heads.astype(np.int32)
 
     def loss(self, y: Any, y_hat: Any) -> float:

@@ -12,22 +12,21 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._checked import check_flag, is_list
-from maxmargin._types import CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import spans
-from maxmargin.core.errors import Place, Where, error_at, inside
+from maxmargin._base.checks import check_flag, is_list
+from maxmargin._base.errors import Place, Where, error_at, inside
+from maxmargin._base.ragged import offsets_among, offsets_of, places, spans
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.planes import Planes
 from maxmargin.core.polytopes import CertificatePolytope, Polytope
 from maxmargin.core.scores import Scores
-from maxmargin.encoding.arcs import ArcEncoder, Arcs, pairs_of, read_arcs
-from maxmargin.encoding.pairs import symmetric_table
+from maxmargin.features.graphs.arcs import ArcEncoder, Arcs, pairs_of, read_arcs
+from maxmargin.features.graphs.pairs import symmetric_table
 from maxmargin.parts.blocks import Block
-from maxmargin.parts.costs import PartCosts, cost_table, costs_of
+from maxmargin.parts.costs import PartCosts, costs_of, part_costs
 from maxmargin.parts.examples import PartExamples, counted_once
 from maxmargin.parts.structure import PartStructure
-from maxmargin.structures.tree import _kernels as kernels
+from maxmargin.structures.tree import _jit, _projective, _sums
 from maxmargin.structures.tree import _polytope as polytopes
-from maxmargin.structures.tree import _projective as projective_kernels
 
 
 class Tree(PartStructure):
@@ -40,7 +39,10 @@ class Tree(PartStructure):
     Undirected trees join nodes 0 … n − 1. Each x holds a row for each pair i < j: an array (n, n, d) with x[i, j], a
     sparse matrix with row i n + j, or lists x[i][j]; only pairs with i < j are read. Each y lists n − 1 pairs (i, j).
 
-    If some arcs are forbidden, x is a pair (features, allowed) with an array of bool of the shape of the arcs; in
+    Or x is a graph of networkx, whose attributes of edges are features; nodes are numbered in the order of
+    ``graph.nodes``, the first one is the root of a directed tree, and arcs that the graph does not have are forbidden.
+
+    If some arcs are forbidden, x is a pair (features, allowed) with an array of bool in the shape of the arcs; in
     lists, None means a forbidden arc. The score of forbidden arcs is −∞. If single arcs have different costs, y is a
     `PartCosts` with costs of the shape of the arcs.
 
@@ -67,7 +69,13 @@ class Tree(PartStructure):
 
     output_name: ClassVar[str] = "tree"
     learns: ClassVar[dict[str, type]] = {"arcs_": ArcEncoder}
-    kernel_rows: ClassVar[tuple[str, ...]] = ("arcs_",)
+    kernel_rows: ClassVar[dict[str, str]] = {"arcs_": "arcs"}
+
+    @property
+    def capabilities(self) -> frozenset[str]:  # type: ignore[override]
+        """Projective trees have no polytope."""
+        every = frozenset({"topk", "max_marginals", "sums"})
+        return every if self.projective else every | {"polytope"}
 
     def __init__(self, *, directed: bool = True, single_root: bool = False, projective: bool = False) -> None:
         self.directed, self.single_root, self.projective = directed, single_root, projective
@@ -100,7 +108,7 @@ class Tree(PartStructure):
         return TreeExamples(
             self,
             [Block(matrix, offsets, forbidden=forbidden)],
-            np.concatenate([[0], np.cumsum(lengths)]),
+            offsets_of(lengths),
             truths,
             [costs],
             self._settings(),
@@ -145,14 +153,7 @@ class Tree(PartStructure):
 
     def _cost_row(self, y: PartCosts, code: CodeArray, arcs: Arcs, where: Where) -> FloatArray:
         """Return l of every arc of an example: false costs, minus missed costs on the truth."""
-        shape, true = (arcs.n_nodes, arcs.n_nodes), self._parts_of(code)
-        false, missed = (
-            arcs.select(cost_table(costs, shape, name, where))
-            for costs, name in ((y.false, "false"), (y.missed, "missed"))
-        )
-        costs = false.copy()
-        costs[true] = -missed[true]
-        return costs
+        return part_costs(y, (arcs.n_nodes, arcs.n_nodes), self._parts_of(code), where, arcs.select)
 
     def arranged(self, blocks: list[FloatArray]) -> FloatArray:
         """Return the numbers of arcs as a table: [h, m] if directed, else symmetric; −∞ for pairs without an arc."""
@@ -172,7 +173,7 @@ class Tree(PartStructure):
             return _edge_code(y, where)
         heads = np.asarray(y)
         if not is_list(y) or heads.ndim != 1 or (len(heads) and heads.dtype.kind not in "iu"):
-            raise error_at(where, f"expected the head of each node, a whole number, found {y!r:.60}")
+            raise error_at(where, f"expected the head of each node, an integer, found {y!r:.60}")
         outside = np.flatnonzero((heads < 0) | (heads > len(heads)))
         if len(outside):
             m = int(outside[0])
@@ -186,7 +187,7 @@ class Tree(PartStructure):
         return heads.astype(np.int32)
 
     def _check_projective(self, heads: IntArray, where: Where) -> None:
-        m = projective_kernels.crossed_arc(heads.astype(np.int64)) if self.projective else 0
+        m = _projective.crossed_arc(heads.astype(np.int64)) if self.projective else 0
         if m:
             raise error_at(
                 where,
@@ -201,12 +202,12 @@ class Tree(PartStructure):
 
     def loss(self, y: Any, y_hat: Any) -> float:
         """Return the number of arcs that only ŷ has, or the costs of false and missed arcs if y has costs."""
-        true, found = self.code_of(y, "y"), self.code_of(y_hat, "y_hat")
-        if len(true) != len(found):
-            raise ValueError(f"y has {len(true)} arcs but y_hat has {len(found)}")
+        true, predicted = self.code_of(y, "y"), self.code_of(y_hat, "y_hat")
+        if len(true) != len(predicted):
+            raise ValueError(f"y has {len(true)} arcs but y_hat has {len(predicted)}")
         arcs = Arcs(None, len(true) + 1, bool(self.directed), None)
         costs = self._cost_row(costs_of(y), true, arcs, "y")
-        true_parts, found_parts = self._parts_of(true), self._parts_of(found)
+        true_parts, found_parts = self._parts_of(true), self._parts_of(predicted)
         return float(costs[found_parts].sum() - costs[true_parts].sum())
 
     def enumerate(self, x: Any) -> Iterator[list[Any]]:
@@ -217,7 +218,7 @@ class Tree(PartStructure):
         for candidate in codes:
             code = np.array(candidate, np.int32)
             whole = _reaches_root(code) if self.directed else _joins_all(pairs_of(n + 1)[code], n + 1)
-            whole = whole and not (self.projective and projective_kernels.crossed_arc(code.astype(np.int64)))
+            whole = whole and not (self.projective and _projective.crossed_arc(code.astype(np.int64)))
             if whole and not mask[self._parts_of(code)].any() and not (self.single_root and (code == 0).sum() > 1):
                 yield self.output_of(code)
 
@@ -259,23 +260,49 @@ def _joins_all(edges: IntArray, n: int) -> bool:
 class TreeExamples(PartExamples):
     """Arcs of all graphs; the code of a tree is the heads of its nodes, or the sorted numbers of its edges."""
 
+    summable = True
+
     def argmax(self, scores: list[Scores], ids: IntArray, codes: CodeArray) -> None:
         directed, single_root, projective = self.settings
         if projective:
-            projective_kernels.best_projective_trees(ids, *scores[0], self.code_offsets, bool(single_root), codes)
+            _projective.best_projective_trees(ids, *scores[0], self.code_offsets, bool(single_root), codes)
         elif directed:
-            kernels.best_rooted_trees(ids, *scores[0], self.code_offsets, bool(single_root), codes)
+            _jit.best_rooted_trees(ids, *scores[0], self.code_offsets, bool(single_root), codes)
         else:
-            kernels.best_free_trees(ids, *scores[0], self.code_offsets, codes)
+            _jit.best_free_trees(ids, *scores[0], self.code_offsets, codes)
+
+    def part_sums(
+        self,
+        scores: list[Scores],
+        ids: IntArray,
+        coefficients: FloatArray,
+        log_partitions: FloatArray,
+        expected_scores: FloatArray,
+        marginals: list[FloatArray],
+    ) -> None:
+        directed, single_root, projective = map(bool, self.settings)
+        data, found = (ids, *scores[0], self.code_offsets), (coefficients, log_partitions, expected_scores, *marginals)
+        if directed:
+            _sums.rooted_sums(*data, single_root, projective, *found)
+        else:
+            _sums.free_sums(*data, *found)
+
+    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+        codes = np.empty((n, int(offsets_among(ids, self.code_offsets)[-1])), np.int32)
+        _sums.tree_samples(ids, *scores[0], self.code_offsets, *map(bool, self.settings), seeds, codes)
+        return codes
+
+    def arranged_marginals(self, marginals: list[FloatArray], example: int) -> FloatArray:
+        """Return the probabilities of arcs in the arrangement of `Tree.arranged`; 0 for pairs without an arc."""
+        return np.maximum(super().arranged_marginals(marginals, example), 0.0)
 
     def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
-        lengths = self.code_offsets[ids + 1] - self.code_offsets[ids]
-        indptr = np.concatenate([[0], np.cumsum(lengths)])
-        found = codes[spans(ids, self.code_offsets)].astype(np.int64)
+        offsets = offsets_among(ids, self.code_offsets)
+        arcs = codes[spans(ids, self.code_offsets)].astype(np.int64)
         if self.settings[0]:
-            node = np.arange(indptr[-1]) - np.repeat(indptr[:-1], lengths)
-            found += node * np.repeat(lengths + 1, lengths)
-        return [counted_once(indptr, found)]
+            lengths = np.diff(offsets)
+            arcs += places(offsets) * np.repeat(lengths + 1, lengths)
+        return [counted_once(offsets, arcs)]
 
     def polytope(self, example: int) -> Polytope:
         """Return the polytope of trees; raise ValueError if trees are projective or graphs are too large for it."""

@@ -1,0 +1,86 @@
+"""Argmaxes in Python, in this process and in two others: seconds of a fit, and the same bits."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+import maxmargin as mm
+from benchmarks.measure import Clock
+from benchmarks.report import table
+
+#: Seconds of pure Python in an argmax, and number of examples.
+SECONDS, EXAMPLES = (0.0, 0.001, 0.005, 0.02), 160
+WORKERS = 2
+
+
+class Signs(mm.Structure):
+    """Signs of four numbers, found by a solver that takes its time."""
+
+    size = 3
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def joint_feature(self, x: Any, y: Any) -> Any:
+        return x.T @ np.asarray(y, float)
+
+    def loss(self, y: Any, y_hat: Any) -> float:
+        return float(np.sum(np.asarray(y) != np.asarray(y_hat)))
+
+    def argmax(self, w: Any, x: Any) -> Any:
+        return self._signs(x @ w)
+
+    def loss_augmented_argmax(self, w: Any, x: Any, y: Any, scale: float = 1.0) -> Any:
+        return self._signs(x @ w - 0.5 * scale * np.asarray(y))
+
+    def _signs(self, gains: Any) -> list[int]:
+        end = time.process_time() + self.seconds
+        while time.process_time() < end:
+            pass
+        return [1 if gain > 0 else -1 for gain in gains]
+
+
+def data() -> tuple[list[Any], list[Any]]:
+    rng = np.random.default_rng(0)
+    X = [rng.normal(size=(4, 3)) for _ in range(EXAMPLES)]
+    return X, [[1 if s > 0 else -1 for s in x @ [1.0, -2.0, 0.5] + 0.3 * rng.normal(size=4)] for x in X]
+
+
+def measured(seconds: float, engine: mm.engines.Processes) -> dict[str, Any]:
+    X, y = data()
+    found: dict[str, Any] = {"seconds": seconds}
+    weights = []
+    for name, where in (("threads", None), ("processes", engine)):
+        mm.StructuralSVM(Signs(0.0), engine=where, tol=0.5).fit(X, y)  # compile, and start the workers
+        clock = Clock()
+        model = mm.StructuralSVM(Signs(seconds), engine=where, tol=0.01).fit(X, y)
+        found |= {name: {"wall": clock.wall, "cpu": clock.cpu}, "argmaxes": model.certificate_.oracle_calls}
+        weights.append(model.coef_.tobytes())
+    found["same"] = weights[0] == weights[1]
+    return found
+
+
+def run() -> dict[str, Any]:
+    with mm.engines.Processes(WORKERS) as engine:
+        return {"fits": [measured(seconds, engine) for seconds in SECONDS]}
+
+
+def markdown(result: dict[str, Any]) -> str:
+    rows = [
+        [
+            f"{1000 * fit['seconds']:g}", fit["argmaxes"], f"{fit['threads']['wall']:.2f}",
+            f"{fit['processes']['wall']:.2f}", f"{fit['threads']['wall'] / fit['processes']['wall']:.2f}",
+            "yes" if fit["same"] else "no",
+        ]
+        for fit in result["fits"]
+    ]  # fmt: skip
+    head = ["ms of Python per argmax", "argmaxes", "this process, s", "two processes, s", "ratio", "same bits"]
+    return (
+        "# Argmaxes in other processes\n\n"
+        f"A fit of {EXAMPLES} examples of a user-defined structure whose argmax runs Python for some time, in one "
+        f"thread of this process and by `engine=Processes({WORKERS})`, whose workers were started before. Wall "
+        "seconds.\n\n"
+    ) + table(head, rows)

@@ -1,0 +1,1 @@
+"""What every room uses: errors, checks of input and of parameters, ragged arrays, compilation, memory."""

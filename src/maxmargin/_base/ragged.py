@@ -1,0 +1,136 @@
+"""Ragged data: rows of varying length in one array, and the offsets at which they begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from maxmargin._base.types import AnyArray, IntArray
+
+#: The ids of the examples of a batch that has a single one.
+ONLY = np.zeros(1, np.int64)
+
+
+def offsets_of(lengths: Any) -> IntArray:
+    """Return the offsets of rows of these lengths: 0, and the sum of the first 1, 2, … lengths."""
+    lengths = lengths if isinstance(lengths, np.ndarray) else np.array(lengths, np.int64)
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def offsets_among(ids: IntArray, offsets: IntArray) -> IntArray:
+    """Return the offsets of some of the rows, taken out and concatenated."""
+    return offsets_of(offsets[ids + 1] - offsets[ids])
+
+
+def kept_offsets(kept: AnyArray, offsets: IntArray) -> IntArray:
+    """Return the offsets of the rows without the entries that are not kept, given a mask of all entries."""
+    kept_until: IntArray = offsets_of(kept)[offsets]
+    return kept_until
+
+
+def spans(rows: IntArray, offsets: IntArray) -> IntArray:
+    """Return the concatenated positions offsets[r], …, offsets[r + 1] − 1 of the given rows."""
+    lengths = offsets[rows + 1] - offsets[rows]
+    ends = np.cumsum(lengths)
+    return np.repeat(offsets[rows] - (ends - lengths), lengths) + np.arange(ends[-1] if len(ends) else 0)
+
+
+def places(offsets: IntArray) -> IntArray:
+    """Return the position of each entry in its row: 0, 1, … for each row."""
+    return np.arange(offsets[-1]) - np.repeat(offsets[:-1], np.diff(offsets))
+
+
+def row_sums(values: AnyArray, offsets: IntArray) -> AnyArray:
+    """Return the sum of each row, as a difference of running sums over all values."""
+    running = np.zeros(len(values) + 1, np.result_type(values.dtype, np.int64))
+    np.cumsum(values, out=running[1:])
+    return np.diff(running[offsets])
+
+
+def batches(sizes: IntArray, most: int) -> list[slice]:
+    """Return runs of rows whose sizes add up to about `most`, or to more if a single row does."""
+    cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // most)) + 1
+    return [slice(a, b) for a, b in pairwise([0, *cuts.tolist(), len(sizes)])]
+
+
+def renumbered(kept: AnyArray) -> IntArray:
+    """Return the number of each entry among those that are kept, −1 for the others."""
+    return np.where(kept, np.cumsum(kept) - 1, -1)
+
+
+def split_rows(values: Any, lengths: Any, noun: str = "numbers") -> list[Any]:
+    """Return a sequence as rows of these lengths; raise ValueError if they do not add up to its own length."""
+    lengths = np.asarray(lengths)
+    if (lengths < 0).any() or lengths.sum() != len(values):
+        raise ValueError(f"expected {lengths.sum()} {noun} in total, found {len(values)}")
+    return [values[a:b] for a, b in pairwise(offsets_of(lengths).tolist())]
+
+
+def taken(values: Any, ids: IntArray, offsets: IntArray | None = None) -> Any:
+    """Return the entries of some examples, from values with entries for each example.
+
+    Parameters
+    ----------
+    values : ndarray, list, or object with a method `take`
+        Entries of all examples; if there are none, as of truths that are not known, there are none of these examples.
+    ids : ndarray of int
+        The examples.
+    offsets : ndarray of int, optional
+        Offsets of the examples among the entries; None if each has one entry.
+    """
+    at = ids if offsets is None else spans(ids, offsets)
+    if isinstance(values, list):
+        return [values[i] for i in at.tolist()]
+    if not isinstance(values, np.ndarray):
+        return None if values is None else values.take(at)
+    return values[at] if len(values) else values
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Rows of varying length.
+
+    Attributes
+    ----------
+    values : ndarray
+        The rows, concatenated.
+    offsets : ndarray of int64
+        Row i is ``values[offsets[i]:offsets[i + 1]]``.
+    """
+
+    values: AnyArray
+    offsets: IntArray
+
+    @classmethod
+    def of(cls, rows: Sequence[AnyArray], dtype: Any) -> Ragged:
+        """Return rows as values of one type."""
+        values = np.concatenate([*rows, np.zeros(0, dtype)]).astype(dtype, copy=False)
+        return cls(values, offsets_of([len(row) for row in rows]))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> AnyArray:
+        return self.values[self.offsets[row] : self.offsets[row + 1]]
+
+    def __iter__(self) -> Iterator[AnyArray]:
+        return (self.values[a:b] for a, b in pairwise(self.offsets.tolist()))
+
+    @property
+    def lengths(self) -> IntArray:
+        """Length of each row."""
+        return np.diff(self.offsets)
+
+    def take(self, ids: IntArray) -> Ragged:
+        """Return some of the rows, in this order."""
+        return Ragged(self.values[spans(ids, self.offsets)], offsets_among(ids, self.offsets))
+
+    def arrays(self) -> tuple[AnyArray, ...]:
+        """Return the arrays, for fingerprints."""
+        return self.values, self.offsets

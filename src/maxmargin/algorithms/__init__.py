@@ -1,0 +1,1 @@
+"""Compiled algorithms that several structures share: free functions over plain arrays."""

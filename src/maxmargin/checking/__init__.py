@@ -1,1 +1,0 @@
-"""Checks of a structure before training."""

@@ -1,1 +1,0 @@
-"""Encoders of inputs and outputs, from the forms that users have to flat arrays."""

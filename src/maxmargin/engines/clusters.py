@@ -1,0 +1,106 @@
+"""Workers of a Dask or Ray cluster. The packages are extras, imported when an engine is made."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from maxmargin._base.extras import needed
+from maxmargin._base.types import AnyArray, FloatArray
+from maxmargin.engines.tasks import Found, Tasks, answer
+
+
+class Dask(Tasks):
+    """Run argmaxes on the workers of a Dask cluster (extra ``dask``).
+
+    Examples are sent to every worker once, weights once per sweep.
+
+    Parameters
+    ----------
+    client : distributed.Client or None, default=None
+        The client; None for the current one.
+    """
+
+    def __init__(self, client: Any = None) -> None:
+        distributed = needed("distributed", "dask")
+        self.client = distributed.get_client() if client is None else client
+        super().__init__(max(1, sum(self.client.nthreads().values())))
+        self.lost = (
+            distributed.KilledWorker, distributed.client.FutureCancelledError, distributed.comm.CommClosedError,
+        )  # fmt: skip
+        self._timeout = distributed.TimeoutError
+
+    @property
+    def copies(self) -> int:
+        return 1  # the workers may be elsewhere
+
+    def share(self, blob: bytes) -> Any:
+        return self.client.scatter(np.frombuffer(blob, np.uint8), broadcast=True, hash=False)
+
+    def share_weights(self, w: FloatArray) -> Any:
+        return self.client.scatter(w, broadcast=True, hash=False)
+
+    def submit(self, key: str, read: Any, *arguments: Any) -> Any:
+        return self.client.submit(_answer_of_bytes, key, read, *arguments, pure=False, retries=0)
+
+    def result(self, future: Any, seconds: float) -> Found:
+        try:
+            return future.result(timeout=seconds)
+        except self._timeout as error:
+            raise TimeoutError from error
+
+    def __reduce__(self) -> Any:
+        return Dask, ()
+
+
+class Ray(Tasks):
+    """Run argmaxes on the workers of a Ray cluster (extra ``ray``).
+
+    Examples and weights are put into the object store, which each node reads once.
+
+    Parameters
+    ----------
+    address : str or None, default=None
+        Address of the cluster; None for the current session, or a new one on this machine.
+    """
+
+    def __init__(self, address: str | None = None) -> None:
+        self._ray = needed("ray", "ray")
+        if not self._ray.is_initialized():
+            self._ray.init(address=address, include_dashboard=False, log_to_driver=False)
+        super().__init__(max(1, int(self._ray.cluster_resources().get("CPU", 1))))
+        errors = self._ray.exceptions
+        self.lost = (errors.WorkerCrashedError, errors.ObjectLostError, errors.NodeDiedError)
+        self._task = self._ray.remote(max_retries=0)(_answer_of_bytes)
+
+    @property
+    def copies(self) -> int:
+        return 1
+
+    def share(self, blob: bytes) -> Any:
+        return self._ray.put(np.frombuffer(blob, np.uint8))  # an array is read without a copy
+
+    def share_weights(self, w: FloatArray) -> Any:
+        return self._ray.put(w)
+
+    def submit(self, *arguments: Any) -> Any:
+        return self._task.remote(*arguments)
+
+    def result(self, future: Any, seconds: float) -> Found:
+        try:
+            return self._ray.get(future, timeout=seconds)
+        except self._ray.exceptions.GetTimeoutError as error:
+            raise TimeoutError from error
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from error
+
+    def cancel(self, futures: list[Any]) -> None:
+        for future in futures:
+            self._ray.cancel(future)
+
+
+def _answer_of_bytes(key: str, blob: AnyArray, *arguments: Any) -> Found:
+    """Answer in a worker to which the scheduler has sent the pickled examples."""
+    return answer(key, partial(bytes, blob), *arguments)

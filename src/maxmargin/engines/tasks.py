@@ -1,0 +1,296 @@
+"""Engines that send argmaxes to other processes as tasks.
+
+A task is pure: a chunk of examples, weights, and a question such as ``decode``; its result is the answers of the chunk.
+A worker keeps the examples it was sent, so only weights and answers travel. Chunks are those of threads, so results are
+the same, bit for bit, for any number of workers (of equal processors). A task that is lost with its worker is sent
+again. Schedulers and transports are those of the package behind an engine: loky, Dask or Ray.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+from uuid import uuid4
+
+import numpy as np
+
+from maxmargin._base.memory import check_memory
+from maxmargin._base.ragged import spans
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
+from maxmargin.core.codes import Answers
+from maxmargin.engines.local import Local, chunks_of, one_blas_thread
+
+try:
+    import cloudpickle
+except ImportError:  # joblib before 1.6 has a copy of its own
+    from joblib.externals import cloudpickle
+
+#: Seconds between two looks at the clock while results are awaited.
+PATIENCE = 0.2
+#: Number of times that tasks are sent again, without any result in between, before an error is raised.
+MOST_LOSSES = 5
+#: Number of sets of examples that a worker keeps.
+MOST_KEPT = 4
+
+
+class Askable(Protocol):
+    """What an engine needs of examples, or of inputs without outputs, to send them to workers."""
+
+    n_examples: int
+    code_offsets: IntArray
+    smallest_chunk: int | None
+    fault: tuple[int, str] | None
+    engine: Any
+
+    def begin(self, ids: IntArray) -> None:
+        """Prepare for a batch."""
+
+    def noted(self, ids: IntArray) -> Any:
+        """Return what argmaxes of ids have shown besides their answers."""
+
+    def note(self, ids: IntArray, noted: Any) -> None:
+        """Take over what argmaxes of ids have shown in another process."""
+
+    def empty_answers(self) -> Answers:
+        """Return answers with space for all examples."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question to examples, asked of some of them at a time.
+
+    Attributes
+    ----------
+    method : {"decode", "decode_bound", "complete"}
+        Method of the examples that answers it.
+    w : ndarray of shape (dim,)
+        Weights.
+    argument : ndarray with an entry for each example of the batch, any other object, or None
+        What the method takes between ids and answers; None for nothing.
+    """
+
+    method: str
+    w: FloatArray
+    argument: Any = None
+
+    def ask(self, examples: Askable, ids: IntArray, chunk: slice, answers: Answers) -> None:
+        """Write the answers of ids, which are this chunk of the batch."""
+        argument = self.argument[chunk] if isinstance(self.argument, np.ndarray) else self.argument
+        between = () if argument is None else (argument,)
+        getattr(examples, self.method)(self.w, ids, *between, answers)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Answers of some examples, and what else their argmaxes have shown.
+
+    Attributes
+    ----------
+    codes, losses, rises, keys, upper, outputs : ndarray
+        As in `Answers`, of the examples of a task alone.
+    noted : object
+        Result of `Askable.noted`.
+    fault : tuple of int and str, or None
+        `Askable.fault`.
+    """
+
+    codes: CodeArray
+    losses: FloatArray
+    rises: FloatArray
+    keys: IntArray
+    upper: FloatArray
+    outputs: AnyArray
+    noted: Any
+    fault: tuple[int, str] | None
+
+    @classmethod
+    def of(cls, examples: Askable, ids: IntArray, answers: Answers) -> Found:
+        """Return the answers of ids."""
+        outputs = answers.outputs[ids] if len(answers.outputs) else answers.outputs
+        return cls(
+            answers.codes[spans(ids, examples.code_offsets)], answers.losses[ids], answers.rises[ids],
+            answers.keys[ids], answers.upper[ids], outputs, examples.noted(ids), examples.fault,
+        )  # fmt: skip
+
+    def write(self, examples: Askable, ids: IntArray, answers: Answers) -> None:
+        """Write the answers of ids where a decode in this process would have written them."""
+        answers.codes[spans(ids, examples.code_offsets)] = self.codes
+        answers.losses[ids], answers.rises[ids], answers.keys[ids] = self.losses, self.rises, self.keys
+        answers.upper[ids] = self.upper
+        if len(answers.outputs):
+            answers.outputs[ids] = self.outputs
+        examples.note(ids, self.noted)
+        if examples.fault is None and self.fault is not None:
+            examples.fault = self.fault
+
+
+#: Examples of this worker, with space for their answers, by the key they were sent with.
+_kept: OrderedDict[str, tuple[Askable, Answers]] = OrderedDict()
+
+
+def answer(key: str, read: Callable[[], bytes], w: Any, method: str, argument: Any, ids: IntArray) -> Found:
+    """Answer a question in a worker, and return the answers.
+
+    Parameters
+    ----------
+    key : str
+        Name of the examples.
+    read : callable
+        Returns the pickled examples; called if the worker does not have them.
+    w : ndarray of shape (dim,), or callable that returns it
+        Weights. They are copied, because compiled functions are compiled again for arrays that are read-only.
+    method : str
+        As in `Question`.
+    argument : object
+        As in `Question`, of these examples alone.
+    ids : ndarray of int64
+        The examples.
+    """
+    if key not in _kept:
+        examples: Askable = _unpickled(read())
+        examples.engine = Local(1)
+        _kept[key] = examples, examples.empty_answers()
+        while len(_kept) > MOST_KEPT:
+            _kept.popitem(last=False)
+    examples, answers = _kept[key]
+    weights = np.array(w() if callable(w) else w)
+    with one_blas_thread():
+        examples.begin(ids)
+        Question(method, weights, argument).ask(examples, ids, slice(0, len(ids)), answers)
+    return Found.of(examples, ids, answers)
+
+
+def _unpickled(blob: bytes) -> Any:
+    try:
+        return cloudpickle.loads(blob)
+    except ImportError as error:
+        raise ImportError(
+            f"a worker cannot import the code of the examples ({error}): make the module importable there, or define "
+            f"the structure in the script or notebook itself, whose classes are sent along"
+        ) from error
+
+
+class Tasks(Local):
+    """Base class of engines whose workers are other processes.
+
+    Sums over outputs, planes and rows of one large example stay in threads of this process.
+    """
+
+    remote = True
+    #: Errors that mean that a worker was lost, and its tasks with it.
+    lost: tuple[type[BaseException], ...] = ()
+
+    def __init__(self, n_jobs: int | None = None) -> None:
+        super().__init__(n_jobs)
+        self._shared: dict[int, tuple[Askable, str, Any]] = {}
+
+    @abstractmethod
+    def share(self, blob: bytes) -> Any:
+        """Make bytes available to all workers, and return a picklable function that reads them there."""
+
+    @abstractmethod
+    def share_weights(self, w: FloatArray) -> Any:
+        """Return weights, or a picklable function that returns them in a worker."""
+
+    @abstractmethod
+    def submit(self, *arguments: Any) -> Any:
+        """Start ``answer(*arguments)`` in a worker, and return its future."""
+
+    @abstractmethod
+    def result(self, future: Any, seconds: float) -> Found:
+        """Return the result of a future; raise TimeoutError after this number of seconds."""
+
+    def recover(self) -> None:
+        """Replace workers that were lost."""
+        self._shared.clear()
+
+    def cancel(self, futures: list[Any]) -> None:
+        """Drop tasks whose results are not needed."""
+        for future in futures:
+            future.cancel()
+
+    def ask(
+        self,
+        examples: Askable,
+        question: Question,
+        ids: IntArray,
+        answers: Answers,
+        before: Callable[[], None] | None = None,
+    ) -> None:
+        """Write the answers of ids to a question; `before` is called repeatedly, and may raise an exception."""
+        chunks = chunks_of(ids, examples.smallest_chunk)
+        if len(chunks) == 1:
+            question.ask(examples, ids, chunks[0], answers)
+            return
+        futures: dict[int, Any] = {}
+        done = losses = 0
+        try:
+            while done < len(chunks):
+                try:
+                    if not futures:
+                        futures = self._sent(examples, question, ids, chunks, done)
+                    self._await(futures[done], before).write(examples, ids[chunks[done]], answers)
+                    done, losses = done + 1, 0
+                except self.lost as error:
+                    losses += 1
+                    if losses > MOST_LOSSES:
+                        raise RuntimeError(
+                            f"workers of engine {type(self).__name__} were lost {losses} times in a row while they "
+                            f"answered for examples {ids[chunks[done]][0]} to {ids[chunks[done]][-1]}: {error}"
+                        ) from error
+                    futures = {}
+                    self.recover()
+        finally:
+            self.cancel([future for k, future in futures.items() if k >= done])
+
+    def _sent(
+        self, examples: Askable, question: Question, ids: IntArray, chunks: list[slice], first: int
+    ) -> dict[int, Any]:
+        key, read = self._sent_examples(examples)
+        w, argument = self.share_weights(question.w), question.argument
+        parts = [argument[chunk] if isinstance(argument, np.ndarray) else argument for chunk in chunks]
+        return {
+            k: self.submit(key, read, w, question.method, parts[k], ids[chunks[k]]) for k in range(first, len(chunks))
+        }
+
+    def _sent_examples(self, examples: Askable) -> tuple[str, Any]:
+        known = self._shared.get(id(examples))
+        if known is None:
+            try:
+                blob = cloudpickle.dumps(examples)
+            except Exception as error:
+                raise TypeError(
+                    f"engine {type(self).__name__} sends examples to other processes, but they cannot be pickled "
+                    f"({type(error).__name__}: {error}); use engine='threads'"
+                ) from error
+            check_memory(
+                float(len(blob)) * self.copies, f"{self.copies} workers with a copy of the examples each", "use fewer"
+            )
+            known = self._shared[id(examples)] = examples, uuid4().hex, self.share(blob)
+        return known[1:]
+
+    @property
+    def copies(self) -> int:
+        """Number of copies of the examples on this machine."""
+        return self.n_jobs
+
+    def _await(self, future: Any, before: Callable[[], None] | None) -> Found:
+        while True:
+            if before is not None:
+                before()
+            try:
+                return self.result(future, PATIENCE)
+            except TimeoutError:
+                continue
+
+    def close(self) -> None:
+        """Forget the examples of this engine, and end the threads."""
+        self._shared.clear()
+        super().close()
+
+    def __deepcopy__(self, memo: Any) -> Tasks:
+        """Return the engine itself: copies of an estimator share its workers."""
+        return self

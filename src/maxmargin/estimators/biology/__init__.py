@@ -1,0 +1,1 @@
+"""Aligners, folders of RNA, motifs."""

@@ -1,0 +1,1 @@
+"""Segmentations and clusterings."""

@@ -1,0 +1,84 @@
+"""Losses on held-out folds of the training data: which prior scale and C to fit with, and whether to learn at all."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+from sklearn.base import clone
+
+from maxmargin._base.types import FloatArray, IntArray
+from maxmargin.core.examples import Examples
+from maxmargin.engines import Local
+
+if TYPE_CHECKING:
+    from maxmargin.estimators.base import TrainingData
+
+#: Parameters of fits whose only purpose is a comparison.
+QUIET = {"callbacks": None, "checkpoint": None, "verbose": 0, "warm_start": False}
+
+
+def related_folds(members: Sequence[Iterable[Hashable]], n_folds: int) -> list[IntArray]:
+    """Return examples in folds of about equal size, between which no member of an example is shared.
+
+    Examples that have a member in common, such as a sequence or a family, are in the same fold. If there are fewer
+    sets of related examples than folds, there are fewer folds.
+    """
+    numbers: dict[Hashable, int] = {}
+    of_member = [(i, numbers.setdefault(m, len(numbers))) for i, each in enumerate(members) for m in each]
+    rows, columns = np.array(of_member, np.int64).reshape(-1, 2).T
+    n, size = len(members), len(members) + len(numbers)
+    graph = csr_array((np.ones(len(rows)), (rows, n + columns)), shape=(size, size))
+    component = connected_components(graph, directed=False)[1][:n]
+    folds: list[list[int]] = [[] for _ in range(n_folds)]
+    sizes = np.bincount(component)
+    for c in np.argsort(-sizes, kind="stable").tolist():
+        if sizes[c]:
+            min(folds, key=len).extend(np.flatnonzero(component == c).tolist())
+    return [np.sort(np.array(fold, np.int64)) for fold in folds if fold]
+
+
+def mean_loss(examples: Examples, w: FloatArray, weights: FloatArray, engine: Local) -> float:
+    """Return the weighted mean loss of the outputs of best score."""
+    answers = examples.empty_answers()
+    engine.map(
+        lambda ids, _: examples.decode(w, ids, np.zeros(len(ids)), answers),
+        np.arange(examples.n_examples),
+        examples.smallest_chunk,
+    )
+    return float(np.average(answers.losses, weights=weights))
+
+
+def some_of(data: TrainingData, ids: IntArray) -> TrainingData:
+    """Return some of the encoded examples; X and Y stay whole."""
+    return replace(data, examples=data.examples.take(ids), weights=data.weights[ids], positions=data.positions[ids])
+
+
+def held_out_losses(
+    estimator: Any, data: TrainingData, folds: list[IntArray], candidates: Sequence[Mapping[str, float]]
+) -> tuple[FloatArray, float]:
+    """Return the mean loss on held-out folds of each candidate, and that of the prior.
+
+    A candidate has a ``"scale"`` of the prior, and ``"C"``. The prior is that of the other folds.
+    """
+    found, size = np.zeros((len(folds), len(candidates) + 1)), np.zeros(len(folds))
+    everything = np.concatenate(folds)
+    with Local(estimator.n_jobs) as engine, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for k, fold in enumerate(folds):
+            part = some_of(data, np.sort(np.setdiff1d(everything, fold)))
+            rest, weights = data.examples.take(fold), data.weights[fold]
+            centre, size[k] = estimator._unscaled_centre(part), weights.sum()
+            found[k, -1] = mean_loss(rest, centre, weights, engine)
+            for c, candidate in enumerate(candidates):
+                parameters = QUIET | {"prior": candidate["scale"] * centre, "C": candidate["C"]}
+                model = clone(estimator).set_params(**parameters, **estimator._shorter())
+                model._learn(part, engine)
+                found[k, c] = mean_loss(rest, model.coef_, weights, engine)
+    *losses, prior = np.average(found, axis=0, weights=size)
+    return np.array(losses), float(prior)

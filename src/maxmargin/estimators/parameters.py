@@ -1,0 +1,230 @@
+"""Constraints of the parameters of estimators, and what `nonnegative` and `prior` mean for single weights."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterable
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from maxmargin._base.checks import is_list, positive_number, whole_number
+from maxmargin._base.types import AnyArray, FloatArray, IntArray
+from maxmargin.bounds import BOUNDS
+from maxmargin.estimators.callbacks import callback_list
+from maxmargin.formats.streams import check_writable
+from maxmargin.solvers.registry import resolve
+from maxmargin.training.checkpoint import Checkpoint
+
+
+def check_together(estimator: Any) -> None:
+    """Raise ValueError for parameters of a fit that are valid one by one but not together."""
+    if not estimator._convex:
+        check_not_convex(estimator, _with_bound(estimator))
+    if _smooth(estimator) and estimator.slack != "linear":
+        raise ValueError(f"{_with_bound(estimator)} needs slack='linear', found {estimator.slack!r}")
+    check_trade_off(estimator)
+
+
+def check_trade_off(estimator: Any) -> None:
+    """Raise ValueError if the solver or the bound needs a finite C."""
+    if not is_auto(estimator.C):
+        resolve(estimator.solver).check_trade_off(positive_number(estimator.C, "C"))
+    if not estimator._convex or _smooth(estimator):
+        _check_finite(estimator, _with_bound(estimator))
+
+
+def is_auto(value: Any) -> bool:
+    """Return whether the value of a parameter is chosen from the training data."""
+    return isinstance(value, str) and value == "auto"
+
+
+def positive_or_auto(value: Any, name: str) -> None:
+    """Raise ValueError unless a value is a number > 0 or ``"auto"``."""
+    if isinstance(value, str) and not is_auto(value):
+        raise ValueError(f'{name} must be a number > 0 or "auto", found {value!r:.60}')
+    if not is_auto(value):
+        positive_number(value, name)
+
+
+def check_not_convex(estimator: Any, what: str) -> None:
+    """Raise ValueError for parameters that the concave-convex procedure does not support."""
+    if estimator.slack != "linear":
+        raise ValueError(f"{what} needs slack='linear', found {estimator.slack!r}")
+    if estimator.checkpoint is not None:
+        raise ValueError(f"{what} writes no checkpoints: they are for convex bounds; set checkpoint=None")
+
+
+def check_latent(estimator: Any, structure: Any, resume: Any) -> None:
+    """Raise ValueError for parameters of a fit that estimates latent variables, which other structures support."""
+    what = f"{type(estimator).__name__} of {type(structure).__name__}, which has latent variables,"
+    if estimator.bound not in ("margin", "ramp"):
+        raise ValueError(f"{what} needs bound='margin' or bound='ramp', found {estimator.bound!r}")
+    check_not_convex(estimator, what)
+    _check_finite(estimator, what)
+    if resume is not None:
+        raise ValueError(f"{what} has no checkpoints to resume from: only convex bounds have checkpoints")
+
+
+def _check_finite(estimator: Any, what: str) -> None:
+    if float("inf") == estimator.C:
+        raise ValueError(f"{what} needs a finite C, found {estimator.C!r}")
+
+
+def _smooth(estimator: Any) -> bool:
+    """Return whether the bound is a sum over outputs; an unknown name is reported elsewhere."""
+    return estimator.bound in BOUNDS and BOUNDS[estimator.bound].smooth
+
+
+def _with_bound(estimator: Any) -> str:
+    return f"{type(estimator).__name__}(bound={estimator.bound!r})"
+
+
+def seed_of(random_state: Any) -> int:
+    """Return a seed for NumPy's generators from any `random_state` that scikit-learn accepts."""
+    if isinstance(random_state, int | np.integer):
+        return int(random_state)
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def check_solver(solver: Any, name: str) -> None:
+    """Raise ValueError unless a solver is known and its parameters are valid."""
+    resolve(solver).check_parameters()
+
+
+def check_max_iter(max_iter: Any, name: str) -> None:
+    """Raise ValueError unless it is None, or an integer ≥ 1 that a float can represent."""
+    if max_iter is not None:
+        positive_number(whole_number(max_iter, name), name)
+
+
+def check_checkpoint(checkpoint: Any, name: str) -> None:
+    """Raise ValueError unless it is None, a path or a valid `Checkpoint`."""
+    found = Checkpoint.of(checkpoint)
+    if found is not None:
+        found.check()
+
+
+def check_callbacks(callbacks: Any, name: str) -> None:
+    """Raise ValueError unless it is None, a function or several of them."""
+    callback_list(callbacks)
+
+
+def check_n_jobs(n_jobs: Any, name: str) -> None:
+    """Raise ValueError unless it is None, −1 or an integer ≥ 1."""
+    if n_jobs is None:
+        return
+    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool)
+    if not whole or n_jobs == 0 or n_jobs < -1:
+        raise ValueError(f"n_jobs must be None, -1 (all cores) or a positive number, found {n_jobs!r}")
+
+
+def check_seed(random_state: Any, name: str) -> None:
+    """Raise ValueError unless it is a seed, a generator of random numbers or None."""
+    if isinstance(random_state, int | np.integer):
+        whole_number(int(random_state), "random_state", 0)
+        return
+    try:
+        check_random_state(random_state)
+    except ValueError:
+        raise ValueError(
+            f"random_state must be an integer ≥ 0, a numpy.random.RandomState or None, found {random_state!r}"
+        ) from None
+
+
+def check_files(checkpoint: Any, resume: Any = None) -> None:
+    """Raise an error if a checkpoint cannot be written, or if there is none to resume from."""
+    if resume is not None and not isinstance(resume, str | os.PathLike):
+        raise ValueError(f"resume must be the path of a file, found {resume!r}")
+    file = Checkpoint.of(checkpoint)
+    if file is not None:
+        check_writable(file.path)
+    if resume is not None and not os.path.exists(resume):
+        raise FileNotFoundError(errno.ENOENT, "the checkpoint to resume from does not exist", os.fspath(resume))
+
+
+#: Separator of feature and output in the names of weights.
+_ARROW = " → "
+
+
+def check_nonnegative(nonnegative: Any, name: str) -> None:
+    """Raise ValueError unless it is True, False, or a list of indices or names of weights."""
+    if isinstance(nonnegative, bool | np.bool_):
+        return
+    fine = is_list(nonnegative) and all(_is_index(member) or isinstance(member, str) for member in nonnegative)
+    if not fine:
+        raise ValueError(
+            f"{name} must be True, False, or a list of indices or feature names, found {nonnegative!r:.60}"
+        )
+
+
+def lower_bounds(nonnegative: Any, size: int, names: Callable[[], AnyArray]) -> FloatArray | None:
+    """Return 0 for the weights that must not be negative and −∞ for the others; None if there are none."""
+    if isinstance(nonnegative, bool | np.bool_):
+        return np.zeros(size) if nonnegative else None
+    lower = np.full(size, -np.inf)
+    lower[_indices([m for m in nonnegative if _is_index(m)], size)] = 0.0
+    wanted = [member for member in nonnegative if isinstance(member, str)]
+    if wanted:
+        lower[_named(wanted, names())] = 0.0
+    return lower if np.isfinite(lower).any() else None
+
+
+def joined(lower: FloatArray | None, other: FloatArray | None) -> FloatArray | None:
+    """Return the greater of two lower bounds on each weight."""
+    if lower is None or other is None:
+        return other if lower is None else lower
+    return np.maximum(lower, other)
+
+
+def _is_index(member: Any) -> bool:
+    return isinstance(member, Integral) and not isinstance(member, bool | np.bool_)
+
+
+def _indices(members: Iterable[Any], size: int) -> IntArray:
+    found = np.array([int(member) for member in members], np.int64)
+    outside = found[(found < -size) | (found >= size)]
+    if len(outside):
+        raise ValueError(f"nonnegative: there are {size} weights, found index {outside[0]}")
+    return found
+
+
+def _named(wanted: list[str], names: AnyArray) -> IntArray:
+    """Return the weights of these names: one weight, or all weights of a feature."""
+    found: list[int] = []
+    listed = [str(name) for name in names]
+    for name in wanted:
+        matches = [j for j, other in enumerate(listed) if other == name]
+        matches = matches or [j for j, other in enumerate(listed) if other.startswith(name + _ARROW)]
+        if not matches:
+            raise ValueError(f"nonnegative: unknown weight or feature {name!r}; names are like {', '.join(listed[:3])}")
+        found += matches
+    return np.array(found, np.int64)
+
+
+def check_prior(prior: Any, name: str) -> None:
+    """Raise ValueError unless the prior is None or a vector of finite numbers."""
+    if prior is None:
+        return
+    try:
+        vector = np.asarray(prior, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be None or a vector of weights, found {prior!r:.60}") from None
+    if vector.ndim != 1:
+        raise ValueError(f"{name} must be None or a vector of weights, found an array of shape {vector.shape}")
+    bad = np.flatnonzero(~np.isfinite(vector))
+    if len(bad):
+        raise ValueError(f"{name}[{bad[0]}] must be a finite number, found {vector[bad[0]]}")
+
+
+def centre(prior: Any, size: int) -> FloatArray | None:
+    """Return the prior as an array; raise ValueError unless it has one number per weight."""
+    if prior is None:
+        return None
+    vector = np.array(prior, float)
+    if len(vector) != size:
+        raise ValueError(f"prior has {len(vector)} weights, but these data have {size}; pass coef_ of a model of them")
+    return vector

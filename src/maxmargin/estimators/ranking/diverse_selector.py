@@ -1,0 +1,174 @@
+"""`DiverseSelector`: few candidates that together cover most (Joachims et al. 2009, section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from maxmargin._base.declared import changed, declared, parameter
+from maxmargin._base.errors import ExampleError, Place
+from maxmargin._base.input import example_weights, one_example, paired_examples
+from maxmargin._base.types import FloatArray, IntArray
+from maxmargin.core.examples import Examples
+from maxmargin.core.structure import Structure
+from maxmargin.estimators.base import MaxMarginEstimator
+from maxmargin.features.text.candidates import is_one_input, kind_of_candidates
+from maxmargin.metrics.coverage import subtopic_coverage
+from maxmargin.structures.coverage.structure import Coverage
+
+
+@declared
+class DiverseSelector(MaxMarginEstimator):
+    """Choice of k candidates, such as documents, that cover as many subtopics as possible.
+
+    Subtopics are known in training only. What can be seen of new candidates are their elements, such as words: the
+    estimator learns how much covering an element is worth, from its frequency among the candidates of its input; then
+    the candidates whose elements are worth most cover many subtopics too (Joachims et al. 2009; Yue and Joachims
+    2008).
+    The candidates are chosen one after the other, each the one that adds most to those before (`Coverage`).
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_levels · n_thresholds + d,)
+        The weights.
+    candidates_ : {"texts", "lists", "rows"}
+        What the candidates of the training data were.
+    certificate_ : Certificate
+        Objective and bounds. The argmax is greedy, so the objective is an estimate; `primal_bound` is proven.
+    history_, stop_reason_, support_ : object
+        As in `StructuralSVM`.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> texts = ["river bank water", "river water fish", "bank money loan", "money loan credit"]
+    >>> topics = [{"river"}, {"river"}, {"money"}, {"money"}]
+    >>> model = mm.DiverseSelector(k=2, C=0.1).fit([texts] * 3, [topics] * 3)
+    >>> model.score([texts], [topics])
+    1.0
+    """
+
+    k: int = parameter("Number of candidates to choose; all, if an input has fewer.", default=5)
+    C: float = changed("Trade-off; the loss of each input is between 0 and 1.", default=1.0)
+    thresholds: Sequence[float] = parameter(
+        "Shares of the candidates, ascending: each is a feature of an element, whether at least this share "
+        "contains it.",
+        default=(0.0, 0.05, 0.1, 0.15, 0.25, 0.35, 0.5),
+        kind="sequence of float",
+    )
+    levels: Sequence[float] = parameter(
+        "Richer features: how often a candidate must contain an element to cover it at a level. Each level "
+        "has weights of its own for all thresholds.",
+        default=(1.0,),
+        kind="sequence of float",
+    )
+    features: Any = parameter(
+        "More features of elements, such as where or how rare they are, as in `Coverage`: a function of an "
+        "element that returns numbers, or a table with a row for each column of matrices.",
+        default=None,
+        kind="callable, array-like of shape (n_elements, d) or None",
+    )
+    loss: str = parameter(
+        "Weights of subtopics, also in `score`: the number of candidates that have them, or 1.",
+        default="popularity",
+        kind='{"popularity", "uniform"}',
+    )
+    bound_steps: int = parameter(
+        "Subgradient steps that tighten the proven bound on each argmax, as in `Coverage`.", default=30
+    )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        try:
+            self._make_structure().check_parameters()
+        except ValueError as error:
+            raise ValueError(str(error).replace("cost must be", "loss must be")) from None
+
+    def _make_structure(self) -> Coverage:
+        return Coverage(
+            k=self.k, thresholds=self.thresholds, levels=self.levels, features=self.features, cost=self.loss,
+            bound_steps=self.bound_steps,
+        )  # fmt: skip
+
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
+        if is_one_input(X):
+            raise one_example("X", "input")
+        return super()._prepare(X, Y, sample_weight, groups)
+
+    def _encode(self, X: Any, Y: Any) -> tuple[Structure, Examples]:
+        structure, examples = super()._encode(X, Y)
+        sizes: Any = np.diff(examples.offsets)  # type: ignore[attr-defined]
+        if (sizes <= self.k).all():
+            raise ValueError(
+                f"k={self.k}: no input has more than {self.k} candidates (the largest has {sizes.max()}), so "
+                f"there is nothing to choose; use a smaller k"
+            )
+        self.candidates_ = kind_of_candidates(X[0])
+        return structure, examples
+
+    def _check_loaded(self, structure: Any) -> None:
+        super()._check_loaded(structure)
+        if self.candidates_ not in ("texts", "lists", "rows"):
+            raise ValueError(f"candidates_ must be 'texts', 'lists' or 'rows', found {self.candidates_!r:.60}")
+
+    def _inputs(self, X: Any) -> Any:
+        """Return inputs whose candidates are of the kind of the training data."""
+        if is_one_input(X):
+            raise one_example("X", "input")
+        X = super()._inputs(X)
+        for i, x in enumerate(X):
+            found = kind_of_candidates(x)
+            if {found, self.candidates_} == {"texts", "lists"}:  # each member of a list would be a text, or a word
+                kinds = {"texts": "texts", "lists": "lists of elements"}
+                raise ExampleError.at(
+                    Place("X", i), f"expected candidates that are {kinds[self.candidates_]}, as in the training data, "
+                    f"found {kinds[found]}; X is a list of inputs, and an input a list of candidates",
+                )  # fmt: skip
+        return X
+
+    def predict(self, X: Any) -> list[Any]:
+        """Return the chosen candidates of each input, best first.
+
+        Parameters
+        ----------
+        X : sequence
+            For each input its candidates: a list of texts, a list of lists of elements, or a matrix (candidates,
+            elements) of counts, dense or sparse.
+
+        Returns
+        -------
+        list of tuple of int
+            Positions of the chosen candidates, in the order in which they were chosen.
+        """
+        return [tuple(selection) for selection in super().predict(X)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the mean weighted share of subtopics that the chosen candidates cover.
+
+        Parameters
+        ----------
+        X : sequence
+            Candidates of each input.
+        y : sequence
+            For each input a list with the set of subtopics of each candidate.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each input in the mean; 1 by default.
+
+        Returns
+        -------
+        float
+            The mean coverage, between 0 and 1; inputs without subtopics are left out.
+        """
+        check_is_fitted(self, "coef_")
+        if is_one_input(X):
+            raise one_example("X", "input")
+        X, Y = paired_examples(X, y)
+        weights = example_weights(sample_weight, len(Y))
+        covered = subtopic_coverage(Y, self.predict(X), weights=self.loss)
+        known = ~np.isnan(covered)
+        if not weights[known].any():
+            raise ValueError("no input has a subtopic, so there is nothing to cover")
+        return float(np.average(covered[known], weights=weights[known]))

@@ -1,0 +1,1 @@
+"""Sequences of letters, alignments and secondary structures."""

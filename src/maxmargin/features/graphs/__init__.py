@@ -1,0 +1,1 @@
+"""Nodes, edges, arcs and pairs of items, images included."""

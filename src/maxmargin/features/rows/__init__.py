@@ -1,0 +1,1 @@
+"""Rows of features, labels, hierarchies of labels and costs of confusing them."""

@@ -1,0 +1,1 @@
+"""Words, sentences, sequences of tokens and trees."""

@@ -1,0 +1,263 @@
+"""Features of the arcs of sentences by templates over words and tags (McDonald et al. 2005)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from maxmargin._base.checks import stored_array, stored_names
+from maxmargin._base.memory import check_memory
+from maxmargin._base.ragged import offsets_of
+from maxmargin._base.types import AnyArray, CodeArray, IntArray
+from maxmargin.features.text import _arc_jit
+from maxmargin.features.text.sentences import Words
+from maxmargin.features.text.vocabulary import Vocabulary
+
+#: Values before those of the vocabularies: unknown ones, the root, and what precedes and follows a sentence.
+_SPECIAL = ("<unknown>", "<root>", "<before>", "<after>")
+_UNKNOWN, _ROOT, _BEFORE, _AFTER = range(4)
+#: Arcs whose features are computed at a time.
+_ARCS_TOGETHER = 1 << 16
+_WORD_ATOMS = ("head", "child")
+_TAG_ATOMS = ("head", "child", "before head", "after head", "before child", "after child")
+#: Templates over words alone, as atoms: 0 is the word of the head, 1 that of the child.
+_OF_WORDS: tuple[tuple[int, ...], ...] = ((), (0,), (1,), (0, 1))
+#: Templates for each column of tags: w and v are the words of head and child, 0 … 5 the atoms of the column.
+_OF_TAGS: tuple[tuple[Any, ...], ...] = (
+    (0,), (1,), ("w", 0), ("v", 1), (0, 1), ("w", 1), (0, "v"), ("w", 0, 1), (0, "v", 1), ("w", 0, "v"),
+    ("w", "v", 1), ("w", 0, "v", 1), (0, 3, 1), (2, 0, 1), (0, 4, 1), (0, 1, 5), (0, 3, 4, 1), (2, 0, 4, 1),
+    (0, 3, 1, 5), (2, 0, 1, 5),
+)  # fmt: skip
+
+
+class ArcRows(NamedTuple):
+    """Columns of the features of all arcs, in CSR form without values, and the arcs of each sentence."""
+
+    indptr: IntArray
+    indices: NDArray[np.uint32]
+    offsets: IntArray
+
+
+class ArcTemplates:
+    """Encoder of the arcs of sentences: the features that occur in the arcs of the training trees.
+
+    A feature is a template with its values, such as the tags of head and child, and occurs twice: for all arcs, and for
+    arcs of one direction and distance (1, 2, 3, 4, 5 – 9, 10 or more). Besides, there is a feature for each tag between
+    head and child. Features are integers from the start: no string is made for an arc.
+
+    Attributes
+    ----------
+    tags : tuple of str
+        Columns of tags to use, set before `fit`; the first is also used for the words between head and child.
+    min_count : int
+        Features that occur less often in true arcs are left out, set before `fit`.
+    columns : list of str
+        Columns of tags in use: those that the training data have.
+    """
+
+    def __init__(self) -> None:
+        self.tags: tuple[str, ...] = ()
+        self.min_count = 1
+        self.columns: list[str] = []
+        self.values: list[Vocabulary] = []
+        self.keys: IntArray = np.zeros(0, np.int64)
+
+    # ------------------------------------------------------------------ learning
+
+    def fit(self, words: Words, heads: CodeArray) -> None:
+        """Learn words, tags and features from sentences and the heads of all their words."""
+        self.columns = [name for name in self.tags if name in words.columns]
+        forms = _distinct(words.columns["form"], _arc_jit.WORD_BITS)
+        self.values = [forms, *(_distinct(words.columns[name], _arc_jit.TAG_BITS) for name in self.columns)]
+        templates = self._templates()[0]
+        n_words, coded = len(heads), self._coded(words)
+        position = np.arange(n_words) - np.repeat(words.offsets[:-1], np.diff(words.offsets)) + 1
+        between = np.minimum(np.abs(heads - position), 1 << _arc_jit.TAG_BITS).sum() if self.columns else 0
+        room = 2 * len(templates) * n_words + int(between)
+        check_memory(3.0 * 8 * room, f"the features of {n_words} true arcs")
+        keys_of_arcs = np.empty(room, np.int64)
+        used = _arc_jit.true_arc_keys(words.offsets, *coded, heads, templates, keys_of_arcs)
+        keys, counts = np.unique(keys_of_arcs[:used], return_counts=True)
+        kept = counts >= self.min_count
+        keys, counts = keys[kept], counts[kept]
+        self._set_keys(keys[np.argsort(-counts, kind="stable")])  # frequent features close together in memory
+
+    def _set_keys(self, keys: IntArray) -> None:
+        """Set the features, in the order of their columns, and the table that finds them."""
+        self._atoms, self._parents = self._templates()
+        self.keys, bits = keys, max(4, int(2 * len(keys)).bit_length())
+        self._shift = 64 - bits
+        self._slots, self._columns = np.full(1 << bits, -1, np.int64), np.empty(1 << bits, np.int32)
+        if not _arc_jit.fill_table(keys, self._slots, self._columns, self._shift):
+            raise ValueError("features of arcs must be distinct")
+
+    def _templates(self) -> tuple[CodeArray, CodeArray]:
+        """Return the atoms of each template, and for each template another one that has some of its atoms, or −1."""
+        listed = list(_OF_WORDS)
+        for c in range(len(self.columns)):
+            first = 2 + c * _arc_jit.TAG_ATOMS
+            listed += [tuple("wv".index(a) if isinstance(a, str) else first + a for a in atoms) for atoms in _OF_TAGS]
+        templates = np.full((len(listed), 4), -1, np.int32)
+        for t, atoms in enumerate(listed):
+            templates[t, : len(atoms)] = atoms
+        parents = [
+            max((s for s in range(t) if set(listed[s]) < set(atoms)), key=lambda s: len(listed[s]), default=-1)
+            for t, atoms in enumerate(listed)
+        ]
+        return templates, np.array(parents, np.int32)
+
+    # ------------------------------------------------------------------ encoding
+
+    def _coded(self, words: Words) -> tuple[CodeArray, CodeArray]:
+        """Return words and tags as numbers, each sentence with the root before it and one position at either end."""
+        lengths = np.diff(words.offsets)
+        starts = words.offsets[:-1] + 3 * np.arange(len(lengths))
+        inner = np.arange(int(words.offsets[-1])) + np.repeat(3 * np.arange(len(lengths)) + 2, lengths)
+        coded = np.full((len(self.values), int(words.offsets[-1]) + 3 * len(lengths)), _AFTER, np.int32)
+        coded[:, starts], coded[:, starts + 1] = _BEFORE, _ROOT
+        for row, vocabulary, name in zip(coded, self.values, ("form", *self.columns), strict=True):
+            texts = map(_text, words.columns[name])
+            numbers = np.fromiter(map(vocabulary.columns.__getitem__, texts), np.int64, len(inner))
+            row[inner] = np.where(numbers < 0, _UNKNOWN, numbers + len(_SPECIAL))
+        return coded[0], coded[1:]
+
+    def encode(self, words: Words) -> ArcRows:
+        """Return the features of all arcs, ordered by child and then by head; arcs from a word to itself have none."""
+        coded, templates = self._coded(words), self._atoms
+        lengths = np.diff(words.offsets)
+        offsets = offsets_of(lengths * (lengths + 1))
+        indptr = np.zeros(int(offsets[-1]) + 1, np.int64)
+        most = 2 * len(templates) + (min(int(lengths.max(initial=0)), 1 << _arc_jit.TAG_BITS) if self.columns else 0)
+        table = self._slots, self._columns, self._shift
+        chunks: list[NDArray[np.uint32]] = []
+        for first, stop in _runs(offsets):
+            a, b = int(offsets[first]), int(offsets[stop])
+            columns, ends = np.empty((b - a) * most, np.uint32), np.zeros(b - a + 1, np.int64)
+            used = _arc_jit.arc_rows(
+                first, stop, words.offsets, *coded, templates, self._parents, *table, ends, columns
+            )
+            indptr[a + 1 : b + 1] = indptr[a] + ends[1:]
+            chunks.append(columns[:used].copy())
+            if len(chunks) == 1:
+                planned = 4.0 * used * int(offsets[-1]) / max(b - a, 1)
+                check_memory(
+                    planned, f"the features of {offsets[-1]} arcs", "use fewer or shorter sentences, or min_count"
+                )
+        indices = np.empty(int(indptr[-1]), np.uint32)
+        at = 0
+        for k, chunk in enumerate(chunks):
+            indices[at : at + len(chunk)] = chunk
+            at, chunks[k] = at + len(chunk), indices[:0]  # frees the chunk
+        return ArcRows(indptr, indices, offsets)
+
+    # ------------------------------------------------------------------ names
+
+    def column_names(self) -> FeatureNames:
+        """Return the names of the features, each made when it is read."""
+        return FeatureNames(self)
+
+    def name_of(self, key: int) -> str:
+        """Return a feature as text."""
+        code, value = divmod(int(key), 1 << _arc_jit.CODE_SHIFT)
+        t, place = divmod(code, _arc_jit.N_PLACES)
+        if t == len(self._atoms):
+            tags = [self._value(1, value >> (_arc_jit.TAG_BITS * k)) for k in (2, 1, 0)]
+            return f"{self.columns[0]}: {tags[0]} … {tags[1]} … {tags[2]}, {'right' if place > 6 else 'left'}"
+        texts = []
+        for a in [int(a) for a in self._atoms[t] if a >= 0][::-1]:
+            c = 0 if a < 2 else 1 + (a - 2) // _arc_jit.TAG_ATOMS
+            atom = _WORD_ATOMS[a] if a < 2 else _TAG_ATOMS[(a - 2) % _arc_jit.TAG_ATOMS]
+            texts.append(f"{atom} {('form', *self.columns)[c]}={self._value(c, value)}")
+            value >>= _arc_jit.TAG_BITS if c else _arc_jit.WORD_BITS
+        texts = texts[::-1] or ["any arc"]
+        return ", ".join([*texts, _place_name(place)] if place else texts)
+
+    def _value(self, column: int, value: int) -> str:
+        value &= (1 << (_arc_jit.TAG_BITS if column else _arc_jit.WORD_BITS)) - 1
+        if value < len(_SPECIAL):
+            return _SPECIAL[value]
+        if not hasattr(self, "_texts"):
+            self._texts = [list(vocabulary.columns) for vocabulary in self.values]
+        return self._texts[column][value - len(_SPECIAL)]
+
+    # ------------------------------------------------------------------ saving
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.get_state()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__()  # type: ignore[misc]
+        self.set_state(state)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the learnt state as plain values and arrays."""
+        values = [vocabulary.get_state() for vocabulary in self.values]
+        return {"columns": list(self.columns), "values": values, "keys": self.keys}
+
+    def set_state(self, state: Any) -> ArcTemplates:
+        """Restore a state of `get_state`; raise ValueError if it is damaged."""
+        self.columns = stored_names(state["columns"], "columns of tags")
+        self.values = [Vocabulary.from_state(values) for values in state["values"]]
+        keys = stored_array(state["keys"], "features of arcs", np.int64, (None,), 0)
+        if len(self.values) != 1 + len(self.columns):
+            raise ValueError(f"expected a vocabulary for each of {1 + len(self.columns)} columns")
+        self._set_keys(keys)
+        if (keys >> _arc_jit.CODE_SHIFT > len(self._atoms) * _arc_jit.N_PLACES + 12).any():
+            raise ValueError("features of arcs must be of templates that exist")
+        return self
+
+
+class FeatureNames(Sequence[str]):
+    """Names of features, made when they are read: there may be millions of them.
+
+    Parameters
+    ----------
+    templates : ArcTemplates
+        The fitted encoder.
+    """
+
+    def __init__(self, templates: ArcTemplates) -> None:
+        self.templates, self.shape = templates, (len(templates.keys),)
+
+    def __len__(self) -> int:
+        return len(self.templates.keys)
+
+    def __getitem__(self, column: Any) -> Any:
+        if isinstance(column, slice):
+            return [self.templates.name_of(key) for key in self.templates.keys[column]]
+        return self.templates.name_of(self.templates.keys[column])
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.templates.name_of, self.templates.keys.tolist())
+
+
+def _place_name(place: int) -> str:
+    side, bucket = divmod(place - 1, _arc_jit.N_BUCKETS)
+    return f"{('left', 'right')[side]} {('1', '2', '3', '4', '5–9', '10+')[bucket]}"
+
+
+def _text(value: Any) -> str:
+    return "_" if value is None else str(value)
+
+
+def _distinct(values: Sequence[Any], bits: int) -> Vocabulary:
+    """Return the distinct values, most frequent first; as many as fit into these bits, the others are unknown."""
+    counts = Counter(map(_text, values))
+    names = sorted(counts, key=lambda name: (-counts[name], name))[: (1 << bits) - len(_SPECIAL)]
+    vocabulary = Vocabulary()
+    vocabulary.encode([names], True)
+    return vocabulary
+
+
+def _runs(offsets: AnyArray) -> Iterator[tuple[int, int]]:
+    """Yield runs of sentences with about `_ARCS_TOGETHER` arcs, the last of them whole."""
+    first, n = 0, len(offsets) - 1
+    while first < n:
+        stop = int(np.searchsorted(offsets, offsets[first] + _ARCS_TOGETHER))
+        stop = min(max(stop, first + 1), n)
+        yield first, stop
+        first = stop

@@ -1,0 +1,327 @@
+"""Sentences to rows of features by `TokenTemplates`, without making the names of the features.
+
+Facts about a token, such as its suffixes, are found once for each distinct token and numbered. Compiled code then
+combines the numbers of a token and its neighbours, and looks up the columns. Columns are in the order in which features
+first occur, as they would be with `Vocabulary` and the names that the templates return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from maxmargin._base.checks import stored_array, whole_number
+from maxmargin._base.memory import check_memory
+from maxmargin._base.ragged import offsets_of, renumbered
+from maxmargin._base.types import AnyArray, CodeArray, IntArray
+from maxmargin.features.rows.rows import Rows
+from maxmargin.features.text import _template_jit
+from maxmargin.features.text.template_fields import Fields
+from maxmargin.features.text.templates import TokenTemplates, quoted
+from maxmargin.features.text.token_types import MOST_TYPES, TokenTypes, n_columns_of, sentence_offsets, types_of
+from maxmargin.features.text.vocabulary import GrowingColumns, KnownColumns, names_from_state, names_state, numbered
+
+#: Greatest share of the places of a hash table in use, and the smallest table.
+FULLEST, SMALLEST_TABLE = 0.5, 1 << 10
+
+
+class TemplateEncoder:
+    """Encoder of sentences: lists of words, or of tuples of columns.
+
+    Parameters
+    ----------
+    templates : TokenTemplates
+        The features.
+    constant : bool, default=True
+        Whether rows have a constant last column.
+    min_count : int, default=1
+        Features of fewer tokens are left out.
+
+    Attributes
+    ----------
+    width : int
+        Number of feature columns, without the constant.
+    n_columns : int
+        Number of columns of each token.
+    """
+
+    named = True
+    #: Names of columns of data frames, which sentences are not.
+    names = None
+
+    def __init__(self, templates: TokenTemplates, constant: bool = True, min_count: int = 1) -> None:
+        self.templates, self.constant, self.min_count = templates, constant, min_count
+        self.width, self.n_columns = 0, 1
+        self._types: TokenTypes
+        self._lock = Lock()
+
+    @property
+    def output_width(self) -> int:
+        """Number of feature columns, without the constant."""
+        return self.width
+
+    def fit(self, X: Sequence[Any]) -> tuple[Rows, IntArray]:
+        """Learn from these sentences, and return their rows and offsets."""
+        offsets = sentence_offsets(X)
+        if offsets[-1] == 0:
+            raise ValueError("every sequence is empty: there is nothing to learn from")
+        self._set_columns(n_columns_of(X))
+        growing = [GrowingColumns() for _ in self.fields.value_names]
+        for values in self.fields.joined:
+            growing[values][""] = 0
+        known = TokenTypes(self.fields, [values.__getitem__ for values in growing])
+        types = types_of(X, int(offsets[-1]), known)
+        self._set_values([KnownColumns(values) for values in growing])
+        known.number = self._types.number
+        self._types = known
+        self._keys = np.full(SMALLEST_TABLE, _template_jit.EMPTY)
+        self._columns = np.zeros(SMALLEST_TABLE, np.int32)
+        indptr, indices = self._rows(offsets, types, known.facts(), learn=True)
+        if self.min_count > 1:
+            indices = self._drop_rare(indptr, indices)
+        if self.constant:
+            indices[indptr[1:] - 1] = self.width
+        return self._as_rows(indptr, indices), offsets
+
+    def encode(self, X: Sequence[Any]) -> tuple[Rows, IntArray]:
+        """Return rows and offsets; features that did not occur in training are left out."""
+        offsets = sentence_offsets(X)
+        with self._lock:
+            if len(self._types) > MOST_TYPES:
+                self._types = self._no_types()
+            known = self._types
+            types = types_of(X, int(offsets[-1]), known)
+            facts = known.facts()
+        indptr, indices = self._rows(offsets, types, facts, learn=False)
+        if self.constant:
+            indices[indptr[1:] - 1] = self.width
+        return self._as_rows(indptr, indices), offsets
+
+    def _as_rows(self, indptr: IntArray, indices: AnyArray) -> Rows:
+        return Rows.of_ones(indptr, indices, self.width + self.constant, self.constant)
+
+    # ------------------------------------------------------------------ what is learnt
+
+    def _set_columns(self, n_columns: int) -> None:
+        highest = max(self.templates.word, *(self.templates.columns or (0,)))
+        if highest >= n_columns:
+            raise ValueError(f"the templates use column {highest}, but tokens have {n_columns} columns")
+        self.n_columns, self.fields = n_columns, Fields(self.templates, n_columns)
+
+    def _set_values(self, values: list[KnownColumns]) -> None:
+        """Set the numbered values of every set, and where their features are in the tables."""
+        self._values, fields = values, self.fields
+        sizes = [1 if field.values < 0 else len(values[field.values]) for field in fields.singles]
+        base = offsets_of(sizes)
+        self._single_base, self._single = base, np.full(base[-1], -1, np.int32)
+        # Columns of other conjunctions may be any number, so they get the last base.
+        order = sorted(range(len(fields.conjunctions)), key=lambda c: fields.conjunctions[c].of >= 0)
+        self._pair_base, at = np.zeros(len(order), np.int64), 0
+        for c in order:
+            self._pair_base[c] = at
+            at += len(values[fields.conjunctions[c].values])
+        self._types = self._no_types()
+        self._layout = (
+            base[fields.own], np.array(fields.shifts, np.int64), np.array(fields.seen_facts, np.int64),
+            base[np.array(fields.seen, np.int64).reshape(-1, len(fields.seen_facts))],
+            base[np.array(fields.outside, np.int64)],
+            np.array([(c.fact, c.left, c.right, c.of) for c in fields.conjunctions], np.int64).reshape(-1, 4),
+            self._pair_base,
+        )  # fmt: skip
+
+    def _no_types(self) -> TokenTypes:
+        return TokenTypes(self.fields, [values.__getitem__ for values in self._values])
+
+    def _rows(self, offsets: IntArray, types: AnyArray, facts: CodeArray, learn: bool) -> tuple[IntArray, AnyArray]:
+        """Return the CSR rows of all tokens, with an entry for the constant if there is one."""
+        room = int(offsets[-1]) * (self.fields.most_features + self.constant)
+        check_memory(4.0 * room, f"encoding {offsets[-1]} tokens with up to {self.fields.most_features} features")
+        indptr, indices = np.zeros(int(offsets[-1]) + 1, np.int64), np.empty(room, np.uint32)
+        sentence, conjunctions = 0, len(self.fields.conjunctions)
+        while True:
+            left = int(FULLEST * len(self._keys)) - self._used() if learn else 0
+            sentence, self.width, _ = _template_jit.encode_sentences(
+                sentence, offsets, types, facts, *self._layout, learn, self.constant, self._single, self._keys,
+                self._columns, self.width, left, indptr, indices,
+            )  # fmt: skip
+            if sentence == len(offsets) - 1:
+                return indptr, indices[: indptr[-1]]
+            self._enlarge(int(offsets[sentence + 1] - offsets[sentence]) * conjunctions)
+
+    def _used(self) -> int:
+        return int(np.count_nonzero(self._keys != _template_jit.EMPTY))
+
+    def _enlarge(self, extra: int) -> None:
+        """Double the table of conjunctions, and make room for some more."""
+        used = self._keys != _template_jit.EMPTY
+        self._set_table(self._keys[used], self._columns[used], extra + int(used.sum()))
+
+    def _set_table(self, keys: IntArray, columns: AnyArray, extra: int = 0) -> None:
+        size = SMALLEST_TABLE
+        while FULLEST * size < len(keys) + extra:
+            size *= 2
+        self._keys, self._columns = np.full(size, _template_jit.EMPTY), np.zeros(size, np.int32)
+        _template_jit.insert_keys(keys, columns, self._keys, self._columns)
+
+    # ------------------------------------------------------------------ definitions of columns
+
+    def _definitions(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Return the field, the left and the right value of each column.
+
+        Conjunctions are counted after the fields of one value, whose right value is −1.
+        """
+        field, left, right = np.zeros(self.width, np.int64), np.zeros(self.width, np.int64), np.full(self.width, -1)
+        at = np.flatnonzero(self._single >= 0)
+        owner = np.searchsorted(self._single_base, at, "right") - 1
+        field[self._single[at]], left[self._single[at]] = owner, at - self._single_base[owner]
+        places = self._keys != _template_jit.EMPTY
+        keys, columns = self._keys[places], self._columns[places]
+        order = np.argsort(self._pair_base, kind="stable")
+        owner = order[np.searchsorted(self._pair_base[order], keys >> 32, "right") - 1] if len(keys) else keys
+        field[columns] = len(self.fields.singles) + owner
+        left[columns] = (keys >> 32) - self._pair_base[owner]
+        right[columns] = keys & 0xFFFFFFFF
+        return field, left, right
+
+    def _define(self, field: IntArray, left: IntArray, right: IntArray) -> None:
+        """Set the tables from the definitions of all columns."""
+        self.width, n_singles = len(field), len(self.fields.singles)
+        columns = np.arange(self.width, dtype=np.int32)
+        one = field < n_singles
+        self._single[:] = -1
+        self._single[self._single_base[field[one]] + left[one]] = columns[one]
+        base = self._pair_base[field[~one] - n_singles]
+        self._set_table(((base + left[~one]) << 32) | right[~one], columns[~one])
+
+    def _drop_rare(self, indptr: IntArray, indices: AnyArray) -> AnyArray:
+        """Leave out columns of fewer than `min_count` entries, and values that no column uses; return new indices."""
+        counted = np.ones(len(indices), bool)
+        if self.constant:
+            counted[indptr[1:] - 1] = False
+        kept = np.bincount(indices[counted], minlength=self.width) >= self.min_count
+        numbers = renumbered(kept)
+        field, left, right = (part[kept] for part in self._definitions())
+        n_singles, values = len(self.fields.singles), [list(known) for known in self._values]
+        used = [np.zeros(len(known), bool) for known in values]
+        for v in self.fields.joined:
+            used[v][0] = True
+        sides = list(self._sides(field))
+        for at, v, of in sides:
+            if v >= 0:
+                used[v][right[at] if of else left[at]] = True
+                if field[at[0]] >= n_singles and not of:
+                    used[v][right[at]] = True
+        values_left = [renumbered(mask) for mask in used]
+        for at, v, of in sides:
+            if field[at[0]] >= n_singles:
+                right[at] = values_left[v][right[at]]
+            if v >= 0:
+                left[at] = numbers[left[at]] if of else values_left[v][left[at]]
+        kept_values = [[name for name, use in zip(known, mask.tolist(), strict=True) if use]
+                       for known, mask in zip(values, used, strict=True)]  # fmt: skip
+        self._set_values([numbered(known) for known in kept_values])
+        self._define(field, left, right)
+        return indices[: _template_jit.keep_columns(numbers, self.constant, indptr, indices)]
+
+    def _sides(self, field: IntArray) -> Any:
+        """Yield for each field its columns, its set of values, and whether the left value is a column."""
+        for number in range(len(self.fields.singles) + len(self.fields.conjunctions)):
+            at = np.flatnonzero(field == number)
+            if len(at) == 0:
+                continue
+            if number < len(self.fields.singles):
+                yield at, self.fields.singles[number].values, False
+            else:
+                conjunction = self.fields.conjunctions[number - len(self.fields.singles)]
+                yield at, conjunction.values, conjunction.of >= 0
+
+    def column_names(self) -> list[str]:
+        """Return the name of each column, as the templates return it."""
+        return self.names_of(range(self.width))
+
+    def names_of(self, columns: Sequence[int]) -> list[str]:
+        """Return the names of these columns; there may be millions of others."""
+        definitions = self._definitions()
+        field, left, right = (part[np.asarray(columns, np.int64)].tolist() for part in definitions)
+        singles, conjunctions = self.fields.singles, self.fields.conjunctions
+        plain = [list(known) for known in self._values]
+
+        def joined(f: int, a: int, b: int) -> str:
+            """Return the values of a conjunction; the left one may be a conjunction too, an earlier column."""
+            conjunction = conjunctions[f - len(singles)]
+            values = plain[conjunction.values]
+            if conjunction.of < 0:
+                return f"{quoted(values[a])} {quoted(values[b])}"
+            return f"{joined(*(int(part[a]) for part in definitions))} {quoted(values[b])}"
+
+        names: list[str] = []
+        for f, a, b in zip(field, left, right, strict=True):
+            if f < len(singles):
+                single = singles[f]
+                names.append(single.name if single.values < 0 else single.name + plain[single.values][a])
+            else:
+                names.append(conjunctions[f - len(singles)].name + joined(f, a, b))
+        return names
+
+    # ------------------------------------------------------------------ saving
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the learnt state: the values of all sets, and the definitions of the columns."""
+        field, left, right = self._definitions()
+        return {
+            "n_columns": self.n_columns,
+            "values": [names_state(known) for known in self._values],
+            "field": field.astype(np.uint16), "left": left.astype(np.int32), "right": right.astype(np.int32),
+        }  # fmt: skip
+
+    def set_state(self, state: Any) -> TemplateEncoder:
+        """Restore the state of another encoder; raise ValueError if it is invalid."""
+        n_columns = whole_number(state["n_columns"], "the number of columns")
+        if self.templates.columns is None and n_columns > len(state["values"]):  # before a field is made for each
+            raise ValueError(f"{n_columns} columns, but values of {len(state['values'])} sets")
+        self._set_columns(n_columns)
+        values = [numbered(names_from_state(known)) for known in state["values"]]
+        if len(values) != len(self.fields.value_names) or any(next(iter(values[v]), None) for v in self.fields.joined):
+            raise ValueError("values of features do not belong to these templates")
+        self._set_values(values)
+        kinds = {"field": np.uint16, "left": np.int32, "right": np.int32}
+        field, left, right = (
+            stored_array(state[name], name, kind, (len(state["field"]),)).astype(np.int64)
+            for name, kind in kinds.items()
+        )
+        self._check_definitions(field, left, right)
+        self._define(field, left, right)
+        if int(np.count_nonzero(self._single >= 0)) + self._used() != self.width:  # a feature that occurs twice
+            raise ValueError("the columns of a model must be distinct features of its templates")
+        return self
+
+    def _check_definitions(self, field: IntArray, left: IntArray, right: IntArray) -> None:
+        """Raise ValueError unless every column is a feature of these templates."""
+        n_singles, width = len(self.fields.singles), len(field)
+        known = left.shape == right.shape == field.shape == (width,)
+        known = known and bool((field < n_singles + len(self.fields.conjunctions)).all())
+        for at, v, of in self._sides(field) if known else ():
+            size = 1 if v < 0 else len(self._values[v])
+            if field[at[0]] >= n_singles:
+                known &= bool(((right[at] >= 0) & (right[at] < size)).all())
+                if of:
+                    conjunction = self.fields.conjunctions[int(field[at[0]]) - n_singles]
+                    earlier = (left[at] >= 0) & (left[at] < at)
+                    known &= bool(earlier.all() and (field[left[at]] == n_singles + conjunction.of).all())
+                    continue
+            known &= bool(((left[at] >= 0) & (left[at] < size)).all())
+        if not known:
+            raise ValueError("the columns of a model must be features of its templates")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return copies and pickles without what can be derived."""
+        learnt = self.get_state() if hasattr(self, "_values") else None
+        return {"parameters": (self.templates, self.constant, self.min_count), "learnt": learnt}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        TemplateEncoder.__init__(self, *state["parameters"])
+        if state["learnt"] is not None:
+            self.set_state(state["learnt"])

@@ -1,0 +1,151 @@
+"""FASTA files: a line ``>name description``, then the sequence in one line or several; pairs of sequences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from maxmargin.features.biology.aligned import without_gaps
+from maxmargin.formats.streams import FormatError, Source, line_blocks, write_text
+
+#: Letters in a line of a FASTA file that is written.
+_WIDTH = 80
+
+
+class FastaRecord(NamedTuple):
+    """A sequence of a FASTA file.
+
+    Attributes
+    ----------
+    name : str
+        The first word after ``>``.
+    sequence : str
+        The letters, as they are in the file.
+    description : str, default=""
+        The rest of the line after the name.
+    """
+
+    name: str
+    sequence: str
+    description: str = ""
+
+
+def numbered_lines(source: Source) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a text with their numbers, without spaces at their ends; empty ones are left out."""
+    for first, lines in line_blocks(source):
+        for number, line in enumerate(lines, first):
+            if line.strip():
+                yield number, line.strip()
+
+
+def split_title(line: str) -> tuple[str, str]:
+    """Return name and description of a line that begins with ``>``."""
+    name, *description = line[1:].strip().split(maxsplit=1) or [""]
+    return name, "".join(description)
+
+
+def read_fasta(source: Source) -> list[FastaRecord]:
+    """Read sequences of nucleic acids or proteins.
+
+    Parameters
+    ----------
+    source : str or path-like
+        The file, gzip or not; ``"-"`` for standard input.
+
+    Returns
+    -------
+    list of FastaRecord
+        The sequences; letters are not checked, and gaps stay.
+    """
+    records: list[tuple[int, str, list[str]]] = []
+    for number, line in numbered_lines(source):
+        if line.startswith(">"):
+            records.append((number, line, []))
+        elif line.startswith(";"):  # a comment
+            continue
+        elif not records:
+            raise FormatError(source, number, f"expected a line that begins with '>', found {line!r:.60}")
+        else:
+            records[-1][2].append("".join(line.split()))
+    if not records:
+        raise FormatError(source, None, "no sequences: expected lines that begin with '>', found none")
+    for number, title, parts in records:
+        if not parts:
+            raise FormatError(source, number, f"expected a sequence after {title!r:.60}, found none")
+    split = ((*split_title(title), "".join(parts)) for _, title, parts in records)
+    return [FastaRecord(name, sequence, description) for name, description, sequence in split]
+
+
+def write_fasta(target: Source, records: Iterable[Any]) -> None:
+    """Write sequences, 80 letters in a line.
+
+    Parameters
+    ----------
+    target : str or path-like
+        The file; ``"-"`` for standard output.
+    records : iterable of FastaRecord, tuple or SeqRecord
+        Name, sequence and, optionally, description of each sequence; or records of Biopython.
+    """
+    with write_text(target) as file:
+        for record in map(_record, records):
+            file.write(f">{f'{record.name} {record.description}'.strip()}\n")
+            for first in range(0, len(record.sequence), _WIDTH):
+                file.write(f"{record.sequence[first : first + _WIDTH]}\n")
+
+
+def _record(record: Any) -> FastaRecord:
+    if hasattr(record, "seq") and hasattr(record, "description"):
+        description = str(record.description).removeprefix(str(record.id)).replace("<unknown description>", "")
+        return FastaRecord(str(record.id), str(record.seq), description.strip())
+    if not isinstance(record, tuple | list) or not 2 <= len(record) <= 3 or not all(isinstance(s, str) for s in record):
+        raise ValueError(f"expected (name, sequence) or (name, sequence, description), found {record!r:.60}")
+    return FastaRecord(*record)
+
+
+def read_fasta_pairs(source: Source) -> list[tuple[str, str]]:
+    """Return pairs of sequences: records 1 and 2, 3 and 4, and so on, without gaps.
+
+    Parameters
+    ----------
+    source : str or path-like
+        The file.
+
+    Returns
+    -------
+    list of (str, str)
+        Pairs, as `PairwiseAligner.predict` takes them.
+    """
+    return [(without_gaps(a), without_gaps(b)) for a, b in _pairs(source)]
+
+
+def read_aligned_fasta(source: Source) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return pairs of sequences and their alignments: records 1 and 2, 3 and 4, and so on.
+
+    Parameters
+    ----------
+    source : str or path-like
+        A file of aligned records; the two of a pair have equal lengths, with ``-`` or ``.`` for gaps.
+
+    Returns
+    -------
+    X : list of (str, str)
+        Pairs of sequences, as `PairwiseAligner.fit` takes them.
+    Y : list of (str, str)
+        Their alignments.
+    """
+    Y = _pairs(source)
+    for k, (a, b) in enumerate(Y):
+        if len(a) != len(b):
+            raise FormatError(
+                source, None,
+                f"records {2 * k + 1} and {2 * k + 2} have lengths {len(a)} and {len(b)}; expected aligned records of "
+                f"equal length",
+            )  # fmt: skip
+    return [(without_gaps(a), without_gaps(b)) for a, b in Y], Y
+
+
+def _pairs(source: Source) -> list[tuple[str, str]]:
+    records = [record.sequence for record in read_fasta(source)]
+    if len(records) % 2:
+        raise FormatError(source, None, f"expected pairs of records, found {len(records)} records")
+    return list(zip(records[::2], records[1::2], strict=True))

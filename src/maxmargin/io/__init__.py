@@ -1,1 +1,0 @@
-"""Files: data formats, model files, atomic writing."""

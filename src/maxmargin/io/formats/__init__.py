@@ -1,1 +1,0 @@
-"""Readers and writers of CoNLL columns, CRFsuite attributes, SVM-hmm sequences and svmlight rows."""

@@ -1,0 +1,16 @@
+from .alignment import AlignmentDisplay as AlignmentDisplay
+from .arcs import ArcDisplay as ArcDisplay
+from .bounds import BoundDisplay as BoundDisplay
+from .circle import CircleDisplay as CircleDisplay
+from .convergence import ConvergenceDisplay as ConvergenceDisplay
+from .graph import GraphDisplay as GraphDisplay
+from .matching import AssignmentDisplay as AssignmentDisplay
+from .matching import MatchingDisplay as MatchingDisplay
+from .motif import MotifDisplay as MotifDisplay
+from .pairs import PairDisplay as PairDisplay
+from .path import PathDisplay as PathDisplay
+from .ranking import RankingDisplay as RankingDisplay
+from .reliability import ReliabilityDisplay as ReliabilityDisplay
+from .segmentation import SegmentationDisplay as SegmentationDisplay
+from .transitions import TransitionDisplay as TransitionDisplay
+from .tree import TreeDisplay as TreeDisplay

@@ -1,0 +1,421 @@
+"""Planes and hinges under one bound, as solvers see them.
+
+Solvers never see an x or a y. Nor do they see a centre w₀ of the regulariser ½‖w − w₀‖² (the parameter `prior` of
+estimators) or a known part of scores besides w·Ψ (`Examples.fixed_scores`, as known costs): they see v = w − w₀, the
+same rows a, and the values b + r⁰, where r⁰ is the part of the rise that does not depend on v. `Problem` decodes at w₀
++ v and sets the value of a plane to its hinge + a·v, which is b + r⁰ for either reason; values may be negative. Lower
+bounds become l − w₀, references carry their share of r⁰ (`References.fixed`), and callbacks and estimators get
+`Problem.weights`. The perceptron has no regulariser and refuses both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from maxmargin._base.errors import Place
+from maxmargin._base.jit import working_seconds
+from maxmargin._base.ragged import renumbered
+from maxmargin._base.types import FloatArray, IntArray
+from maxmargin.bounds import Bound, search_over_scale
+from maxmargin.bounds.references import References
+from maxmargin.bounds.remaining_outputs import CLOSED
+from maxmargin.bounds.rescaling import MARGIN, RISE
+from maxmargin.core.codes import TRUTH, Answers
+from maxmargin.core.examples import TOGETHER, Examples
+from maxmargin.core.objective import Objective
+from maxmargin.core.planes import Planes
+from maxmargin.core.structure import StructureError
+from maxmargin.engines.engine import Engine
+from maxmargin.engines.local import Local
+from maxmargin.engines.tasks import Question
+
+#: Number of argmaxes of one thread between two looks at the clock, if there is a time limit.
+INTERRUPTIBLE = 16
+
+
+class OutOfTime(Exception):
+    """The time limit of a run has passed in the middle of a step."""
+
+
+class Problem:
+    """Examples under a bound and an objective.
+
+    After `decode(w, ids)` the arrays `values`, `hinges`, `upper_hinges` and `keys` describe, for each example in ids,
+    the most violated plane at w.
+
+    Parameters
+    ----------
+    examples : Examples
+        The encoded data.
+    bound : Bound
+        The bound that is applied to the planes.
+    objective : Objective
+        The objective to minimise.
+    engine : Engine or None, default=None
+        Runs the argmaxes; None means one thread.
+    centre : ndarray of shape (dim,) or None, default=None
+        w₀ of the regulariser ½‖w − w₀‖². Solvers see v = w − w₀ wherever this class says w: with r⁰ = −w₀·a, the
+        hinge b − w·a is (b + r⁰) − v·a, and lower bounds l of w are l − w₀ for v. None means 0.
+    positions : ndarray of int64 of shape (n_examples,) or None, default=None
+        Index of each example in the user's data, for messages; None if they are the data.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_examples,)
+        b of the plane, after the bound is applied; with a centre or fixed scores b + r⁰, which may be negative.
+    hinges : ndarray of shape (n_examples,)
+        b − w·a, at least 0.
+    upper_hinges : ndarray of shape (n_examples,)
+        Proven upper bounds on the hinges; the same array as `hinges` if nothing else is known.
+    searches : bool
+        Whether the most violated plane is found by search, because no argmax finds it directly.
+    bounded : bool
+        Whether argmaxes that are not exact prove upper bounds.
+    keys : ndarray of int64 of shape (n_examples,)
+        Hash of the output; 0 is the truth.
+    oracle_calls : int
+        Number of loss-augmented argmaxes so far.
+    deadline : float
+        Time of the clock `working_seconds` after which argmaxes raise `OutOfTime`.
+    closing : bool
+        Whether searches that leave a gap look at further outputs, which takes longer.
+    """
+
+    #: Whether hinges are sums over outputs (`maxmargin.likelihood`), so no single plane has their value.
+    smooth = False
+
+    def __init__(
+        self,
+        examples: Examples,
+        bound: Bound,
+        objective: Objective,
+        engine: Engine | None = None,
+        centre: FloatArray | None = None,
+        positions: IntArray | None = None,
+    ) -> None:
+        if centre is not None and objective.lower is not None:
+            objective = replace(objective, lower=objective.lower - centre)
+        self.examples, self.bound, self.objective, self.centre = examples, bound, objective, centre
+        self.engine = engine or Local(1)
+        self.n_examples, self.dim = examples.n_examples, examples.dim
+        self.answers = examples.empty_answers()
+        self.searches = not (bound.form == 0 or examples.exact_for(bound))
+        self.exact = examples.exact and not self.searches
+        self.bounded = examples.bounded and not examples.exact and not self.searches
+        examples.engine = self.engine
+        n = self.n_examples
+        self.values, self.hinges = np.zeros(n), np.zeros(n)
+        self.upper_hinges = np.zeros(n) if self.searches or self.bounded else self.hinges
+        self.oracle_calls = 0
+        self.deadline, self.closing = np.inf, False
+        self._rounding: FloatArray | None = None
+        self.references: References | None = None
+        self.positions: IntArray = self.everyone if positions is None else positions
+        self._keys = np.zeros(n, np.int64)  # keys relative to the references
+        self._scratch = np.zeros(0)
+
+    @property
+    def keys(self) -> IntArray:
+        """Keys of the outputs found, relative to the references if there are some; 0 is the truth or the reference."""
+        return self.answers.keys if self.references is None else self._keys
+
+    def weights(self, v: FloatArray) -> FloatArray:
+        """Return the weights w = w₀ + v of the structure for the weights v of a solver."""
+        return v if self.centre is None else self.centre + v
+
+    def relative(self, w: FloatArray) -> FloatArray:
+        """Return the weights v = w − w₀ of a solver for the weights w of the structure."""
+        return w if self.centre is None else w - self.centre
+
+    @property
+    def shifted(self) -> bool:
+        """Whether scores have a part that does not depend on the weights of solvers."""
+        return self.centre is not None or self.examples.fixed_scores
+
+    @property
+    def offset(self) -> float:
+        """Constant term of the objective: Σ C c_i b̃_i of the references."""
+        return 0.0 if self.references is None else float(self.objective.budgets @ self.references.values)
+
+    @property
+    def scratch(self) -> FloatArray:
+        """Array of zeros, one for each weight; its users leave it zero."""
+        if len(self._scratch) == 0:
+            self._scratch = np.zeros(self.dim)
+        return self._scratch
+
+    @property
+    def everyone(self) -> IntArray:
+        """Ids of all examples."""
+        return np.arange(self.n_examples)
+
+    @property
+    def entry_type(self) -> type:
+        """Data type of stored plane values: float32 only if that is exact."""
+        plain = self.bound.rescaling == "margin" and self.references is None
+        return self.examples.value_type if plain else np.float64
+
+    @property
+    def operations(self) -> float:
+        """Multiply-adds of one sweep over all examples."""
+        return self.examples.operations
+
+    def decode(self, w: FloatArray, ids: IntArray) -> None:
+        """Find the most violated plane of each example in ids, at w."""
+        upper = self._argmax(w, ids, self.bound, self.answers)
+        if upper is not None:
+            self.upper_hinges[ids] = upper
+        self._apply_bound(ids)
+        if self.shifted:
+            self._shift_values(w, ids)
+        if self.references is not None:
+            self._apply_references(w, ids, self.references)
+
+    def _argmax(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> FloatArray | None:
+        """Write the outputs of greatest violation to `answers`.
+
+        Return upper bounds on the violations if the argmaxes are found by search or prove them, otherwise None.
+        """
+        self.examples.begin(ids)
+        w = self.weights(w)
+        if bound.form in (MARGIN, RISE):
+            self.oracle_calls += len(ids)
+            scales = np.full(len(ids), float(bound.valued))
+            self._ask(Question("decode", w, scales), ids, answers)
+            if self.bounded:
+                return answers.upper[ids]
+        elif self.examples.exact_for(bound):
+            self.oracle_calls += len(ids)
+            self._ask(Question("decode_bound", w, bound), ids, answers)
+        elif not self.examples.fixed_scores and not w.any():  # no output rises: the greatest loss is the argmax
+            self._decode_scaled(w, ids, np.ones(len(ids)), answers)
+            return np.maximum(bound.violation(answers.rises[ids], answers.losses[ids]), 0.0)
+        else:
+            upper = search_over_scale(
+                bound, ids, self.examples.code_offsets, answers,
+                lambda some, scales: self._decode_scaled(w, some, scales, answers),
+            )  # fmt: skip
+            return self._closed(w, ids, bound, answers, upper) if self.closing else upper
+        return None
+
+    def _closed(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers, upper: FloatArray) -> FloatArray:
+        """Look at further outputs of the examples whose search left a gap, and return the new upper bounds."""
+        violations = bound.violation(answers.rises[ids], answers.losses[ids])
+        left = np.flatnonzero(upper > np.maximum(violations, 0.0) + CLOSED * (1.0 + np.abs(violations)))
+
+        def close(some: IntArray, chunk: slice) -> None:
+            upper[left[chunk]] = self.examples.close(w, some, bound, answers, upper[left[chunk]])
+
+        self._map(close, ids[left])
+        self._check_answers(ids[left], answers)
+        return upper
+
+    def close_searches(self) -> bool:
+        """Look at further outputs from now on where searches leave a gap; return whether that is a change."""
+        possible = self.searches and not self.closing and self.examples.closes
+        self.closing = self.closing or possible
+        return possible
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the time limit has passed."""
+        return working_seconds() > self.deadline
+
+    def _decode_scaled(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
+        self.oracle_calls += len(ids)
+        self._ask(Question("decode", w, scales), ids, answers)
+
+    def _ask(self, question: Question, ids: IntArray, answers: Answers) -> None:
+        """Write the answers of ids, in threads or in other processes."""
+        if self.engine.remote and self.examples.portable:
+            self.engine.ask(self.examples, question, ids, answers, self._check_time)
+        else:
+            self._map(lambda some, chunk: question.ask(self.examples, some, chunk, answers), ids)
+        self._check_answers(ids, answers)
+
+    def _map(self, task: Callable[[IntArray, slice], None], ids: IntArray) -> None:
+        """Run a task for chunks of ids; with a time limit, also argmaxes in one thread are interruptible."""
+        if self.examples.parallel:
+            self.engine.map(task, ids, self.examples.smallest_chunk, self._check_time)
+        elif np.isinf(self.deadline):
+            task(ids, slice(0, len(ids)))
+        else:
+            for k in range(0, len(ids), INTERRUPTIBLE):
+                self._check_time()
+                task(ids[k : k + INTERRUPTIBLE], slice(k, k + INTERRUPTIBLE))
+
+    def _check_time(self) -> None:
+        """Raise OutOfTime if the time limit has passed."""
+        if self.out_of_time:
+            raise OutOfTime
+
+    @staticmethod
+    def _check_answers(ids: IntArray, answers: Answers) -> None:
+        losses, rises = answers.losses[ids], answers.rises[ids]
+        bad = ~(np.isfinite(rises) & (losses >= 0) & (losses < np.inf))
+        if bad.any():
+            r = int(np.flatnonzero(bad)[0])
+            raise StructureError.at(
+                Place("X", ids[r]),
+                f"expected a finite score and a loss ≥ 0, found score difference {rises[r]} and loss {losses[r]}",
+            )
+
+    def _apply_bound(self, ids: IntArray) -> None:
+        answers = self.answers
+        losses, rises = answers.losses[ids], answers.rises[ids]
+        hinges = self.bound.violation(rises, losses)
+        worse = (hinges <= 0) | (answers.keys[ids] == TRUTH)  # the truth itself is one of the outputs
+        answers.keys[ids[worse]] = TRUTH
+        self.hinges[ids] = np.where(worse, 0.0, hinges)
+        self.values[ids] = np.where(worse, 0.0, self.bound.value(losses))
+        if self.upper_hinges is not self.hinges:
+            self.upper_hinges[ids] = np.maximum(self.upper_hinges[ids], self.hinges[ids])
+
+    def _shift_values(self, w: FloatArray, ids: IntArray) -> None:
+        """Set the values to hinge + w·a, with the part of the rise that does not depend on w."""
+        ids = ids[self.answers.keys[ids] != TRUTH]
+        for k in range(0, len(ids), TOGETHER):
+            some = ids[k : k + TOGETHER]
+            self.values[some] = self.hinges[some] + self._bound_planes(some, self.answers).dot(w)
+
+    def _apply_references(self, w: FloatArray, ids: IntArray, references: References) -> None:
+        """Make planes, values and hinges relative to the references.
+
+        The reference itself has hinge 0, so hinges below 0 are replaced by the reference.
+        """
+        levels = references.levels(w, ids)
+        hinges, keys = self.hinges[ids] - levels, references.swapped(self.answers.keys[ids], ids)
+        itself = (hinges <= 0) | (keys == TRUTH)
+        self._keys[ids] = np.where(itself, TRUTH, keys)
+        self.hinges[ids] = np.where(itself, 0.0, hinges)
+        self.values[ids] = np.where(itself, 0.0, self.values[ids] - references.values[ids] - references.fixed[ids])
+        if self.upper_hinges is not self.hinges:
+            self.upper_hinges[ids] = np.maximum(self.upper_hinges[ids] - levels, self.hinges[ids])
+
+    def planes(self, ids: IntArray) -> Planes:
+        """Return the planes found for ids, with the bound applied."""
+        if self.references is None:
+            return self._bound_planes(ids, self.answers)
+        other = self.answers.keys[ids] != TRUTH
+        planes = self._bound_planes(ids[other], self.answers)
+        return planes.minus(self.references.planes, renumbered(other), ids, self.scratch)
+
+    def _bound_planes(self, ids: IntArray, answers: Answers) -> Planes:
+        planes = self.examples.planes(ids, answers)
+        if self.bound.rescaling == "slack":
+            planes = planes.scaled(self.bound.factor(answers.losses[ids]))
+        return planes
+
+    # ------------------------------------------------------------------ references
+
+    def references_at(self, w: FloatArray, latent: bool) -> References:
+        """Return the references at w: the results of the second argmax of a bound that is not convex.
+
+        They are the completions of the truths (latent variables) or the outputs with the greatest β (a ramp).
+        """
+        everyone, answers = self.everyone, self._empty_answers()
+        if latent:
+            self.oracle_calls += self.n_examples
+            self.examples.begin(everyone)
+            at = self.weights(w)
+            self._ask(Question("complete", at), everyone, answers)
+            self._check_completions(answers)
+        else:
+            self._argmax(w, everyone, replace(self.bound, valued=False), answers)
+        return self._as_references(answers, w)
+
+    def prediction_losses(self, w: FloatArray) -> FloatArray:
+        """Return the loss Δ(y_i, argmax) of every example."""
+        answers = self._empty_answers()
+        self.examples.begin(self.everyone)
+        self._decode_scaled(self.weights(w), self.everyone, np.zeros(self.n_examples), answers)
+        return answers.losses
+
+    def first_references(self, rng: np.random.Generator) -> References:
+        """Return the initial completions of a latent structure as references."""
+        answers = self._empty_answers()
+        self.examples.begin(self.everyone)
+        self.examples.initial_completion(rng, answers)
+        self._check_completions(answers)
+        return self._as_references(answers)
+
+    def _empty_answers(self) -> Answers:
+        return self.examples.empty_answers()
+
+    def _as_references(self, answers: Answers, w: FloatArray | None = None) -> References:
+        """Return answers as references; their rises are those at w, or unknown without w (first completions)."""
+        other = answers.keys != TRUTH
+        rows = self._bound_planes(np.flatnonzero(other), answers)
+        nothing = References.truths(self.n_examples)
+        planes = rows.minus(nothing.planes, renumbered(other), self.everyone, self.scratch)
+        values, fixed = np.where(other, self.bound.value(answers.losses), 0.0), nothing.fixed
+        if self.shifted and w is not None:
+            fixed = np.where(other, self.bound.factor(answers.losses) * answers.rises, 0.0) + planes.dot(w)
+        elif self.centre is not None:
+            fixed = -planes.dot(self.centre)
+        return References(answers.keys.copy(), values, planes, fixed)
+
+    @staticmethod
+    def _check_completions(answers: Answers) -> None:
+        bad = np.flatnonzero(answers.losses != 0.0)
+        if len(bad):
+            raise StructureError.at(
+                Place("X", bad[0]),
+                f"complete must return an output consistent with y, but the loss between y and the completion is "
+                f"{answers.losses[bad[0]]}, expected 0",
+            )
+
+    def hold(self, ids: IntArray) -> None:
+        """Tell the examples that a solver stores the planes found for ids."""
+        self.examples.hold(ids[self.answers.keys[ids] != TRUTH], self.answers)
+
+    def aggregate(self, slopes: FloatArray) -> FloatArray:
+        """Return Σ slopes[i] a of the planes found last, one per example."""
+        ids, out = np.flatnonzero(slopes), np.zeros(self.dim)
+        if self.references is None and self.bound.rescaling == "margin":
+            self.examples.aggregate(ids, self.answers, slopes[ids], out)
+            return out
+        for k in range(0, len(ids), TOGETHER):
+            some = ids[k : k + TOGETHER]
+            self.planes(some).weighted_sum(slopes[some], out)
+        return out
+
+    def primal(self, w: FloatArray) -> tuple[float, float]:
+        """Return P(w) from the hinges found for all examples at w, and a proven upper bound on P(w)."""
+        value = self.objective.primal(w, self.hinges)
+        if self.objective.hard:
+            return value, value if self.exact else np.inf
+        if not (self.exact or self.proves_bounds):
+            return value, np.inf
+        with np.errstate(over="ignore"):
+            return value, self.objective.primal(w, self.upper_hinges + self.rounding_errors(w))
+
+    def rounding_errors(self, w: FloatArray) -> FloatArray:
+        """Return bounds on the rounding errors of the hinges at w."""
+        if self._rounding is None:
+            self._rounding = self.examples.rounding_units()
+        return self._rounding * self._rounding_scale(w)
+
+    def _rounding_scale(self, w: FloatArray) -> float:
+        factor = float(self.bound.factor(max(float(self.answers.losses.max(initial=0.0)), 1.0)))
+        return float(np.linalg.norm(self.weights(w))) * factor
+
+    def bound_with_planes_found(self, w: FloatArray, bound: float) -> float:
+        """Return a bound on P(w) that considers the rounding errors of all planes found so far.
+
+        Outputs of user-defined structures are not known before they are found, so `rounding_errors` knows the size
+        of true outputs only.
+        """
+        units = self.examples.rounding_units_found()
+        if units is None or not np.isfinite(bound) or self.objective.hard:
+            return bound
+        with np.errstate(over="ignore"):
+            return max(bound, self.objective.primal_at_most(w, bound, units * self._rounding_scale(w)))
+
+    @property
+    def proves_bounds(self) -> bool:
+        """Whether `upper_hinges` are proven although argmaxes are found by search or are not exact."""
+        return self.bounded or (self.searches and self.examples.exact)

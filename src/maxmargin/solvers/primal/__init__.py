@@ -1,0 +1,1 @@
+"""Solvers that hold weights only: subgradient methods and the averaged perceptron."""

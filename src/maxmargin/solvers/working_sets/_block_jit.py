@@ -1,0 +1,327 @@
+"""Compiled functions for steps on working sets.
+
+`working_sets` describes the layout and the formula of a block step.
+
+Recurring arguments: `first, count, alpha, value, start, stop, age` are the slots, `room, gram_first, gram` the inner
+products of an example's planes (row 0, the row of the truth, holds the diagonal), `index, entry` the pool of plane
+entries.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from maxmargin._base.jit import inlined, jit
+from maxmargin.core.planes import add_multiple, sparse_dot, sparse_dots
+
+LEFT_OUT = -1e300  # score of a slot that is excluded from a block step
+SMALLEST_GAP = 1e-13  # relative to the scores of a block; a step for a smaller gap is lost in rounding
+
+
+@inlined
+def block_scores(base, used, since, ridge, alpha, value, start, stop, age, score, index, entry, w):
+    """Compute the scores s_j of the slots that are active or not older than `since`.
+
+    Returns Σ α (b − a·w), the mass of the planes, the largest score and its slot, the smallest score of the slots with
+    α > 0, and the operations.
+    """
+    present, mass, operations = 0.0, 0.0, 0
+    for j in range(1, used):
+        s = base + j
+        if alpha[s] == 0.0 and age[s] < since:
+            score[j] = LEFT_OUT
+            continue
+        score[j] = value[s] - sparse_dot(index, entry, start[s], stop[s], w)
+        present += alpha[s] * score[j]
+        mass += alpha[s]
+        operations += stop[s] - start[s]
+    high, best, low = score_range(base, used, ridge * mass, alpha, score)
+    return present, mass, high, best, low, operations
+
+
+@inlined
+def score_range(base, used, price, alpha, score):
+    """Subtract the price of mass from the scores and return their range.
+
+    Returns the largest score (at least 0, that of the truth), its slot, and the smallest score of the slots with α > 0.
+    """
+    score[0], high, best, low = 0.0, 0.0, 0, 1e300
+    if alpha[base] > 0.0:
+        low = 0.0
+    for j in range(1, used):
+        if score[j] > LEFT_OUT:
+            score[j] -= price
+            if score[j] > high:
+                high, best = score[j], j
+            if alpha[base + j] > 0.0 and score[j] < low:
+                low = score[j]
+    return high, best, low
+
+
+@inlined
+def block_gap(present, mass, high, ridge, budget):
+    """Return the restricted duality gap of one example.
+
+    It is the penalty of the hinge plus the price in the dual, minus Σ α (b − a·w).
+    """
+    if ridge > 0.0:
+        hinge = max(0.0, high + ridge * mass)
+        return 0.5 * hinge * hinge / ridge + 0.5 * ridge * mass * mass - present
+    return budget * high - present
+
+
+@inlined
+def first_equal(values, wanted, used):
+    """Return the first slot after the truth with this value.
+
+    If no slot has the value (because it is not a number), the last slot is returned.
+    """
+    j = 1
+    while j < used - 1 and values[j] != wanted:
+        j += 1
+    return j
+
+
+@inlined
+def best_mass(rise, square, most):
+    """Return the mass g ≤ most that maximises g · rise − ½ g² · square, and the maximum."""
+    mass = min(rise / square, most)
+    return mass, mass * (rise - 0.5 * mass * square)
+
+
+@inlined
+def best_source(base, used, diagonal, row, best, high, ridge, softness, alpha, gram, score, gain):
+    """Return the slot from which moving mass to slot `best` gains most, and the mass to move.
+
+    The mass is 0 if no move gains anything.
+    """
+    of_best, product = (gram[diagonal + best], 2.0) if best > 0 else (ridge / softness, 0.0)
+    most, source, mass = 0.0, 0, 0.0
+    if best > 0:
+        mass, most = best_mass(high, of_best * softness + ridge, alpha[base])
+    first_alpha, first_norm, first_product = np.uint64(base), np.uint64(diagonal), np.uint64(row)
+    for j in range(np.uint64(1), np.uint64(used)):  # separate loops so that they vectorise
+        square = max((of_best + gram[first_norm + j] - product * gram[first_product + j]) * softness, 1e-300)
+        _, gain[j] = best_mass(high - score[j], square, alpha[first_alpha + j])
+    greatest = 0.0
+    for j in range(np.uint64(1), np.uint64(used)):
+        greatest = max(greatest, gain[j])
+    if greatest > most:
+        source = first_equal(gain, greatest, used)
+        square = max((of_best + gram[diagonal + source] - product * gram[row + source]) * softness, 1e-300)
+        mass, _ = best_mass(high - score[source], square, alpha[base + source])
+    return source, mass
+
+
+@inlined
+def shift_scores(base, used, row, other, rise, gained, lost, alpha, gram, score):
+    """Update the scores after a move and return their range.
+
+    Returns the largest score, at least 0, and the smallest score of the slots with mass (the score of the truth is 0).
+    """
+    first_alpha, first_gained, first_lost = np.uint64(base), np.uint64(row), np.uint64(other)
+    high, low = 0.0, 0.0 if alpha[base] > 0.0 else 1e300
+    for j in range(
+        np.uint64(1), np.uint64(used)
+    ):  # an excluded slot stays excluded: its score is so low that no sum changes it
+        score[j] -= rise + gained * gram[first_gained + j] - lost * gram[first_lost + j]
+    for j in range(np.uint64(1), np.uint64(used)):
+        high = max(high, score[j])
+    for j in range(np.uint64(1), np.uint64(used)):
+        low = min(low, score[j] if alpha[first_alpha + j] > 0.0 else 1e300)
+    return high, low
+
+
+@inlined
+def block_step(
+    base, used, gram_base, room, ridge, w, curvature, clock, moves, best, high, low, alpha, start, stop, age, gram,
+    score, change, gain, index, entry,
+):  # fmt: skip
+    """Make up to `moves` moves of mass and return the operations.
+
+    Each move goes from the slot with the largest gain to the slot with the best score. The scores are updated with the
+    Gram matrix, and w once at the end.
+    """
+    for j in range(used):
+        change[j] = 0.0
+    tolerance, softness = 0.02 * (high - low), 1.0 / curvature
+    for _ in range(moves):
+        row = gram_base + best * room
+        source, mass = best_source(base, used, gram_base, row, best, high, ridge, softness, alpha, gram, score, gain)
+        if mass <= 0.0:
+            break
+        alpha[base + source] = max(alpha[base + source] - mass, 0.0)
+        alpha[base + best] += mass
+        change[best] += mass
+        change[source] -= mass
+        rise, step = ridge * mass * ((best > 0) - (source > 0)), mass * softness
+        high, low = shift_scores(
+            base, used, row, gram_base + source * room, rise, step * (best > 0), step * (source > 0), alpha, gram, score
+        )
+        if high - low <= tolerance:
+            break
+        best = first_equal(score, high, used) if high > 0.0 else 0
+    operations = 0
+    for j in range(1, used):
+        s = base + j
+        if alpha[s] > 0.0:
+            age[s] = clock
+        if change[j] != 0.0:
+            operations += stop[s] - start[s]
+            add_multiple(index, entry, start[s], stop[s], change[j] * softness, w)
+    return operations
+
+
+@jit
+def block_pass(
+    order, skip_below, since, w, curvature, clock, moves, first, count, alpha, value, start, stop, age, room,
+    gram_first, gram, gap, ridge, budget, index, entry,
+):  # fmt: skip
+    """Implement `WorkingSets.sweep`."""
+    most = room.max()
+    score, change, gain = np.zeros((3, most))
+    total, operations = 0.0, 0
+    for i in order:
+        used = count[i]
+        if used > 1 and gap[i] > skip_below:
+            base = first[i]
+            present, mass, high, best, low, n = block_scores(
+                base, used, since, ridge[i], alpha, value, start, stop, age, score, index, entry, w
+            )
+            gap[i] = block_gap(present, mass, high, ridge[i], budget[i])
+            operations += n
+            if high - low > SMALLEST_GAP:
+                operations += block_step(
+                    base, used, gram_first[i], room[i], ridge[i], w, curvature, clock, moves, best, high, low, alpha,
+                    start, stop, age, gram, score, change, gain, index, entry,
+                )  # fmt: skip
+        total += gap[i]
+    return total, operations
+
+
+@inlined
+def write_entries(indices, values, p, q_end, end, scratch, index, entry):
+    """Append a plane, whose sums are in `scratch`, to the pool and return the new end.
+
+    A long plane over few weights repeats their indices: its entries are summed if the pool stores the sums exactly.
+    """
+    first, summed = end, q_end - p > len(scratch)
+    if summed:
+        for q in range(p, q_end):
+            f = indices[q]
+            if scratch[f] != 0.0:
+                index[end], entry[end] = f, scratch[f]
+                summed = summed and entry[end] == scratch[f]
+                scratch[f] = 0.0
+                end += 1
+        for q in range(first, end):
+            scratch[index[q]] = entry[q]
+    if not summed:
+        if end > first:
+            for q in range(p, q_end):
+                scratch[indices[q]] = 0.0
+            add_multiple(indices, values, p, q_end, 1.0, scratch)
+        end = first
+        for q in range(p, q_end):
+            index[end], entry[end] = indices[q], values[q]
+            end += 1
+    return end
+
+
+@inlined
+def scores_and_products(base, used, ridge, alpha, value, start, stop, score, product, index, entry, w, plane):
+    """Compute `block_scores` of all slots together with the inner products of their planes with `plane`."""
+    present, mass, operations = 0.0, 0.0, 0
+    for j in range(1, used):
+        s = base + j
+        with_w, product[j] = sparse_dots(index, entry, start[s], stop[s], w, plane)
+        score[j] = value[s] - with_w
+        present += alpha[s] * score[j]
+        mass += alpha[s]
+        operations += stop[s] - start[s]
+    high, best, low = score_range(base, used, ridge * mass, alpha, score)
+    return present, mass, high, best, low, operations
+
+
+@inlined
+def weakest_slot(base, used, alpha, age):
+    """Return the slot of least mass, and the oldest of these if there are several."""
+    weakest = 1
+    for j in range(2, used):
+        a_j, a_k = alpha[base + j], alpha[base + weakest]
+        if a_j < a_k or (a_j == a_k and age[base + j] < age[base + weakest]):
+            weakest = j
+    return weakest
+
+
+@inlined
+def write_products(k, used, gram_base, stride, product, gram):
+    """Write row and column k of an example's inner products, and its diagonal entry."""
+    for j in range(1, used):
+        gram[gram_base + k * stride + j] = product[j]
+        gram[gram_base + j * stride + k] = product[j]
+    gram[gram_base + k] = product[k]
+
+
+@jit
+def insert_planes(
+    ids, slot, indptr, indices, values, losses, keys, codes, code_offsets, scratch, end, w, curvature, clock, moves,
+    key, first, count, alpha, value, start, stop, age, room, gram_first, gram, gap, ridge, budget, index, entry,
+):  # fmt: skip
+    """Implement `WorkingSets.insert`."""
+    most = room.max()
+    score, change, gain, product = np.zeros((4, most))
+    row, operations = 0, 0
+    for r in range(len(ids)):
+        i, k = ids[r], slot[r]
+        base, used, gram_base, stride = first[i], count[i], gram_first[i], room[i]
+        if k >= 0:
+            present, mass, high, best, low, n = block_scores(
+                base, used, 0, ridge[i], alpha, value, start, stop, age, score, index, entry, w
+            )
+            operations += n
+            if k > 0:
+                age[base + k] = clock
+        else:
+            p, q_end = indptr[row], indptr[row + 1]
+            row += 1
+            add_multiple(indices, values, p, q_end, 1.0, scratch)
+            present, mass, high, best, low, n = scores_and_products(
+                base, used, ridge[i], alpha, value, start, stop, score, product, index, entry, w, scratch
+            )
+            s = losses[i] - sparse_dot(indices, values, p, q_end, w) - ridge[i] * mass
+            operations += 2 * n + q_end - p
+            if s > high + 1e-12 * (abs(losses[i]) + high):
+                k = used
+                if used < stride:
+                    used += 1
+                else:  # full: drop the oldest inactive plane, or the plane of least mass, which goes to the truth
+                    k = weakest_slot(base, used, alpha, age)
+                    gone, alpha[base + k] = alpha[base + k], 0.0
+                    alpha[base] += gone
+                    add_multiple(index, entry, start[base + k], stop[base + k], -gone * (1.0 / curvature), w)
+                    present, mass, high, best, low, n = block_scores(
+                        base, used, 0, ridge[i], alpha, value, start, stop, age, score, index, entry, w
+                    )
+                    operations += n
+                    s = losses[i] - sparse_dot(indices, values, p, q_end, w) - ridge[i] * mass
+                for q in range(code_offsets[i], code_offsets[i + 1]):
+                    index[end], entry[end] = np.uint32(codes[q]), 0.0
+                    end += 1
+                t = base + k
+                alpha[t], value[t], age[t], key[t], start[t] = 0.0, losses[i], clock, keys[i], end
+                stop[t] = end = write_entries(indices, values, p, q_end, end, scratch, index, entry)
+                product[k] = sparse_dot(index, entry, start[t], end, scratch)
+                write_products(k, used, gram_base, stride, product, gram)
+                score[k] = s
+                high, best, low = score_range(base, used, 0.0, alpha, score)
+            for q in range(np.uint64(p), np.uint64(q_end)):
+                scratch[indices[q]] = 0.0
+        count[i] = used
+        gap[i] = block_gap(present, mass, high, ridge[i], budget[i])
+        if high - low > SMALLEST_GAP:
+            operations += block_step(
+                base, used, gram_base, stride, ridge[i], w, curvature, clock, moves, best, high, low, alpha, start,
+                stop, age, gram, score, change, gain, index, entry,
+            )  # fmt: skip
+    return end, operations
