@@ -41,15 +41,11 @@ def main():
     X_test, Y_test = relatives(40, rng)
 
     print("recall on test pairs")
-    for name, model in (
-        ("log odds of letters", mm.LogOddsAligner()),
-        ("learnt, letters", mm.PairwiseAligner()),
-    ):
-        print(f"  {name:30s} {model.fit(letters_of(X), Y).score(letters_of(X_test), Y_test):.3f}")
+    letters = mm.LogOddsAligner().fit(letters_of(X), Y)
+    print(f"  {'log odds of letters':30s} {letters.score(letters_of(X_test), Y_test):.3f}")
     baseline = mm.LogOddsAligner().fit(X, Y)
     print(f"  {'log odds with structure':30s} {baseline.score(X_test, Y_test):.3f}")
-    odds = {"matrix": "log-odds", "scale": 0.03}
-    aligner = mm.PairwiseAligner(window=1, bound="margin", prior=odds, C=0.001).fit(X, Y)
+    aligner = mm.PairwiseAligner().fit(X, Y)  # a ramp around log odds; C by held-out folds
     print(f"  {'learnt, window and structure':30s} {aligner.score(X_test, Y_test):.3f}")
     print(aligner.certificate_)
     print(f"{len(aligner.coef_)} weights; gaps: open {aligner.gap_open_:.3f}, extend {aligner.gap_extend_:.3f}")

@@ -43,7 +43,7 @@ def main():
         "…, threshold='tuned'": mm.MeasureSVC(measure="f1", threshold="tuned"),
         "MeasureSVC(measure='roc_auc')": mm.MeasureSVC(measure="roc_auc"),
         "MeasureSVC(measure='average_precision')": mm.MeasureSVC(measure="average_precision"),
-        "MeasureSVC(measure=profit)": mm.MeasureSVC(measure=profit, threshold="tuned"),
+        "MeasureSVC(measure=profit)": mm.MeasureSVC(measure=profit, bound="margin", threshold="tuned"),
     }
     print(f"{'':40}      F1   ROC area   average precision   profit")
     for name, model in models.items():

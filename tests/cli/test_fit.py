@@ -202,7 +202,7 @@ def test_a_ramp_in_outer_steps(run, files, bound):
     pytest.importorskip("matplotlib")
     result = run("fit", "multiclass", "train.svm", "-o", "ramp.mm", "--bound", bound)
     assert result.code == 0, result.err
-    assert "last convex problem: " in result.err and " outer steps (" in result.err
+    assert "last convex problem: " in result.err and " outer steps from the start 'convex' (" in result.err
     result = run("inspect", "ramp.mm", "--plot", "steps.png")
     assert result.code == 0, result.err
     assert (files / "steps.png").stat().st_size > 1000

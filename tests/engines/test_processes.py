@@ -95,7 +95,7 @@ def cases():
     yield "rows", mm.MulticlassSVM(), (rows, (rows[:, 0] > 0).astype(int) + (rows[:, 1] > 0.5))
     pairs = [("GATTACA", "GATACA"), ("ACCGT", "ACGT"), ("TTAGC", "TAGC")] * 12
     truths = [("GATTACA", "GAT-ACA"), ("ACCGT", "A-CGT"), ("TTAGC", "-TAGC")] * 12
-    yield "alignments", mm.PairwiseAligner(), (pairs, truths)
+    yield "alignments", mm.PairwiseAligner(prior=None, bound="margin", C=0.1), (pairs, truths)
 
 
 @pytest.mark.filterwarnings("ignore:the objective found")  # of slack re-scaling, whose argmaxes are searched

@@ -278,7 +278,7 @@ def edits():
         ("parameters", [], "parameters is a list, expected a dict"),
         ("structure", None, "it has no structure"),
         ("structure.$structure", "Shrub", "there is no structure 'Shrub'"),
-        ("structure.state", {}, "is damaged: KeyError: 'parameters'"),
+        ("structure.state", {}, "structure.state.parameters is a NoneType, expected a dict"),
         (chain, {}, "is damaged: KeyError: 'tokens'"),
         (f"{chain}.labels", [0, 0, 1], "labels must be a list of distinct values"),
         (f"{chain}.labels", [0], "expected at least two classes"),

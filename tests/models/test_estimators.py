@@ -192,7 +192,7 @@ def test_loaded_models_can_be_used_like_others(tmp_path):
 def test_what_belongs_to_the_run_is_not_saved(tmp_path):
     model = mm.SequenceTagger(callbacks=[lambda step: None], checkpoint=tmp_path / "run.checkpoint").fit(*CHAINS)
     loaded = through_file(model, tmp_path)
-    assert UNSAVED == ("callbacks", "checkpoint")
+    assert UNSAVED == ("callbacks", "checkpoint", "engine")
     assert loaded.callbacks is loaded.checkpoint is None
     rest = {name: value for name, value in model.get_params().items() if name not in UNSAVED}
     assert rest == {name: value for name, value in loaded.get_params().items() if name not in UNSAVED}

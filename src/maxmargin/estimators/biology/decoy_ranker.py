@@ -187,8 +187,7 @@ class DecoyRanker(AlignmentParameters, MaxMarginEstimator):
             before, start = objective, state.best_w
 
     def _warn_if_degenerate(self, problem: Problem, state: State) -> None:
-        examples: Any = problem.examples
-        if examples.latent:
+        if self._convex and self.certificate_.outer_steps:  # alignments were latent: they are fixed by now
             _warn_of_zero(problem.weights(state.best_w))
         else:
             super()._warn_if_degenerate(problem, state)
