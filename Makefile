@@ -5,6 +5,7 @@
 BIN := .venv/bin
 STAMP := .venv/.installed
 PEERS := .venv/.peers
+SITE := .venv/.site
 
 # The first interpreter that starts (a shim on PATH may not), is new enough and can make environments.
 usable = $(shell $(1) -c 'import sys, ensurepip, venv; sys.version_info >= (3, 11) and print(sys.executable)' 2>/dev/null)
@@ -16,7 +17,7 @@ ifneq ($(DATA),)
 test quick coverage bench: export MAXMARGIN_DATA := $(DATA)
 endif
 
-.PHONY: help demo test quick coverage oldest lint bench clean
+.PHONY: help demo test quick coverage oldest lint docs dist bench clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
@@ -45,6 +46,15 @@ lint: $(STAMP) ## check style, format and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Links, search and pictures are tested in Chromium, if it is installed.
+docs: $(SITE) ## build the site, build/site/html/index.html, and test its pages
+	$(BIN)/python docs/site/build.py $(ARGS)
+	$(BIN)/python -m pytest tests/site
+
+# The wheel has the package and its table of energies only, and can be installed and imported without extras.
+dist: $(STAMP) ## build the wheel and the source distribution, and check both in a new environment
+	$(BIN)/python -m tests.check_distribution
+
 bench: $(PEERS) ## run the benchmarks, side by side with other packages
 	$(BIN)/python -m benchmarks $(ARGS)
 
@@ -67,6 +77,10 @@ $(STAMP): pyproject.toml
 	uv pip install --quiet --python $(BIN)/python --editable '.[all]' --group dev
 	@touch $@
 
+$(SITE): $(STAMP)
+	uv pip install --quiet --python $(BIN)/python --group docs
+	@touch $@
+
 $(PEERS): $(STAMP)
 	uv pip install --quiet --python $(BIN)/python --group bench
 	-uv pip install --quiet --python $(BIN)/python --group bench-dlib
@@ -78,6 +92,10 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip --version >/dev/null 2>&1 || { rm -rf .venv && '$(PYTHON)' -m venv .venv; }
 	$(BIN)/python -m pip install --quiet 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --editable '.[all]' --group dev
+	@touch $@
+
+$(SITE): $(STAMP)
+	$(BIN)/python -m pip install --quiet --group docs
 	@touch $@
 
 $(PEERS): $(STAMP)

@@ -27,7 +27,7 @@ def write_substitution_matrix(target: Source, scores: Any, letters: str, *, comm
     letters : str
         The A letters.
     comments : iterable of str, default=()
-        Lines at the beginning, which are written after ``# ``.
+        Lines at the beginning, which are written after a ``#``.
     """
     table = np.asarray(scores, float)
     if table.shape != (len(letters),) * 2 or not np.isfinite(table).all():

@@ -52,7 +52,9 @@ def read_svmlight(
 def read_letor(
     source: Source, *, zero_based: bool = False, n_features: int | None = None, documents: bool = False
 ) -> tuple[Any, ...]:
-    """Read documents of queries: ``RELEVANCE qid:QUERY FEATURE:VALUE FEATURE:VALUE ... # comment``.
+    """Read documents of queries (LETOR's format).
+
+    Lines are ``RELEVANCE qid:QUERY FEATURE:VALUE FEATURE:VALUE ... # comment``.
 
     This is the format of LETOR, SVM-rank and svmlight's rankings. Features that a line does not name are 0.
 

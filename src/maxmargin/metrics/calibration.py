@@ -66,7 +66,7 @@ def expected_calibration_error(confidences: Any, right: Any, n_bins: int = 10) -
     Returns
     -------
     float
-        Σ_bins (share of the decisions) · |mean confidence − frequency|.
+        ``Σ_bins (share of the decisions) · |mean confidence − frequency|``.
 
     Examples
     --------

@@ -70,9 +70,8 @@ class ClusterScores:
 def muc(Y_true: Any, Y_pred: Any) -> ClusterScores:
     """Return MUC: the fraction of the links within true clusters that are predicted (Vilain et al. 1995).
 
-        recall = Σ_S (|S| − p(S)) / Σ_S (|S| − 1),    p(S) the number of predicted clusters that S is spread over;
-
-    precision is the same with the partitions exchanged. Clusters of one item do not count.
+    It is ``Σ_S (|S| − p(S)) / Σ_S (|S| − 1)``, p(S) the number of predicted clusters that S is spread over; precision
+    is the same with the partitions exchanged. Clusters of one item do not count.
 
     Parameters
     ----------
@@ -96,7 +95,7 @@ def muc(Y_true: Any, Y_pred: Any) -> ClusterScores:
 def b_cubed(Y_true: Any, Y_pred: Any) -> ClusterScores:
     """Return B³: the overlap of the two clusters of each item (Bagga and Baldwin 1998).
 
-    Precision is Σ_{S,R} |S ∩ R|² / |R| over the number of items, recall the same with |S|.
+    Precision is ``Σ_{S,R} |S ∩ R|² / |R|`` over the number of items, recall the same with ``|S|``.
 
     Parameters
     ----------
@@ -121,7 +120,7 @@ def ceaf(Y_true: Any, Y_pred: Any, similarity: Literal["items", "clusters"] = "i
     Y_true, Y_pred : list of sequences
         True and predicted partitions: the cluster of each item, by any labels.
     similarity : {"items", "clusters"}, default="items"
-        φ₃ = |S ∩ R| (mention-based), or φ₄ = 2 |S ∩ R| / (|S| + |R|) (entity-based).
+        ``φ₃ = |S ∩ R|`` (mention-based), or ``φ₄ = 2 |S ∩ R| / (|S| + |R|)`` (entity-based).
 
     Returns
     -------

@@ -16,8 +16,8 @@ IMPOSSIBLE = 1e-6
 def regret(costs: Any, decisions: Any, optimizer: Any, *, instances: Any = None, normalize: bool = True) -> float:
     """Return how much worse decisions are than optimal ones under the true costs.
 
-    The regret of a decision z is c·z − c·z* (c·z* − c·z if the optimiser maximises). The normalised regret is the sum
-    of regrets divided by Σ |c·z*| (Elmachtoub and Grigas 2022).
+    The regret of a decision z is ``c·z − c·z*`` (``c·z* − c·z`` if the optimiser maximises). The normalised regret is
+    the sum of regrets divided by ``Σ |c·z*|`` (Elmachtoub and Grigas 2022).
 
     Parameters
     ----------

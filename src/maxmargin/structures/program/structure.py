@@ -93,10 +93,10 @@ class Program(FormedStructure):
     predictions have the form of the training outputs. HiGHS (Huangfu and Hall 2018) finds the argmaxes. Of
     decisions that differ in continuous variables only, `topk` returns the best one.
 
-    The loss is Σ |ẑ_j − z_j| over the variables whose true value z_j is at its lower or upper bound, because only there
-    it is linear: the number of wrong entries if all variables are 0 or 1. Variables strictly between their bounds do
-    not count. If single variables have different costs, the output is a `PartCosts`: `false` for a variable above its
-    true value, `missed` for one below, each a number or of shape (m,).
+    The loss is ``Σ |ẑ_j − z_j|`` over the variables whose true value z_j is at its lower or upper bound, because only
+    there it is linear: the number of wrong entries if all variables are 0 or 1. Variables strictly between their bounds
+    do not count. If single variables have different costs, the output is a `PartCosts`: `false` for a variable above
+    its true value, `missed` for one below, each a number or of shape (m,).
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ class Program(FormedStructure):
         return [int(v) if v == np.rint(v) else v for v in z.tolist()]
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        """Return Σ |ẑ_j − z_j| over all variables, with their costs if y has costs.
+        """Return ``Σ |ẑ_j − z_j|`` over all variables, with their costs if y has costs.
 
         The limits of the variables are not known here, so variables strictly between them count as well.
         """
