@@ -65,6 +65,7 @@ sphinx_gallery_conf = {
     "min_reported_time": 10**6,
     "remove_config_comments": True,
     "nested_sections": False,
+    "within_subsection_order": "FileNameSortKey",
     "write_computation_times": False,
     "show_signature": False,
 }
