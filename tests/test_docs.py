@@ -8,8 +8,10 @@ import ast
 import doctest
 import importlib
 import importlib.util
+import inspect
 import re
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +20,7 @@ import pytest
 
 import maxmargin
 from maxmargin.engines.tasks import cloudpickle
+from maxmargin.registry import public_estimators
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -90,11 +93,59 @@ def test_the_page_of_names_is_up_to_date():
     assert not missing, f"docs/names.md lists no {missing}"
 
 
+#: Packages of extras that the examples of a module need, by the beginning of its name.
+EXTRAS = {"maxmargin.plots": "matplotlib", "maxmargin.estimators.biology.alignment_baselines": "Bio"}
+
+
 @pytest.mark.parametrize("name", MODULES)
-def test_doctests(name):
+def test_doctests(name, tmp_path, monkeypatch):
+    for prefix, package in EXTRAS.items():
+        if name.startswith(prefix):
+            pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     outcome = doctest.testmod(importlib.import_module(name))
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
     assert outcome.attempted > 0
     assert outcome.failed == 0
+    assert not list(tmp_path.iterdir()), "examples leave files behind"
+
+
+def public_callables():
+    """Return the public classes and functions by their dotted names."""
+    modules = [maxmargin, *(getattr(maxmargin, name) for name in sorted(maxmargin.__all__))]
+    return {
+        f"{module.__name__}.{name}": getattr(module, name)
+        for module in modules
+        if isinstance(module, ModuleType)
+        for name in module.__all__
+        if not isinstance(getattr(module, name), ModuleType)
+    }
+
+
+#: Public names whose examples need a download or a cluster: they are shown, and not run.
+NOT_RUN = {
+    "maxmargin.datasets.load_conll2002", "maxmargin.datasets.load_ocr_letters",
+    "maxmargin.engines.Dask", "maxmargin.engines.Ray",
+}  # fmt: skip
+
+
+def test_every_public_name_has_an_example():
+    found = public_callables()
+    assert len(found) > 150
+    docs = {name: inspect.cleandoc(found[name].__doc__ or "").partition("Examples\n--------\n")[2] for name in found}
+    assert not [name for name in found if ">>> " not in docs[name]], "no section Examples"
+    assert {name for name in found if "doctest: +SKIP" in docs[name]} == NOT_RUN
+
+
+def test_estimators_name_the_page_to_read_on():
+    titles = {page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for page in PAGES}
+    for estimator in [*public_estimators(), maxmargin.LogOddsAligner, maxmargin.MatrixAligner]:
+        last = " ".join(inspect.getdoc(estimator).splitlines()[-1].split())
+        named = re.fullmatch(r'Read on: "(.+)" in the documentation\.', last)
+        assert named, f"{estimator.__name__} ends with {last!r}"
+        assert named[1] in titles, f"{estimator.__name__} names {named[1]!r}, which is not the title of a page"
 
 
 def test_doctests_are_found():
