@@ -83,10 +83,26 @@ def test_blocks_are_found():
         assert found[name] >= 2, found
 
 
+def script_of_docs(name):
+    """Return a script of the folder docs as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+def test_the_page_of_papers_is_up_to_date():
+    make_papers = script_of_docs("make_papers")
+    page = make_papers.PAGE.read_text(encoding="utf-8")
+    assert page == make_papers.page(), "docs/papers.md is stale: run `python docs/make_papers.py`"
+    shown = {name for paper in make_papers.PAPERS for name in paper.results}
+    found = {path.stem for path in make_papers.RESULTS.glob("p[1-5]_*.md")}
+    assert found - shown == {"p3_house", "p3_word_alignment"}  # experiments of other publications
+    assert all(f"({make_papers.LINK}/{name}.md)" in page for name in shown)
+
+
 def test_the_page_of_names_is_up_to_date():
-    spec = importlib.util.spec_from_file_location("make_names", ROOT / "docs" / "make_names.py")
-    make_names = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(make_names)
+    make_names = script_of_docs("make_names")
     page = make_names.PAGE.read_text(encoding="utf-8")
     assert page == make_names.page(), "docs/names.md is stale: run `python docs/make_names.py`"
     missing = [name for name in maxmargin.__all__ if f"| `{name}` |" not in page]
