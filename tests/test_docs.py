@@ -8,8 +8,10 @@ import ast
 import doctest
 import importlib
 import importlib.util
+import inspect
 import re
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +20,7 @@ import pytest
 
 import maxmargin
 from maxmargin.engines.tasks import cloudpickle
+from maxmargin.registry import public_estimators
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -80,21 +83,85 @@ def test_blocks_are_found():
         assert found[name] >= 2, found
 
 
+def script_of_docs(name):
+    """Return a script of the folder docs as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+def test_the_page_of_papers_is_up_to_date():
+    make_papers = script_of_docs("make_papers")
+    page = make_papers.PAGE.read_text(encoding="utf-8")
+    assert page == make_papers.page(), "docs/papers.md is stale: run `python docs/make_papers.py`"
+    shown = {name for paper in make_papers.PAPERS for name in paper.results}
+    found = {path.stem for path in make_papers.RESULTS.glob("p[1-5]_*.md")}
+    assert found - shown == {"p3_house", "p3_word_alignment"}  # experiments of other publications
+    assert all(f"({make_papers.LINK}/{name}.md)" in page for name in shown)
+
+
 def test_the_page_of_names_is_up_to_date():
-    spec = importlib.util.spec_from_file_location("make_names", ROOT / "docs" / "make_names.py")
-    make_names = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(make_names)
+    make_names = script_of_docs("make_names")
     page = make_names.PAGE.read_text(encoding="utf-8")
     assert page == make_names.page(), "docs/names.md is stale: run `python docs/make_names.py`"
     missing = [name for name in maxmargin.__all__ if f"| `{name}` |" not in page]
     assert not missing, f"docs/names.md lists no {missing}"
 
 
+#: Packages of extras that the examples of a module need, by the beginning of its name.
+EXTRAS = {"maxmargin.plots": "matplotlib", "maxmargin.estimators.biology.alignment_baselines": "Bio"}
+
+
 @pytest.mark.parametrize("name", MODULES)
-def test_doctests(name):
+def test_doctests(name, tmp_path, monkeypatch):
+    for prefix, package in EXTRAS.items():
+        if name.startswith(prefix):
+            pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     outcome = doctest.testmod(importlib.import_module(name))
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
     assert outcome.attempted > 0
     assert outcome.failed == 0
+    assert not list(tmp_path.iterdir()), "examples leave files behind"
+
+
+def public_callables():
+    """Return the public classes and functions by their dotted names."""
+    modules = [maxmargin, *(getattr(maxmargin, name) for name in sorted(maxmargin.__all__))]
+    return {
+        f"{module.__name__}.{name}": getattr(module, name)
+        for module in modules
+        if isinstance(module, ModuleType)
+        for name in module.__all__
+        if not isinstance(getattr(module, name), ModuleType)
+    }
+
+
+#: Public names whose examples need a download or a cluster: they are shown, and not run.
+NOT_RUN = {
+    "maxmargin.datasets.load_conll2002", "maxmargin.datasets.load_ocr_letters",
+    "maxmargin.engines.Dask", "maxmargin.engines.Ray",
+}  # fmt: skip
+
+
+def test_every_public_name_has_an_example():
+    found = public_callables()
+    assert len(found) > 150
+    docs = {name: inspect.cleandoc(found[name].__doc__ or "").partition("Examples\n--------\n")[2] for name in found}
+    assert not [name for name in found if ">>> " not in docs[name]], "no section Examples"
+    assert {name for name in found if "doctest: +SKIP" in docs[name]} == NOT_RUN
+
+
+def test_estimators_name_the_page_to_read_on():
+    titles = {page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ") for page in PAGES}
+    for estimator in [*public_estimators(), maxmargin.LogOddsAligner, maxmargin.MatrixAligner]:
+        last = " ".join(inspect.getdoc(estimator).splitlines()[-1].split())
+        named = re.fullmatch(r'Read on: "(.+)" in the documentation\.', last)
+        assert named, f"{estimator.__name__} ends with {last!r}"
+        assert named[1] in titles, f"{estimator.__name__} names {named[1]!r}, which is not the title of a page"
 
 
 def test_doctests_are_found():

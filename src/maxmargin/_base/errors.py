@@ -36,7 +36,7 @@ Where: TypeAlias = Place | str
 
 
 class ExampleError(ValueError):
-    """Error about one example of the data.
+    r"""Error about one example of the data.
 
     An estimator drops examples of weight 0 and merges equal ones before it encodes them, so the indices of encoders and
     solvers differ from those of the user. The estimator calls `move_to` to set the index in the user's data.
@@ -47,6 +47,18 @@ class ExampleError(ValueError):
         ``"X"`` or ``"Y"``; None if the error is not about a single example.
     example : int or None
         Index of the example in the data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> try:
+    ...     mm.SequenceTagger().fit([np.zeros((2, 3)), np.zeros((4, 3))], [[0, 1], [0, 1, 0]])
+    ... except mm.exceptions.ExampleError as error:
+    ...     print(error, error.name, error.example, sep="\n")
+    X[1]: 4 rows of features but 3 labels
+    X
+    1
     """
 
     name: str | None = None

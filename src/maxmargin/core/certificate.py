@@ -48,6 +48,16 @@ class Certificate:
     start : str, default=""
         The weights that the fit started with, if they were not the solver's own: the name of a start, ``"weights"``,
         the class of an estimator, or ``"last fit"``. Of several starts, the one with the best objective.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.chains()
+    >>> certificate = mm.SequenceTagger(tol=0.01).fit(X, Y).certificate_
+    >>> certificate.dual <= certificate.primal <= certificate.primal_bound
+    True
+    >>> certificate.gap <= 0.01, certificate.exact
+    (True, True)
     """
 
     primal: float

@@ -26,6 +26,21 @@ class StructureError(ExampleError):
 
     The method raised an exception or returned an invalid value. The message names the example, and contains what was
     expected and what was found.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> class Unfinished(mm.datasets.toy.Sign):
+    ...     def argmax(self, w, x):
+    ...         return None
+    ...     def loss_augmented_argmax(self, w, x, y, scale=1.0):
+    ...         return None
+    >>> X, y = mm.datasets.toy.signs()
+    >>> try:
+    ...     mm.StructuralSVM(Unfinished()).fit(X[:1], y[:1])
+    ... except mm.exceptions.StructureError as error:
+    ...     print(error)
+    X[0]: loss_augmented_argmax returned None, expected an output
     """
 
 
@@ -42,6 +57,15 @@ class Bounded(NamedTuple):
     upper : float
         Upper bound on w·Ψ(x, ŷ) + scale · Δ(y, ŷ) over all outputs ŷ, for example the bound that a mixed-integer solver
         had proved at its time limit.
+
+    Examples
+    --------
+    An argmax that stops at a limit returns what it found and what it proved:
+
+    >>> import maxmargin as mm
+    >>> answer = mm.Bounded(output=[1, 0, 2], upper=7.25)
+    >>> answer.output, answer.upper
+    ([1, 0, 2], 7.25)
     """
 
     output: Any

@@ -67,6 +67,14 @@ class Report:
         Facts that are not faults, such as argmaxes that are not optimal in a structure with ``exact = False``.
     subject : str
         What was checked.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = mm.datasets.toy.signs()
+    >>> report = mm.check_structure(mm.datasets.toy.Sign(), X[:4], y[:4])
+    >>> report.problems
+    []
     """
 
     problems: list[str] = field(default_factory=list)

@@ -39,6 +39,15 @@ class KernelWeights:
         β.
     terms : sequence of (x, y)
         The pairs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from maxmargin.outputs import KernelWeights
+    >>> terms = [(1.0, 1), (2.0, -1)]  # pairs (x, y)
+    >>> values = lambda x, y, n: np.array([a * x * b * y for a, b in terms[:n]])  # the kernel x x′ y y′
+    >>> KernelWeights(np.array([0.5, 0.125]), terms, values).score(3.0, 1)
+    0.75
     """
 
     def __init__(self, coefficients: FloatArray, terms: Sequence[tuple[Any, Any]], values: Callable[..., Any]) -> None:

@@ -32,6 +32,13 @@ def make_multiclass(
         Rows.
     y : ndarray of shape (n,)
         Labels from 0 to n_classes − 1.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = mm.datasets.make_multiclass(6, n_classes=3, random_state=0)
+    >>> X.shape, y.tolist()
+    ((6, 10), [1, 1, 2, 2, 1, 1])
     """
     rng = np.random.default_rng(random_state)
     X = rng.normal(size=(n, n_features))
@@ -74,6 +81,13 @@ def make_chains(
         Features of each sequence.
     Y : list of ndarray of shape (T,)
         Labels from 0 to n_labels − 1.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.make_chains(3, n_labels=2, random_state=0)
+    >>> [x.shape for x in X], Y[0].tolist()
+    ([(4, 8), (7, 8), (8, 8)], [0, 1, 1, 1])
     """
     min_length = whole_number(min_length, "min_length", 0)
     max_length = whole_number(max_length, "max_length", min_length)

@@ -44,6 +44,13 @@ def load_ocr_letters(folds: set[int] | None = None) -> tuple[list[FloatArray], l
         Pixels of the letters of each word.
     Y : list of ndarray of shape (T,)
         The letters.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.load_ocr_letters({0})  # doctest: +SKIP
+    >>> len(X), X[0].shape, "".join(Y[0])  # doctest: +SKIP
+    (626, (9, 128), 'ommanding')
     """
     with np.load(data_folder("ocr_letters") / "letters.npz", allow_pickle=False) as file:
         pixels, labels, offsets, fold = (file[name] for name in ("pixels", "labels", "offsets", "folds"))
@@ -70,6 +77,13 @@ def load_conll2002(part: str = "train") -> tuple[list[list[tuple[str, str]]], li
         Word and part of speech of each token of each sentence.
     Y : list of list of str
         BIO labels.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.load_conll2002("train.first300")  # doctest: +SKIP
+    >>> X[0][0], Y[0][0]  # doctest: +SKIP
+    (('Melbourne', 'NP'), 'B-LOC')
     """
     sentences, labels = read_conll(data_folder("conll2002_esp") / f"esp.{part}.gz")
     return [[(word, pos) for word, pos in sentence] for sentence in sentences], labels

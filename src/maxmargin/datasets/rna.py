@@ -12,7 +12,7 @@ _BASES, _UNPAIRED = ("A", "C", "G", "U"), (0.7, 0.1, 0.1, 0.1)
 
 
 def make_rna(n: int = 50, *, n_helices: int = 3, random_state: int = 0) -> tuple[list[str], list[str]]:
-    """Generate sequences of RNA with a structure of helices, bulges, interior loops and multi-loops.
+    r"""Generate sequences of RNA with a structure of helices, bulges, interior loops and multi-loops.
 
     Paired bases are complementary and mostly G and C, unpaired bases mostly A; nothing else ensures that the structure
     given is the best one.
@@ -32,6 +32,14 @@ def make_rna(n: int = 50, *, n_helices: int = 3, random_state: int = 0) -> tuple
         Sequences.
     Y : list of str
         Their structures in dot-bracket notation.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.make_rna(2, n_helices=1, random_state=0)
+    >>> print(X[0], Y[0], sep="\n")
+    AAAGCGGGUACAUCCCGAAAA
+    ....((((.....))))....
     """
     n_helices = whole_number(n_helices, "n_helices")
     rng = np.random.default_rng(random_state)

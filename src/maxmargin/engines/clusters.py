@@ -21,6 +21,14 @@ class Dask(Tasks):
     ----------
     client : distributed.Client or None, default=None
         The client; None for the current one.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> from distributed import Client  # doctest: +SKIP
+    >>> client = Client(n_workers=2, threads_per_worker=1)  # doctest: +SKIP
+    >>> X, Y = mm.datasets.toy.chains()
+    >>> tagger = mm.SequenceTagger(engine=mm.engines.Dask(client)).fit(X, Y)  # doctest: +SKIP
     """
 
     def __init__(self, client: Any = None) -> None:
@@ -64,6 +72,12 @@ class Ray(Tasks):
     ----------
     address : str or None, default=None
         Address of the cluster; None for the current session, or a new one on this machine.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.chains()
+    >>> tagger = mm.SequenceTagger(engine=mm.engines.Ray()).fit(X, Y)  # doctest: +SKIP
     """
 
     def __init__(self, address: str | None = None) -> None:

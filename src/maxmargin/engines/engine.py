@@ -27,6 +27,12 @@ class Engine(Protocol):
         Whether `ask` is used; otherwise argmaxes run in threads, by `map`.
     most_chunks : int
         Maximum number of chunks of a batch.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> isinstance(mm.engines.Local(2), mm.engines.Engine)
+    True
     """
 
     n_jobs: int

@@ -71,6 +71,15 @@ class Local:
     ----------
     n_jobs : int or None, default=None
         Number of threads; None or −1 means all cores that this process may use.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.chains()
+    >>> two = mm.SequenceTagger(engine=mm.engines.Local(2)).fit(X, Y)
+    >>> one = mm.SequenceTagger(n_jobs=1).fit(X, Y)
+    >>> bool((one.coef_ == two.coef_).all())
+    True
     """
 
     #: Whether `ask` sends argmaxes to other processes.

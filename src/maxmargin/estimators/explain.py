@@ -41,6 +41,14 @@ class SupportPlane:
         Dual value.
     value : float
         b of the plane: the loss, or its square root for quadratic slack; with a prior minus its share of the margin.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = mm.datasets.toy.rows()
+    >>> plane = mm.MulticlassSVM(C=1.0).fit(X, y).support_[0]
+    >>> bool(plane.output != y[plane.example]), plane.value  # the competing class, and its loss
+    (True, 1.0)
     """
 
     example: int
@@ -67,6 +75,14 @@ class Support:
         The planes as sparse rows.
     dim : int
         Number of weights.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = mm.datasets.toy.rows()
+    >>> support = mm.MulticlassSVM(C=1.0).fit(X, y).support_
+    >>> len(support) == len(support.alphas), bool((support.alphas > 0.0).all())
+    (True, True)
     """
 
     examples: IntArray
@@ -147,6 +163,16 @@ class Explanation:
         Names and amounts of the weights that contribute most to the margin, largest first.
     rest : float
         Contribution of all other weights: the margin is the sum of `rest` and the amounts.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.words()
+    >>> why = mm.ColumnTagger().fit(X, Y).explain(["Ana", "sings"])
+    >>> why.prediction, why.runner_up
+    (['PER', 'O'], ['PER', 'LOC'])
+    >>> abs(sum(amount for _, amount in why.contributions) + why.rest - why.margin) < 1e-9
+    True
     """
 
     prediction: Any

@@ -24,7 +24,7 @@ from maxmargin.training.run import Run
 
 @declared
 class StructuralSVM(Kernelised, ProbabilisticSets, Restarted):
-    """Max-margin estimator of the weights of any structure: ½‖w‖² + C Σ c_i ξ_i.
+    """Estimator for any structure, user-defined or built in, trained for a large margin: ½‖w‖² + C Σ c_i ξ_i.
 
     If the structure has latent variables h, parts of outputs that are not observed, they are estimated as well:
 
@@ -55,6 +55,27 @@ class StructuralSVM(Kernelised, ProbabilisticSets, Restarted):
         and latent variables ``"max_outer"``.
     support_ : Support or None
         The planes with dual values, examples and outputs; None for solvers that keep only sums of planes.
+
+    Examples
+    --------
+    A built-in structure:
+
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.assignments()
+    >>> model = mm.StructuralSVM(mm.BipartiteMatching(), C=1.0).fit(X, Y)
+    >>> model.predict(X[:1])
+    [[1, 0, 2]]
+    >>> model.certificate_.gap <= model.tol
+    True
+
+    A user-defined structure has four methods; `toy.Sign` is the smallest:
+
+    >>> X, y = mm.datasets.toy.signs()
+    >>> model = mm.StructuralSVM(mm.datasets.toy.Sign(), C=1.0).fit(X[:40], y[:40])
+    >>> model.predict(X[40:46]), y[40:46]
+    ([1, -1, -1, -1, -1, 1], [-1, -1, -1, -1, -1, 1])
+
+    Read on: "Your own structure" in the documentation.
     """
 
     structure: Structure = parameter(

@@ -124,6 +124,17 @@ class DegenerateWarning(UserWarning):
 
     The weights are 0, or predictions are the same for all training examples although the true outputs differ. It may be
     the proven optimum of a bound that is loose.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = mm.MulticlassSVM(C=1.0).fit(np.zeros((4, 2)), [0, 1, 0, 1])  # rows without any information
+    >>> [found.category.__name__ for found in caught]
+    ['DegenerateWarning']
     """
 
 

@@ -17,7 +17,7 @@ _HEADER = re.compile(r"[#;]|[^\W\d][\w ]*:|Citation ")
 
 
 def read_bpseq(source: Source) -> list[FoldedSequence]:
-    """Read sequences with their structures from a bpseq file, one or several.
+    r"""Read sequences with their structures from a bpseq file, one or several.
 
     Each base has a line with its number, letter, and the number of its partner (0 for none). A sequence begins with
     base 1; a line ``>name description`` may come before it. Comments (``#``) and header lines (``Organism: …``) are
@@ -32,6 +32,16 @@ def read_bpseq(source: Source) -> list[FoldedSequence]:
     -------
     list of FoldedSequence
         The records; pairs that cross have brackets of different kinds.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "hairpin.bpseq"
+    ...     _ = path.write_text(">hairpin\n1 G 5\n2 A 0\n3 A 0\n4 A 0\n5 C 1\n")
+    ...     mm.formats.read_bpseq(path)
+    [FoldedSequence(name='hairpin', sequence='GAAAC', structure='(...)', description='')]
     """
     found = list[tuple[str, int, list[tuple[str, int]]]]()
     title = ""
@@ -76,6 +86,19 @@ def write_bpseq(target: Source, records: Iterable[tuple[str, ...]]) -> None:
         The file; ``"-"`` for standard output.
     records : iterable of FoldedSequence or tuple
         Name, sequence, structure and, optionally, description.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "hairpin.bpseq"
+    ...     mm.formats.write_bpseq(path, [("hairpin", "GAC", "(.)")])
+    ...     print(path.read_text(), end="")
+    >hairpin
+    1 G 3
+    2 A 0
+    3 C 1
     """
     with write_text(target) as file:
         for number, record in enumerate(FoldedSequence(*record) for record in records):

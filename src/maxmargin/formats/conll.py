@@ -42,6 +42,13 @@ class Sentence:
         Blank, comment and document lines since the previous sentence.
     between : list of (int, str)
         CoNLL-U's rows of contractions and empty nodes, each with the number of tokens before it.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> sentence = mm.formats.Sentence(line=1, tokens=[("Ana", "B-PER"), ("sings", "O")])
+    >>> [word for word, _ in sentence.tokens]
+    ['Ana', 'sings']
     """
 
     line: int
@@ -56,7 +63,7 @@ class Sentence:
 
 
 class ColumnReader:
-    """Iterator over the sentences of a file.
+    r"""Iterator over the sentences of a file.
 
     Columns are separated by tabs if the first token's line has a tab, else by blanks. All lines of tokens must have the
     same number of columns. In CoNLL-U files, rows of contractions (``1-2``) and empty nodes (``1.1``) are no tokens. A
@@ -83,6 +90,17 @@ class ColumnReader:
         Number of the first line of a token; 0 before it.
     conllu : bool
         Whether the file is in CoNLL-U.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "two.conll"
+    ...     _ = path.write_text("Ana B-PER\nsings O\n\nOslo B-LOC\n")
+    ...     reader = mm.formats.ColumnReader(path)
+    ...     [sentence.tokens for sentence in reader], reader.n_columns
+    ([[('Ana', 'B-PER'), ('sings', 'O')], [('Oslo', 'B-LOC')]], 2)
     """
 
     def __init__(self, source: Source, *, comments: bool = True, documents: bool = True) -> None:
@@ -275,9 +293,11 @@ def read_conll(
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "two.conll"
-    >>> _ = path.write_text("Ana NP B-PER\nsings V O\n\nOslo NP B-LOC\n")
-    >>> read_conll(path)
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "two.conll"
+    ...     _ = path.write_text("Ana NP B-PER\nsings V O\n\nOslo NP B-LOC\n")
+    ...     mm.formats.read_conll(path)
     ([[('Ana', 'NP'), ('sings', 'V')], [('Oslo', 'NP')]], [['B-PER', 'O'], ['B-LOC']])
     """
     reader = ColumnReader(source, comments=comments, documents=documents)
@@ -315,6 +335,17 @@ def write_conll(
         The values of every sentence, per further column.
     separator : str, default=" "
         Blanks, or a tab.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "tagged.conll"
+    ...     mm.formats.write_conll(path, [["Ana", "sings"]], [["B-PER", "O"]])
+    ...     print(path.read_text().rstrip())
+    Ana B-PER
+    sings O
     """
     if separator != "\t" and (separator.strip(" ") or not separator):
         raise ValueError(f"separator: expected a blank or a tab, found {separator!r}")

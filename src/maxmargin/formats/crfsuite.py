@@ -43,9 +43,11 @@ def read_crfsuite(source: Source, *, labelled: bool = True) -> tuple[list[list[A
     Examples
     --------
     >>> import tempfile, pathlib
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "one.txt"
-    >>> _ = path.write_text("B-NP\tw=Ana\tcaps\nO\tw=sings\tlength:0.5\n")
-    >>> read_crfsuite(path)
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "one.txt"
+    ...     _ = path.write_text("B-NP\tw=Ana\tcaps\nO\tw=sings\tlength:0.5\n")
+    ...     mm.formats.read_crfsuite(path)
     ([[['w=Ana', 'caps'], {'w=sings': 1.0, 'length': 0.5}]], [['B-NP', 'O']])
     """
     X: list[list[Attributes]] = []

@@ -21,7 +21,7 @@ _HEADER = re.compile(r"[#;>]|[^\W\d][\w ]*:|Citation ")
 
 
 def read_ct(source: Source) -> list[FoldedSequence]:
-    """Read sequences with their structures from a CT file, one or several.
+    r"""Read sequences with their structures from a CT file, one or several.
 
     A structure begins with a line ``LENGTH TITLE``; then each base has a line with its number, letter, the numbers of
     the bases before and after, the number of its partner (0 for none), and its number once more. An energy at the
@@ -37,6 +37,16 @@ def read_ct(source: Source) -> list[FoldedSequence]:
     -------
     list of FoldedSequence
         The records; pairs that cross have brackets of different kinds.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "hairpin.ct"
+    ...     _ = path.write_text("3 dG = -1.2 tiny\n1 G 0 2 3 1\n2 A 1 3 0 2\n3 C 2 0 1 3\n")
+    ...     mm.formats.read_ct(path)
+    [FoldedSequence(name='tiny', sequence='GAC', structure='(.)', description='')]
     """
     lines = ((number, line) for number, line in numbered_lines(source) if not _HEADER.match(line))
     records = [_record(source, number, line, lines) for number, line in lines]
@@ -71,7 +81,7 @@ def _record(source: Source, number: int, title: str, lines: Iterator[tuple[int, 
 
 
 def write_ct(target: Source, records: Iterable[tuple[str, ...]]) -> None:
-    """Write sequences with their structures to a CT file.
+    r"""Write sequences with their structures to a CT file.
 
     Parameters
     ----------
@@ -79,6 +89,16 @@ def write_ct(target: Source, records: Iterable[tuple[str, ...]]) -> None:
         The file; ``"-"`` for standard output.
     records : iterable of FoldedSequence or tuple
         Name, sequence, structure and, optionally, description.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "hairpin.ct"
+    ...     mm.formats.write_ct(path, [("hairpin", "GAC", "(.)")])
+    ...     path.read_text().split("\n")[0].split()
+    ['3', 'hairpin']
     """
     with write_text(target) as file:
         for number, record in enumerate(FoldedSequence(*record) for record in records):

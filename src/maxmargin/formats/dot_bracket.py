@@ -25,6 +25,13 @@ class FoldedSequence(NamedTuple):
         The structure in dot-bracket notation.
     description : str, default=""
         The rest of the line after the name.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> hairpin = mm.formats.FoldedSequence("hairpin", "GGAAACC", "((...))")
+    >>> mm.RNAFolder(C=1.0, prior=None).fit([hairpin.sequence], [hairpin.structure]).predict(["GCAAAGC"])
+    ['((...))']
     """
 
     name: str
@@ -83,7 +90,7 @@ class _Reader:
 
 
 def read_dot_bracket(source: Source) -> list[FoldedSequence]:
-    """Read sequences with their structures from a dot-bracket file (``.dbn``, output of RNAfold).
+    r"""Read sequences with their structures from a dot-bracket file (``.dbn``, output of RNAfold).
 
     Lines that begin with ``#`` are comments, and an energy after a structure is left out. Sequences and structures may
     continue on further lines. A sequence with several structures (output of RNAsubopt) has a record for each of them;
@@ -98,6 +105,16 @@ def read_dot_bracket(source: Source) -> list[FoldedSequence]:
     -------
     list of FoldedSequence
         The records. Brackets are balanced; they may cross.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "hairpin.dbn"
+    ...     _ = path.write_text(">hairpin\nGAAAC\n(...) (-0.30)\n")
+    ...     mm.formats.read_dot_bracket(path)
+    [FoldedSequence(name='hairpin', sequence='GAAAC', structure='(...)', description='')]
     """
     reader, number = _Reader(source), 0
     for number, line in numbered_lines(source):
@@ -120,6 +137,18 @@ def write_dot_bracket(target: Source, records: Iterable[tuple[str, ...]]) -> Non
         The file; ``"-"`` for standard output.
     records : iterable of FoldedSequence or tuple
         Name, sequence, structure and, optionally, description.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "hairpin.dbn"
+    ...     mm.formats.write_dot_bracket(path, [("hairpin", "GAC", "(.)")])
+    ...     print(path.read_text(), end="")
+    >hairpin
+    GAC
+    (.)
     """
     with write_text(target) as file:
         for record in (FoldedSequence(*record) for record in records):

@@ -23,6 +23,13 @@ class FastaRecord(NamedTuple):
         The letters, as they are in the file.
     description : str, default=""
         The rest of the line after the name.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> record = mm.formats.FastaRecord("P1", "MKV", "a short protein")
+    >>> record.name, len(record.sequence), record.description
+    ('P1', 3, 'a short protein')
     """
 
     name: str
@@ -45,7 +52,7 @@ def split_title(line: str) -> tuple[str, str]:
 
 
 def read_fasta(source: Source) -> list[FastaRecord]:
-    """Read sequences of nucleic acids or proteins.
+    r"""Read sequences of nucleic acids or proteins.
 
     Parameters
     ----------
@@ -56,6 +63,16 @@ def read_fasta(source: Source) -> list[FastaRecord]:
     -------
     list of FastaRecord
         The sequences; letters are not checked, and gaps stay.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "one.fasta"
+    ...     _ = path.write_text(">P1 a short protein\nMKV\nLAT\n")
+    ...     mm.formats.read_fasta(path)
+    [FastaRecord(name='P1', sequence='MKVLAT', description='a short protein')]
     """
     records: list[tuple[int, str, list[str]]] = []
     for number, line in numbered_lines(source):
@@ -85,6 +102,17 @@ def write_fasta(target: Source, records: Iterable[Any]) -> None:
         The file; ``"-"`` for standard output.
     records : iterable of FastaRecord, tuple or SeqRecord
         Name, sequence and, optionally, description of each sequence; or records of Biopython.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "one.fasta"
+    ...     mm.formats.write_fasta(path, [("P1", "MKVLAT", "a short protein")])
+    ...     print(path.read_text(), end="")
+    >P1 a short protein
+    MKVLAT
     """
     with write_text(target) as file:
         for record in map(_record, records):
@@ -103,7 +131,7 @@ def _record(record: Any) -> FastaRecord:
 
 
 def read_fasta_pairs(source: Source) -> list[tuple[str, str]]:
-    """Return pairs of sequences: records 1 and 2, 3 and 4, and so on, without gaps.
+    r"""Return pairs of sequences: records 1 and 2, 3 and 4, and so on, without gaps.
 
     Parameters
     ----------
@@ -114,12 +142,22 @@ def read_fasta_pairs(source: Source) -> list[tuple[str, str]]:
     -------
     list of (str, str)
         Pairs, as `PairwiseAligner.predict` takes them.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "pairs.fasta"
+    ...     _ = path.write_text(">a\nACGT\n>b\nAC-T\n")
+    ...     mm.formats.read_fasta_pairs(path)
+    [('ACGT', 'ACT')]
     """
     return [(without_gaps(a), without_gaps(b)) for a, b in _pairs(source)]
 
 
 def read_aligned_fasta(source: Source) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Return pairs of sequences and their alignments: records 1 and 2, 3 and 4, and so on.
+    r"""Return pairs of sequences and their alignments: records 1 and 2, 3 and 4, and so on.
 
     Parameters
     ----------
@@ -132,6 +170,16 @@ def read_aligned_fasta(source: Source) -> tuple[list[tuple[str, str]], list[tupl
         Pairs of sequences, as `PairwiseAligner.fit` takes them.
     Y : list of (str, str)
         Their alignments.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "pairs.fasta"
+    ...     _ = path.write_text(">a\nACGT\n>b\nAC-T\n")
+    ...     mm.formats.read_aligned_fasta(path)
+    ([('ACGT', 'ACT')], [('ACGT', 'AC-T')])
     """
     Y = _pairs(source)
     for k, (a, b) in enumerate(Y):

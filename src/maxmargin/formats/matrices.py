@@ -28,6 +28,19 @@ def write_substitution_matrix(target: Source, scores: Any, letters: str, *, comm
         The A letters.
     comments : iterable of str, default=()
         Lines at the beginning, which are written after a ``#``.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "scores.txt"
+    ...     mm.formats.write_substitution_matrix(path, [[5, -4], [-4, 5]], "AC", comments=["learnt"])
+    ...     print(path.read_text().rstrip())
+    # learnt
+       A  C
+    A  5 -4
+    C -4  5
     """
     table = np.asarray(scores, float)
     if table.shape != (len(letters),) * 2 or not np.isfinite(table).all():
@@ -69,6 +82,19 @@ def write_meme(
         Whether motifs may be on both strands.
     pseudocount : float, default=1.0
         Number of sites with the frequencies of the background that is added to the counts.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "motifs.meme"
+    ...     mm.formats.write_meme(path, {"two": [[8, 0, 1, 1], [0, 9, 1, 0]]}, pseudocount=0.0)
+    ...     print(path.read_text().split("MOTIF ")[1].rstrip())
+    two
+    letter-probability matrix: alength= 4 w= 2 nsites= 10 E= 0
+    0.800000 0.000000 0.100000 0.100000
+    0.000000 0.900000 0.100000 0.000000
     """
     _check_alphabet(alphabet, _KNOWN, "MEME")
     shares = np.full(len(alphabet), 1.0 / len(alphabet)) if background is None else np.asarray(background, float)
@@ -98,6 +124,20 @@ def write_jaspar(target: Source, motifs: Mapping[str, Any], *, alphabet: str = "
         `MotifFinder.site_counts` returns it.
     alphabet : str, default="ACGT"
         The letters in the order of the columns; U is written as T.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "motifs.jaspar"
+    ...     mm.formats.write_jaspar(path, {"two": [[8, 0, 1, 1], [0, 9, 1, 0]]})
+    ...     print(path.read_text().rstrip())
+    >two
+    A [ 8 0 ]
+    C [ 0 9 ]
+    G [ 1 1 ]
+    T [ 1 0 ]
     """
     _check_alphabet(alphabet, _NUCLEOTIDES, "JASPAR")
     with write_text(target) as file:

@@ -25,7 +25,7 @@ class _Family(NamedTuple):
 
 
 def read_stockholm(source: Source) -> list[FoldedSequence]:
-    """Read the sequences of alignments, each with the consensus structure of its alignment.
+    r"""Read the sequences of alignments, each with the consensus structure of its alignment.
 
     The pairs of the consensus structure (``#=GC SS_cons``) are projected onto each sequence: pairs with a gap, or of
     bases that are not A–U, C–G or G–U, are left out. Pseudoknots (letters) stay. Rows may be interleaved, and a file
@@ -41,6 +41,17 @@ def read_stockholm(source: Source) -> list[FoldedSequence]:
     list of FoldedSequence
         The sequences without gaps; the description is the accession (``#=GF AC``) of the alignment, or its name
         (``#=GF ID``): sequences of one family have the same.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "family.sto"
+    ...     _ = path.write_text("# STOCKHOLM 1.0\n#=GF ID tiny\na GAA-C\nb GAAAC\n#=GC SS_cons <...>\n//\n")
+    ...     records = mm.formats.read_stockholm(path)
+    >>> [(record.name, record.sequence, record.structure) for record in records]
+    [('a', 'GAAC', '(..)'), ('b', 'GAAAC', '(...)')]
     """
     records, family = list[FoldedSequence](), None
     for number, line in numbered_lines(source):

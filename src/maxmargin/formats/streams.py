@@ -23,7 +23,7 @@ _BLOCK = 1 << 20
 
 
 class FormatError(ValueError):
-    """A file does not follow its format: ``file:line: what was expected and what was found``.
+    r"""A file does not follow its format: ``file:line: what was expected and what was found``.
 
     Parameters
     ----------
@@ -33,6 +33,19 @@ class FormatError(ValueError):
         Number of the line; None if the error is about the whole file.
     message : str
         What was expected and what was found.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "rows.svmlight"
+    ...     _ = path.write_text("1 1:0.5\n2 one:0.5\n")
+    ...     try:
+    ...         mm.formats.read_svmlight(path)
+    ...     except mm.exceptions.FormatError as error:
+    ...         print(str(error).removeprefix(folder)[1:], error.line)
+    rows.svmlight:2: expected FEATURE:VALUE, both finite numbers, found 'one:0.5' 2
     """
 
     def __init__(self, source: Source, line: int | None, message: str) -> None:

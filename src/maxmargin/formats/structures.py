@@ -39,6 +39,16 @@ def read_structures(source: Source) -> list[FoldedSequence]:
     -------
     list of FoldedSequence
         The records.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "hairpin.bpseq"  # the suffix names the format
+    ...     mm.formats.write_bpseq(path, [("hairpin", "GAAAC", "(...)")])
+    ...     mm.formats.read_structures(path)[0].structure
+    '(...)'
     """
     return _READERS.get(suffix_of(source), read_dot_bracket)(source)
 

@@ -17,7 +17,7 @@ _INTEGER = re.compile(r"[-+]?[0-9]{1,4000}")
 def read_svmhmm(
     source: Source, *, zero_based: bool = False, n_features: int | None = None
 ) -> tuple[list[sp.csr_array], list[list[Any]]]:
-    """Read sequences as sparse matrices, and the tags of their tokens.
+    r"""Read sequences as sparse matrices, and the tags of their tokens.
 
     The tokens of a sequence must be adjacent.
 
@@ -36,6 +36,17 @@ def read_svmhmm(
         Features of the tokens of each sequence.
     Y : list of list
         Tags, as integers if all are integers, else as strings.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "train.dat"
+    ...     _ = path.write_text("2 qid:1 1:1 3:0.5\n1 qid:1 2:1\n1 qid:2 1:1\n")
+    ...     X, Y = mm.formats.read_svmhmm(path)
+    >>> X[0].toarray().tolist(), Y
+    ([[1.0, 0.0, 0.5], [0.0, 1.0, 0.0]], [[2, 1], [1]])
     """
     data = read_bytes(source).removeprefix(b"\xef\xbb\xbf")
     tags, rows, numbers, starts = _tokens(data, source)

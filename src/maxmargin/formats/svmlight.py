@@ -24,7 +24,7 @@ _QUERY = re.compile(r"[+-]?[0-9]{1,19}")
 def read_svmlight(
     source: Source, *, zero_based: bool = False, n_features: int | None = None
 ) -> tuple[sp.csr_array, AnyArray]:
-    """Read sparse rows and their labels.
+    r"""Read sparse rows and their labels.
 
     Parameters
     ----------
@@ -41,6 +41,17 @@ def read_svmlight(
         Rows.
     y : ndarray of shape (n,)
         Labels; of type int if all are integers.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "rows.svmlight"
+    ...     _ = path.write_text("1 1:0.5 3:2\n-1 2:1 # a comment\n")
+    ...     X, y = mm.formats.read_svmlight(path)
+    >>> X.toarray().tolist(), y.tolist()
+    ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1, -1])
     """
     data = read_bytes(source).removeprefix(b"\xef\xbb\xbf")
     rows, labels = parse_rows(data, source, zero_based, n_features)
@@ -52,7 +63,7 @@ def read_svmlight(
 def read_letor(
     source: Source, *, zero_based: bool = False, n_features: int | None = None, documents: bool = False
 ) -> tuple[Any, ...]:
-    """Read documents of queries (LETOR's format).
+    r"""Read documents of queries (LETOR's format).
 
     Lines are ``RELEVANCE qid:QUERY FEATURE:VALUE FEATURE:VALUE ... # comment``.
 
@@ -79,6 +90,17 @@ def read_letor(
         Query of each document, for ``groups=`` or ``qid=`` of `StructuredRanker`.
     names : list of str
         The name of each document, with ``documents=True``.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "train.txt"
+    ...     _ = path.write_text("2 qid:7 1:0.5 2:1 #docid = A\n0 qid:7 2:0.25 #docid = B\n")
+    ...     X, y, qid, names = mm.formats.read_letor(path, documents=True)
+    >>> X.toarray().tolist(), y.tolist(), qid.tolist(), names
+    ([[0.5, 1.0], [0.0, 0.25]], [2, 0], [7, 7], ['A', 'B'])
     """
     data = read_bytes(source).removeprefix(b"\xef\xbb\xbf")
     rows, labels = parse_rows(data, source, zero_based, n_features)

@@ -31,6 +31,17 @@ def write_trec_run(target: Source, groups: Any, documents: Any, scores: Any, *, 
         Score of each row, as `predict` of a ranker returns it.
     tag : str, default="maxmargin"
         Name of the run.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "run.txt"
+    ...     mm.formats.write_trec_run(path, ["q1", "q1"], ["A", "B"], [0.25, 1.5])
+    ...     print(path.read_text(), end="")
+    q1 Q0 B 1 1.5 maxmargin
+    q1 Q0 A 2 0.25 maxmargin
     """
     groups, documents, scores = checked_groups(groups), indexable(documents, "documents"), np.asarray(scores, float)
     if scores.shape != (len(groups),) or len(documents) != len(groups):
@@ -49,7 +60,7 @@ def write_trec_run(target: Source, groups: Any, documents: Any, scores: Any, *, 
 
 
 def read_trec_qrels(source: Source) -> dict[str, dict[str, int]]:
-    """Read relevance judgements: lines ``QUERY ITERATION DOCUMENT RELEVANCE``.
+    r"""Read relevance judgements: lines ``QUERY ITERATION DOCUMENT RELEVANCE``.
 
     Parameters
     ----------
@@ -60,6 +71,16 @@ def read_trec_qrels(source: Source) -> dict[str, dict[str, int]]:
     -------
     dict of dict
         The relevance of documents by query and document, in the order of the file.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "qrels.txt"
+    ...     _ = path.write_text("301 0 FR940202-2-00150 1\n301 0 FT921-1 0\n")
+    ...     mm.formats.read_trec_qrels(path)
+    {'301': {'FR940202-2-00150': 1, 'FT921-1': 0}}
     """
     judgements: dict[str, dict[str, int]] = {}
     for number, line in numbered_lines(source):

@@ -12,7 +12,7 @@ from maxmargin.formats.streams import FormatError, Source, decode, read_bytes, w
 
 
 def read_trees(source: Source, clean: bool = False) -> list[TreeTuple]:
-    """Return the trees of a file as nested tuples (label, child, …); a leaf is a string.
+    r"""Return the trees of a file as nested tuples (label, child, …); a leaf is a string.
 
     Parameters
     ----------
@@ -32,6 +32,16 @@ def read_trees(source: Source, clean: bool = False) -> list[TreeTuple]:
     ------
     FormatError
         For unbalanced brackets, an empty tree, or text that is not a tree, with the line.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "trees.mrg"
+    ...     _ = path.write_text("( (S (NP-SBJ (PRP she)) (VP (VBZ sings))) )\n")
+    ...     mm.formats.read_trees(path, clean=True)
+    [('', ('S', ('NP', ('PRP', 'she')), ('VP', ('VBZ', 'sings'))))]
     """
     text = decode(read_bytes(source), source).removeprefix("\ufeff")
     try:
@@ -56,6 +66,16 @@ def write_trees(target: Source, trees: Iterable[Any]) -> None:
     trees : iterable
         Trees: strings in brackets, nested tuples or nltk trees. Brackets in leaves are written as ``-LRB-`` and
         ``-RRB-``.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import maxmargin as mm
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "trees.mrg"
+    ...     mm.formats.write_trees(path, [("S", ("NP", "PRP"), ("VP", "VBZ"))])
+    ...     print(path.read_text(), end="")
+    (S (NP PRP) (VP VBZ))
     """
     with write_text(target) as file:
         for i, tree in enumerate(trees):

@@ -50,6 +50,12 @@ def alignment_precision(Y: Sequence[Any], predicted: Sequence[Any]) -> FloatArra
     -------
     ndarray of shape (n,)
         The precision of each alignment.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> mm.metrics.alignment_precision([("ACGT", "AC-T")], [("ACGT", "A-CT")])
+    array([0.66666667])
     """
     return q_score(predicted, Y, tolerance=0)
 
@@ -73,6 +79,13 @@ def q_score(Y: Sequence[Any], predicted: Sequence[Any], tolerance: int = 4, *, c
     -------
     ndarray of shape (n,)
         The score of each alignment.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> true, shifted = [("ACGT", "AC-T")], [("ACGT", "A-CT")]
+    >>> mm.metrics.q_score(true, shifted, tolerance=0), mm.metrics.q_score(true, shifted, tolerance=1)
+    (array([0.66666667]), array([0.66666667]))
     """
     tolerance = whole_number(tolerance, "tolerance", 0)
     if len(Y) != len(predicted):

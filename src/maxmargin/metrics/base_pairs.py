@@ -24,6 +24,13 @@ class BasePairScores(NamedTuple):
         Numbers of predicted and of true pairs.
     n_found : float
         Number of true pairs that are predicted; `n_right` unless pairs may slip.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> scores = mm.metrics.base_pair_scores(["((...))"], ["(.....)"])
+    >>> scores.n_right, scores.n_predicted, scores.n_true, round(scores.f1, 3)
+    (1.0, 1.0, 2.0, 0.667)
     """
 
     n_right: float

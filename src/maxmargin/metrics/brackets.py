@@ -30,6 +30,13 @@ class BracketScores(NamedTuple):
         Share of sentences whose brackets are all right.
     n_true, n_predicted, n_matched : float
         Numbers of brackets, weighted if sentences have weights.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> scores = mm.metrics.bracket_scores(["(S (NP DT NN) (VP VBZ))"], ["(S (NP DT) (VP NN VBZ))"])
+    >>> scores.n_matched, scores.n_predicted, scores.n_true
+    (1.0, 3.0, 3.0)
     """
 
     precision: float

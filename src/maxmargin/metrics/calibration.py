@@ -94,6 +94,15 @@ def decision_confidences(estimator: Any, X: Any, y: Any) -> tuple[FloatArray, An
         The probability of what is predicted for each row, or for each token of all sequences: its label or head.
     right : ndarray of bool of shape (n,)
         Whether it is the true one.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = mm.datasets.make_multiclass(200, random_state=0)
+    >>> model = mm.MulticlassSVM(bound="likelihood").fit(X[:100], y[:100])
+    >>> confidences, right = mm.metrics.decision_confidences(model, X[100:], y[100:])
+    >>> confidences.shape, bool(confidences[right].mean() > confidences[~right].mean())
+    ((100,), True)
     """
     tables, predicted = estimator.predict_marginals(X), estimator.predict(X)
     if isinstance(tables, np.ndarray):

@@ -29,6 +29,13 @@ class ClusterScores:
         Precision is the first over the second.
     right_of_true, n_true : float
         Recall is the first over the second.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> scores = mm.metrics.muc([["a", "a", "b", "b"]], [[0, 0, 0, 1]])
+    >>> scores.precision, scores.recall, scores.f1
+    (0.5, 0.5, 0.5)
     """
 
     right_of_predicted: float
@@ -106,6 +113,13 @@ def b_cubed(Y_true: Any, Y_pred: Any) -> ClusterScores:
     -------
     ClusterScores
         Precision, recall and F1, pooled over the partitions.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> scores = mm.metrics.b_cubed([["a", "a", "a", "a"]], [[0, 0, 1, 1]])
+    >>> scores.precision, scores.recall
+    (1.0, 0.5)
     """
     return _pooled(_b_cubed(overlap) for overlap in _overlaps(Y_true, Y_pred))
 
@@ -126,6 +140,13 @@ def ceaf(Y_true: Any, Y_pred: Any, similarity: Literal["items", "clusters"] = "i
     -------
     ClusterScores
         Precision, recall and F1, pooled over the partitions.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> scores = mm.metrics.ceaf([["a", "a", "a", "b"]], [[0, 0, 1, 1]])
+    >>> scores.precision, scores.recall
+    (0.75, 0.75)
     """
     if similarity not in ("items", "clusters"):
         raise ValueError(f"similarity must be 'items' or 'clusters', found {similarity!r}")
@@ -146,6 +167,12 @@ def mitre_loss(Y_true: Any, Y_pred: Any, *, pooled: bool = False) -> float:
     -------
     float
         The loss, between 0 and 100.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> round(mm.metrics.mitre_loss([["a", "a", "a", "a"]], [[0, 0, 1, 1]]), 6)
+    20.0
     """
     parts = [_muc(overlap) for overlap in _overlaps(Y_true, Y_pred)]
     if pooled:

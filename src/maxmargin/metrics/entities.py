@@ -42,6 +42,12 @@ def is_entity_scheme(labels: Iterable[Any]) -> bool:
     -------
     bool
         Whether `entity_spans` can read them.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> mm.metrics.is_entity_scheme(["O", "B-PER", "I-PER"]), mm.metrics.is_entity_scheme(["noun", "verb"])
+    (True, False)
     """
     distinct = {str(label) for label in labels}
     parts = [_parts(label) for label in distinct]
@@ -102,6 +108,13 @@ class TypeScores:
         Number of predicted entities that are correct.
     n_predicted, n_true : int
         Numbers of predicted and of true entities.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> scores = mm.metrics.entity_f1([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]])
+    >>> scores.types["LOC"].n_true, scores.types["LOC"].recall
+    (1, 0.0)
     """
 
     n_right: int
@@ -132,6 +145,13 @@ class EntityScores(TypeScores):
     ----------
     types : dict of str to TypeScores
         Scores by type.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> scores = mm.metrics.entity_f1([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]])
+    >>> scores.precision, scores.recall, sorted(scores.types)
+    (1.0, 0.5, ['LOC', 'PER'])
     """
 
     types: dict[str, TypeScores] = field(default_factory=dict)
@@ -189,6 +209,12 @@ def entity_f1_score(Y_true: Any, Y_pred: Any) -> float:
     -------
     float
         F1, between 0 and 1.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> mm.metrics.entity_f1_score([["B-PER", "O", "B-LOC"]], [["B-PER", "O", "O"]])
+    0.6666666666666666
     """
     return entity_f1(Y_true, Y_pred).f1
 

@@ -144,13 +144,14 @@ def load(
 
     Examples
     --------
-    >>> import os, tempfile
+    >>> import tempfile, pathlib
     >>> import maxmargin as mm
     >>> X, y = mm.datasets.make_multiclass(30, random_state=0)
-    >>> path = os.path.join(tempfile.mkdtemp(), "model.mm")
     >>> model = mm.MulticlassSVM().fit(X, y)
-    >>> model.save(path)
-    >>> bool((mm.load(path).coef_ == model.coef_).all())
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "model.mm"
+    ...     model.save(path)
+    ...     bool((mm.load(path).coef_ == model.coef_).all())
     True
     """
     given = Given(functions, classes)

@@ -26,6 +26,13 @@ class PartCosts(NamedTuple):
         parts.
     missed : float or array, default=0.0
         The cost of each part that y has and ŷ does not have, in the same shape.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> costs = mm.PartCosts([1, 0, 3, 2], false=1.0, missed=3.0)  # missing a pair is worse than adding one
+    >>> mm.Matching(perfect=False).loss(costs, [1, 0, -1, -1])
+    3.0
     """
 
     output: Any

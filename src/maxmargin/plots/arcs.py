@@ -46,6 +46,13 @@ class ArcDisplay:
         The axes.
     figure_ : matplotlib Figure
         The figure.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> display = mm.plots.ArcDisplay.from_heads(["she", "reads", "books"], [2, 0, 2], [2, 0, 2])
+    >>> [text.get_text() for text in display.ax_.texts][:3]
+    ['(root)', 'she', 'reads']
     """
 
     def __init__(

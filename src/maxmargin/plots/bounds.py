@@ -35,6 +35,15 @@ class BoundDisplay:
         The axes.
     figure_ : matplotlib Figure
         The figure.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = mm.datasets.toy.rows()
+    >>> model = mm.MulticlassSVM(bound="ramp").fit(X, y)
+    >>> display = mm.plots.BoundDisplay.from_estimator(model)
+    >>> display.ax_.get_xlabel()
+    'outer steps'
     """
 
     def __init__(self, at: Any, convex: Any, bound: Any, loss: Any, *, over: str = "outer steps") -> None:

@@ -37,6 +37,13 @@ class CircleDisplay:
         The axes.
     figure_ : matplotlib Figure
         The figure.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> display = mm.plots.CircleDisplay("GGAAACC", "((...))", "(.....)").plot()
+    >>> len(display.ax_.texts)
+    9
     """
 
     def __init__(self, sequence: str, structure: str, predicted: str | None = None) -> None:

@@ -30,6 +30,15 @@ class ConvergenceDisplay:
         The axes.
     figure_ : matplotlib Figure
         The figure.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.chains()
+    >>> tagger = mm.SequenceTagger().fit(X, Y)
+    >>> display = mm.plots.ConvergenceDisplay.from_estimator(tagger, x="iteration")
+    >>> [ax.get_ylabel() for ax in display.axes_]
+    ['objective', 'relative gap']
     """
 
     def __init__(self, history: list[dict[str, float]], tol: float | None = None) -> None:

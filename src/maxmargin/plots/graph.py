@@ -37,6 +37,13 @@ class GraphDisplay:
         The figure.
     wrong : ndarray of bool of shape (n,)
         Which nodes have a wrong label.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> display = mm.plots.GraphDisplay([(0, 1), (1, 2)], predicted=["a", "b", "b"], true=["a", "b", "a"]).plot()
+    >>> display.wrong.tolist()
+    [False, False, True]
     """
 
     def __init__(self, edges: Any, predicted: Any, true: Any = None, positions: Any = None, names: Any = None) -> None:

@@ -58,6 +58,13 @@ class MatchingDisplay:
         The axes.
     figure_ : matplotlib Figure
         The figure.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> display = mm.plots.MatchingDisplay([1, 0, 3, 2], true=[3, 2, 1, 0], labels=list("ABCD")).plot()
+    >>> [text.get_text() for text in display.ax_.texts]
+    ['A', 'B', 'C', 'D', 'true', 'predicted']
     """
 
     def __init__(
@@ -176,6 +183,13 @@ class AssignmentDisplay:
         The axes.
     figure_ : matplotlib Figure
         The figure.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> display = mm.plots.AssignmentDisplay([1, 0, 2], true=[1, 2, 0], left_labels=["a", "b", "c"], n_right=3).plot()
+    >>> [label.get_text() for label in display.ax_.get_yticklabels()]
+    ['a', 'b', 'c']
     """
 
     def __init__(

@@ -55,6 +55,15 @@ class MotifDisplay:
         The axes.
     figure_ : matplotlib Figure
         The figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> counts = np.array([[9, 0, 1, 0], [0, 10, 0, 0], [2, 3, 2, 3]])
+    >>> display = mm.plots.MotifDisplay(np.log((counts + 1) / 3.5), "ACGT", counts=counts).plot()
+    >>> len(display.axes_)
+    1
     """
 
     def __init__(

@@ -38,6 +38,16 @@ class PairDisplay:
         The axes.
     figure_ : matplotlib Figure
         The figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> probabilities = np.zeros((7, 7))
+    >>> probabilities[0, 6], probabilities[1, 5] = 0.9, 0.8
+    >>> display = mm.plots.PairDisplay("GGAAACC", probabilities, "((...))").plot()
+    >>> display.ax_.get_xlabel(), len(display.ax_.collections), len(display.ax_.patches)
+    ('position (above the diagonal: probability of the pair)', 2, 0)
     """
 
     def __init__(

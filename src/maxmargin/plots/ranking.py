@@ -39,6 +39,14 @@ class RankingDisplay:
         The axes.
     figure_ : matplotlib Figure
         The figure.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> y, scores, queries = [1, 0, 0, 1], [0.9, 0.2, 0.8, 0.3], ["a", "a", "b", "b"]
+    >>> display = mm.plots.RankingDisplay.from_predictions(y, {"ours": scores}, queries, ks=[1, 2])
+    >>> display.ax_.get_ylabel()
+    'NDCG@k'
     """
 
     def __init__(self, at: Any, curves: Mapping[str, Any], *, measure: str = "NDCG") -> None:

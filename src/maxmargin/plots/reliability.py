@@ -34,6 +34,13 @@ class ReliabilityDisplay:
         The axes.
     figure_ : matplotlib Figure
         The figure.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> display = mm.plots.ReliabilityDisplay([0.9, 0.9, 0.9, 0.9], [True, True, True, False]).plot()
+    >>> round(display.error, 3)
+    0.15
     """
 
     def __init__(self, confidences: Any, right: Any, n_bins: int = 10, name: str = "") -> None:

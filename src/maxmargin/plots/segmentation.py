@@ -35,6 +35,14 @@ class SegmentationDisplay:
         The axes: image, truth, prediction and margins, as far as they are known.
     figure_ : matplotlib Figure
         The figure.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.images()
+    >>> display = mm.plots.SegmentationDisplay(X[:1], Y[:1], [X[0] > 0.5]).plot()
+    >>> display.axes_.shape
+    (1, 3)
     """
 
     def __init__(

@@ -38,6 +38,15 @@ class TransitionDisplay:
         The axes.
     figure_ : matplotlib Figure
         The figure.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.words()
+    >>> tagger = mm.ColumnTagger().fit(X, Y)
+    >>> display = mm.plots.TransitionDisplay.from_estimator(tagger)
+    >>> display.labels
+    ['LOC', 'O', 'PER']
     """
 
     def __init__(

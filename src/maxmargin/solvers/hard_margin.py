@@ -49,6 +49,15 @@ class NotSeparableError(ValueError):
         The problem after a decode; the message states how many of its examples violate their margin.
     proof : str, default="a linear program over the planes found so far has no solution"
         How that was found.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> try:
+    ...     mm.MulticlassSVM(C=float("inf")).fit([[0.0], [1.0], [2.0]], [0, 1, 0])
+    ... except mm.exceptions.NotSeparableError as error:
+    ...     print("no weights satisfy all margins")
+    no weights satisfy all margins
     """
 
     def __init__(

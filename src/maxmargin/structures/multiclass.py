@@ -50,6 +50,15 @@ class Multiclass(Compiled):
         Whether to add a constant feature of value 1 for each class (regularised, as in LIBLINEAR).
     classes : sequence, optional
         All labels in order, in case some do not occur in the training data; by default the labels of the data, sorted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> X, y = np.array([[2.0, 0.0], [0.0, 2.0], [-2.0, -2.0]]), ["red", "green", "blue"]
+    >>> model = mm.StructuralSVM(mm.Multiclass(cost={"red": 5.0}), C=1.0).fit(X, y)
+    >>> model.predict(X)
+    ['red', 'green', 'blue']
     """
 
     learns: ClassVar[dict[str, type]] = {"rows_": MatrixEncoder}

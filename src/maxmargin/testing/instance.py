@@ -42,6 +42,13 @@ class Instance:
         The encoded examples, set by `encode`.
     w : ndarray
         Random weights, set by `encode`.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> case = mm.testing.Instance(seed=0)
+    >>> case.draw(3).tolist() == mm.testing.Instance(seed=0).draw(3).tolist()  # the seed determines the data
+    True
     """
 
     structure: Compiled

@@ -39,6 +39,17 @@ class InexactArgmaxWarning(UserWarning):
 
     The argmax is then not exact, so a certificate proves nothing, and the objective may increase between outer
     steps. `check_structure` finds the reason; see `Structure.exact` for declaring an argmax approximate.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import maxmargin as mm
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", mm.exceptions.InexactArgmaxWarning)  # stop at the first one
+    ...     X, y = mm.datasets.toy.signs()
+    ...     model = mm.StructuralSVM(mm.datasets.toy.Sign(), bound="ramp").fit(X, y)  # an exact argmax: no warning
+    >>> model.certificate_.exact
+    True
     """
 
 

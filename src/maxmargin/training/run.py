@@ -35,6 +35,15 @@ class Step:
         Certificate of the best weights so far.
     weights : ndarray of shape (dim,)
         The best weights so far; read-only.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.chains()
+    >>> seen = []
+    >>> model = mm.SequenceTagger(callbacks=lambda step: seen.append((step.iteration, step.certificate.gap))).fit(X, Y)
+    >>> len(seen) == model.n_iter_, seen[-1][1] <= model.tol
+    (True, True)
     """
 
     iteration: int

@@ -161,6 +161,17 @@ class MatrixAligner(_TunedAligner):
         The scores chosen.
     training_score_ : float
         Their score on the pairs they were chosen on.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X = [("HEAGAWGHEE", "PAWHEAE"), ("MKVLAT", "MKLAT")]
+    >>> Y = [("HEAGAWGHE-E", "---PAW-HEAE"), ("MKVLAT", "MK-LAT")]
+    >>> aligner = mm.MatrixAligner(opens=(-6.0, -9.0), extends=(-1.0,)).fit(X, Y)
+    >>> aligner.predict([("MKVLATW", "MKLATW")])
+    [('MKVLATW', 'MK-LATW')]
+
+    Read on: "Alignments" in the documentation.
     """
 
     def __init__(
@@ -255,6 +266,16 @@ class LogOddsAligner(_TunedAligner):
         Weights of the structure `structure_`, an `Alignment`.
     gap_open_, gap_extend_, training_score_ : float
         As in `MatrixAligner`.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.alignments()
+    >>> aligner = mm.LogOddsAligner(alphabet="ACGT").fit(X, Y)
+    >>> aligner.predict([("ACGTTGCA", "ACGTGCA")])
+    [('ACGTTGCA', 'ACG-TGCA')]
+
+    Read on: "Alignments" in the documentation.
     """
 
     def __init__(

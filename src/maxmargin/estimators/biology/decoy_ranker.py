@@ -37,7 +37,7 @@ from maxmargin.training.run import Run
 
 @declared
 class DecoyRanker(AlignmentParameters, MaxMarginEstimator):
-    """Weights of alignments with which a homologue outranks decoys (Tsochantaridis et al. 2004, section 5.4).
+    """Ranker of homologues above decoys, by learnt scores of alignments (Tsochantaridis et al. 2004, section 5.4).
 
     The similarity of two sequences is the score of their best alignment. Each x is (native, homologue, decoys), with
     sequences as in `Alignment`; each y is the alignment of the native sequence with its homologue, a pair of aligned
@@ -63,6 +63,8 @@ class DecoyRanker(AlignmentParameters, MaxMarginEstimator):
     >>> ranker = mm.DecoyRanker(alphabet="ACGT").fit(X)
     >>> ranker.predict([("ACGTTGA", ["CCCCCCC", "ACGTGA"])])
     array([1])
+
+    Read on: "Alignments" in the documentation.
     """
 
     mode: str = parameter(

@@ -70,6 +70,8 @@ class MotifFinder(ClassifierMixin, Probabilistic, Restarted):
     array([1, 0])
     >>> finder.sites(["ACATTGACCGA"])
     [MotifSite(label=1, position=3, strand='+')]
+
+    Read on: "Latent variables and ramps" in the documentation.
     """
 
     length: int = parameter("Length l of the motif.", default=11)

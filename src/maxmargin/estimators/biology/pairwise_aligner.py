@@ -86,6 +86,8 @@ class PairwiseAligner(AlignmentParameters, ProbabilisticSets, MaxMarginEstimator
     >>> aligner = mm.PairwiseAligner(alphabet="ACGT").fit(X, Y)
     >>> aligner.predict([("ATGCA", "TGCA")])
     [('ATGCA', '-TGCA')]
+
+    Read on: "Alignments" in the documentation.
     """
 
     mode: str = parameter(

@@ -88,6 +88,8 @@ class RNAFolder(ProbabilisticSets, MaxMarginEstimator):
     >>> model = mm.RNAFolder().fit(X, Y)
     >>> model.predict(["ggcaaaagcc"])
     ['(((....)))']
+
+    Read on: "RNA folding" in the documentation.
     """
 
     named_starts: ClassVar[Mapping[str, NamedStart]] = {**MaxMarginEstimator.named_starts, "prior": prior_weights}

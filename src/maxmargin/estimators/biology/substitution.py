@@ -85,6 +85,15 @@ class IntegerScores(NamedTuple):
         Scores of the first and of the other positions opposite a gap, at most 0 for most programs.
     scale : float
         The factor of the weights before they were rounded.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.alignments()
+    >>> aligner = mm.PairwiseAligner(alphabet="ACGT", features="simple", prior=None, C=1.0).fit(X, Y)
+    >>> scores = aligner.integer_scores()
+    >>> scores.matrix.shape, scores.letters, scores.matrix.dtype.kind
+    ((5, 5), 'ACGTN', 'i')
     """
 
     matrix: IntArray

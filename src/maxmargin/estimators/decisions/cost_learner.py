@@ -347,6 +347,8 @@ class CostLearner(CostPredictor):
     >>> model = mm.CostLearner(mm.Optimizer.assignment(3), C=10.0).fit(X[:40], costs=costs[:40])
     >>> model.score(X[40:], costs=costs[40:]) > -0.02
     True
+
+    Read on: "Costs of optimisers" in the documentation.
     """
 
     optimizer: Any = parameter(

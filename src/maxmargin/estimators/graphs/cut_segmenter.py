@@ -51,6 +51,14 @@ class MaskExplanation(Explanation):
         The best other label of each pixel.
     n_shown : int
         Number of pixels in the text.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.images()
+    >>> why = mm.CutSegmenter(C=1.0, features="channels").fit(X, Y).explain(X[0])
+    >>> why.prediction.shape, why.margins.shape, bool(why.margins.min() >= 0.0)
+    ((6, 8), (6, 8), True)
     """
 
     margins: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
@@ -110,6 +118,8 @@ class CutSegmenter(Kernelised, MaxMarginEstimator):
     >>> model = mm.CutSegmenter(C=1.0, features="channels").fit([mask + 0.8 * noise], [mask])
     >>> model.predict([mask + 0.8 * noise[::-1]])[0].shape
     (12, 16)
+
+    Read on: "Cuts, paths and programs" in the documentation.
     """
 
     features: Any = parameter(

@@ -52,6 +52,8 @@ class ForestClustering(Kernelised, LatentEstimator):
     >>> model = mm.ForestClustering(C=10.0).fit(X, [["a", "a", "b", "b"], ["a", "b", "a"]])
     >>> model.predict([np.abs(np.subtract.outer([1.0, 7.0, 8.0], [1.0, 7.0, 8.0]))[:, :, None]])
     [[0, 1, 1]]
+
+    Read on: "Latent variables and ramps" in the documentation.
     """
 
     r: float = parameter(

@@ -71,6 +71,8 @@ class GraphLabeler(Kernelised, Restarted):
     >>> model = mm.GraphLabeler(C=1.0).fit([stripes + noise], [stripes])
     >>> bool((model.predict([stripes + noise[::-1]])[0] == stripes).all())
     True
+
+    Read on: "Graphs" in the documentation.
     """
 
     pairs: str = parameter(

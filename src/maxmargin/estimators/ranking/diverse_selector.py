@@ -49,6 +49,8 @@ class DiverseSelector(MaxMarginEstimator):
     >>> model = mm.DiverseSelector(k=2, C=0.1).fit([texts] * 3, [topics] * 3)
     >>> model.score([texts], [topics])
     1.0
+
+    Read on: "Rankings and diverse selections" in the documentation.
     """
 
     k: int = parameter("Number of candidates to choose; all, if an input has fewer.", default=5)

@@ -71,6 +71,8 @@ class StructuredRanker(Kernelised, QueryRanker):
     >>> ranker = mm.StructuredRanker(measure="ndcg@2", C=10.0).fit(X, y, groups=queries)
     >>> ranker.score(X, y, groups=queries)
     1.0
+
+    Read on: "Rankings and diverse selections" in the documentation.
     """
 
     measure: str = parameter(

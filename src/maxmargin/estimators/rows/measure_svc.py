@@ -101,6 +101,8 @@ class MeasureSVC(Kernelised, RowClassifier, MaxMarginEstimator):
     >>> model = mm.MeasureSVC(measure="f1", C=10.0).fit(X, ["yes", "yes", "no", "no", "no", "no"])
     >>> model.predict([[1.5], [-0.5]]).tolist()
     ['yes', 'no']
+
+    Read on: "Measures of whole sets: F1, ROC area, average precision" in the documentation.
     """
 
     measure: Any = parameter(

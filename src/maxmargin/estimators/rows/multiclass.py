@@ -31,7 +31,7 @@ from maxmargin.structures.multiclass import Multiclass
 
 @declared
 class MulticlassSVM(Kernelised, RowClassifier, Probabilistic, MaxMarginEstimator):
-    """Multiclass support vector machine (Crammer and Singer 2001).
+    """Classifier of rows: a multiclass support vector machine (Crammer and Singer 2001).
 
     The objective is ½‖W‖² + C Σ c_i max_k [Δ(y_i, k) + (w_k − w_{y_i})·x_i]. Equal rows with equal labels are merged
     and their weights added, so the result depends neither on the order of the rows nor on repetition. For two
@@ -52,6 +52,20 @@ class MulticlassSVM(Kernelised, RowClassifier, Probabilistic, MaxMarginEstimator
         The weight of each class.
     n_features_in_ : int
         Number of features d.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = mm.datasets.make_multiclass(200, random_state=0)
+    >>> model = mm.MulticlassSVM(C=1.0).fit(X[:100], y[:100])
+    >>> model.predict(X[100:105])
+    array([1, 0, 2, 1, 0])
+    >>> model.score(X[100:], y[100:])
+    0.74
+    >>> model.certificate_.gap <= model.tol
+    True
+
+    Read on: "Formulations" in the documentation.
     """
 
     loss: Any = parameter(

@@ -55,6 +55,8 @@ class MultilabelSVM(Kernelised, RowClassifier, ProbabilisticSets, MaxMarginEstim
     >>> Y = np.array([[1, 0], [0, 1], [1, 1], [0, 0]])
     >>> mm.MultilabelSVM(loss="f1", pairs="tree", C=10.0).fit(X, Y).predict(X).tolist()
     [[1, 0], [0, 1], [1, 1], [0, 0]]
+
+    Read on: "Taxonomies and label sets" in the documentation.
     """
 
     loss: str = parameter(

@@ -55,6 +55,8 @@ class TaxonomyClassifier(MulticlassSVM):
     ['dog', 'cat', 'oak']
     >>> model.nodes_
     ['animal', 'oak', 'dog', 'cat']
+
+    Read on: "Taxonomies and label sets" in the documentation.
     """
 
     hierarchy: Any = parameter(

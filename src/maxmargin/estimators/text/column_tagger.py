@@ -44,6 +44,8 @@ class ColumnTagger(Tagger):
     >>> Y = [["PER", "O", "PER"], ["PER", "O"], ["PER", "O"]]
     >>> mm.ColumnTagger(C=1.0).fit(X, Y).predict([["Tom", "met", "Ana"]])
     [['PER', 'O', 'PER']]
+
+    Read on: "Tagging sequences" in the documentation.
     """
 
     templates: TokenTemplates = parameter(

@@ -75,6 +75,8 @@ class ConstituencyParser(ProbabilisticSets, MaxMarginEstimator):
     >>> trees = ["(S (NP DT NN) (VP VBZ))", "(S (NP PRP) (VP VBZ (NP DT NN)))"]
     >>> mm.ConstituencyParser().fit(trees).predict([["DT", "NN", "VBZ", "DT", "NN"]])
     ['(S (NP DT NN) (VP VBZ (NP DT NN)))']
+
+    Read on: "Grammars" in the documentation.
     """
 
     loss: str = parameter(

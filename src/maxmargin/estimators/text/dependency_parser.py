@@ -81,6 +81,8 @@ class DependencyParser(ProbabilisticSets, MaxMarginEstimator):
     >>> sentences = [(["she", "reads", "books"], [2, 0, 2]), (["he", "writes"], [2, 0])]
     >>> mm.DependencyParser(C=1.0).fit(sentences).predict([["he", "reads", "books"]])
     [[2, 0, 2]]
+
+    Read on: "Spanning trees" in the documentation.
     """
 
     tags: Sequence[str] = parameter(

@@ -230,7 +230,7 @@ class Tagger(Probabilistic, MaxMarginEstimator):
 
 @declared
 class SequenceTagger(Kernelised, Tagger):
-    """Sequence tagger: a first-order chain trained for a large margin.
+    """Tagger of sequences: a label for each token, by a first-order chain trained for a large margin.
 
     Each x is an array (T, d), a sparse matrix, or a list of tokens, each a dict ``{"word": "casa", "caps": False}``
     or a list of strings, as in CRF packages; each y is a sequence of T labels of any type. `predict` returns
@@ -248,6 +248,25 @@ class SequenceTagger(Kernelised, Tagger):
         Weights of label pairs (row: previous label).
     start_, end_ : ndarray of shape (K,)
         Weights of first and of last labels.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X = [[{"word": "Ana", "caps": True}, {"word": "sings"}], [{"word": "Tom", "caps": True}, {"word": "ran"}]]
+    >>> tagger = mm.SequenceTagger(C=1.0).fit(X, [["PER", "O"], ["PER", "O"]])
+    >>> tagger.predict([[{"word": "Eve", "caps": True}, {"word": "sings"}]])
+    [['PER', 'O']]
+
+    Arrays of features, and the certificate of the fit:
+
+    >>> X, Y = mm.datasets.make_chains(100, random_state=0)
+    >>> tagger = mm.SequenceTagger().fit(X[:50], Y[:50])
+    >>> round(tagger.score(X[50:], Y[50:]), 2)
+    0.74
+    >>> tagger.certificate_.gap <= tagger.tol
+    True
+
+    Read on: "Tagging sequences" in the documentation.
     """
 
     transition_features: bool = parameter(

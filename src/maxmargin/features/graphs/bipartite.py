@@ -39,6 +39,17 @@ class PairFeatures(NamedTuple):
         structure says.
     per_right : int or array of int of shape (n_right,), optional
         Maximum number of left nodes of each right node; None: as the structure says.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.assignments()
+    >>> model = mm.StructuralSVM(mm.BipartiteMatching(), C=1.0).fit(X, Y)
+    >>> allowed = np.ones((3, 4), bool)
+    >>> allowed[0, 1] = False  # this pair is out of the question
+    >>> model.predict([X[0], mm.PairFeatures(X[0], allowed=allowed)])
+    [[1, 0, 2], [3, 0, 2]]
     """
 
     features: Any

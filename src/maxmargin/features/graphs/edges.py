@@ -31,6 +31,13 @@ class EdgeFeatures(NamedTuple):
         Features of the edges.
     n_nodes : int, optional
         Number of nodes; None: the greatest node in `edges` is the last.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> ring = mm.EdgeFeatures([(0, 1), (1, 2), (2, 3), (0, 3)], [[1.0], [3.0], [1.0], [2.0]])
+    >>> mm.StructuralSVM(mm.Matching(), C=10.0).fit([ring], [[1, 0, 3, 2]]).predict([ring])
+    [[1, 0, 3, 2]]
     """
 
     edges: Any

@@ -74,6 +74,14 @@ class ProximalBundle(CuttingPlanes):
         Range of the ratio proximal part / model part of the gap in which ρ does not change.
     balance_step : float, default=1.3
         Factor by which ρ is divided or multiplied if the ratio is outside of this range.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.chains()
+    >>> tagger = mm.SequenceTagger(solver=mm.solvers.ProximalBundle()).fit(X, Y)
+    >>> tagger.certificate_.gap <= tagger.tol
+    True
     """
 
     name: ClassVar[str] = "bundle"

@@ -109,6 +109,14 @@ class OneSlack(CuttingPlanes):
         Number of sweeps after which an inactive plane may be dropped.
     inner_gap : float, default=1e-3
         The quadratic program over the planes is solved to this share of the current gap.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.chains()
+    >>> tagger = mm.SequenceTagger(solver=mm.solvers.OneSlack(most_planes=50)).fit(X, Y)
+    >>> tagger.certificate_.gap <= tagger.tol
+    True
     """
 
     name: ClassVar[str] = "oneslack"

@@ -46,7 +46,19 @@ MOST_PLANES = 100
 
 
 class RelaxationWarning(UserWarning):
-    """Warning that a min-max program minimises an upper bound on the objective."""
+    """Warning that a min-max program minimises an upper bound on the objective.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.assignments()
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = mm.StructuralSVM(mm.BipartiteMatching(), slack="quadratic", solver="minmax").fit(X, Y)
+    >>> [found.category.__name__ for found in caught]
+    ['RelaxationWarning', 'ConvergenceWarning']
+    """
 
 
 class MinMaxState(CuttingState):
@@ -327,6 +339,15 @@ class MinMax(MinMaxSolver):
         sparse program. ``"auto"``: the latter if single polytopes are large and Clarabel is installed, else the former.
     accuracy : float, default=1e-10
         Relative gap of the program at which the solver stops by itself.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.assignments()
+    >>> planes = mm.StructuralSVM(mm.BipartiteMatching()).fit(X, Y)
+    >>> program = mm.StructuralSVM(mm.BipartiteMatching(), solver=mm.solvers.MinMax()).fit(X, Y)
+    >>> abs(program.certificate_.primal / planes.certificate_.primal - 1.0) < 1e-3  # the same optimum
+    True
     """
 
     name: ClassVar[str] = "minmax"
@@ -367,6 +388,15 @@ class CertificateProgram(MinMaxSolver):
         As in `MinMax`.
     accuracy : float, default=1e-10
         As in `MinMax`.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.partners(4)
+    >>> solver = mm.solvers.CertificateProgram()  # for perfect matchings of four nodes the program is exact
+    >>> model = mm.StructuralSVM(mm.Matching(), solver=solver).fit(X, Y)
+    >>> model.certificate_.gap <= model.tol
+    True
     """
 
     name: ClassVar[str] = "certificate"

@@ -99,6 +99,14 @@ class LBFGS(Solver):
         Number of differences of weights and gradients that are kept.
     most_planes : int, default=12
         Number of planes from which the lower bound is computed, at least 3.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.chains()
+    >>> tagger = mm.SequenceTagger(bound="likelihood", solver=mm.solvers.LBFGS(memory=20)).fit(X, Y)
+    >>> tagger.certificate_.gap <= tagger.tol
+    True
     """
 
     name: ClassVar[str] = "lbfgs"

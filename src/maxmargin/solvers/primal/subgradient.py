@@ -79,6 +79,14 @@ class Subgradient(Solver):
         Factor of δ after a step to better weights (polyak).
     contract : float, default=0.95
         Factor of δ after any other step (polyak).
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.chains()
+    >>> tagger = mm.SequenceTagger(solver=mm.solvers.Subgradient(batch=4), tol=0.2).fit(X, Y)
+    >>> tagger.certificate_.gap <= 0.2
+    True
     """
 
     name: ClassVar[str] = "subgradient"

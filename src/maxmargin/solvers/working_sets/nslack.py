@@ -155,6 +155,14 @@ class NSlack(Solver):
         Maximum number of aggregate planes of a solution for all of S.
     inner_gap : float, default=0.1
         Share of the current gap to which S is optimised as long as outputs are violated.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.chains()
+    >>> tagger = mm.SequenceTagger(solver=mm.solvers.NSlack(batch=1)).fit(X, Y)  # Algorithm 1, example by example
+    >>> tagger.certificate_.gap <= tagger.tol
+    True
     """
 
     name: ClassVar[str] = "nslack"

@@ -75,6 +75,14 @@ class ProximalWorkingSets(Tuning, Solver):
         Operations of a held round, as a multiple of the operations allowed for passes over held planes.
     most_cuts : int, default=100
         Maximum number of aggregate planes of a held round.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.chains()
+    >>> tagger = mm.SequenceTagger(solver=mm.solvers.ProximalWorkingSets(first_sweeps=1)).fit(X, Y)
+    >>> tagger.certificate_.gap <= tagger.tol
+    True
     """
 
     name: ClassVar[str] = "proximal"

@@ -33,6 +33,15 @@ class ChosenAlignment(NamedTuple):
         Index of the candidate: 0 for the homologue, 1, 2, … for decoys.
     alignment : tuple of (str, str)
         The native sequence aligned with the candidate.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.decoys()
+    >>> model = mm.StructuralSVM(mm.Decoys(alphabet="ACGT"), C=1.0).fit(X, Y)
+    >>> chosen = model.predict(X[:1])[0]
+    >>> chosen.candidate, chosen.alignment
+    (0, ('TGGCCAAA', '--GCCA--'))
     """
 
     candidate: int

@@ -33,6 +33,14 @@ class Decoys(Compiled):
     ----------
     mode, features, gaps, gap_features, window, alphabet, symmetric : optional
         As in `Alignment`.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.decoys()
+    >>> model = mm.StructuralSVM(mm.Decoys(alphabet="ACGT"), C=1.0).fit(X, Y)
+    >>> model.predict(X[:1])[0].candidate  # the homologue
+    0
     """
 
     output_name: ClassVar[str] = "candidate"

@@ -25,6 +25,15 @@ class Constraints:
         Forbidden pairs (label, next label).
     start, end : sequence of labels, default=()
         Labels that no sequence may begin or end with.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> order = mm.Constraints(transitions=[("verb", "verb")], start=["verb"])
+    >>> X, Y = [["we", "sing"], ["we", "can", "sing"]], [["noun", "verb"], ["noun", "aux", "verb"]]
+    >>> tagger = mm.ColumnTagger(constraints=order).fit(X, Y)
+    >>> tagger.predict([["sing", "sing"]])  # no verb comes first
+    [['noun', 'verb']]
     """
 
     transitions: tuple[tuple[Any, Any], ...] = ()
@@ -55,6 +64,8 @@ def _split(label: str) -> tuple[str, str]:
 def bio_constraints(labels: Iterable[str]) -> Constraints:
     """Return the constraints of BIO (IOB2): I-X only after B-X or I-X.
 
+    Examples
+    --------
     >>> bio_constraints(["O", "B-PER", "I-PER"])
     Constraints(transitions=(('O', 'I-PER'),), start=('I-PER',), end=())
     """
@@ -74,6 +85,8 @@ def bioes_constraints(labels: Iterable[str]) -> Constraints:
 
     B-X and I-X are followed by I-X or E-X; O, E and S by O, B or S; a sequence ends with O, E or S.
 
+    Examples
+    --------
     >>> bioes_constraints(["O", "S-X"]).transitions
     ()
     """
@@ -83,6 +96,8 @@ def bioes_constraints(labels: Iterable[str]) -> Constraints:
 def bilou_constraints(labels: Iterable[str]) -> Constraints:
     """Return the constraints of BILOU: those of BIOES, with L for the last token of an entity and U for a single one.
 
+    Examples
+    --------
     >>> bilou_constraints(["O", "B-X", "L-X"]).start
     ('L-X',)
     """

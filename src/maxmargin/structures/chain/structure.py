@@ -65,6 +65,15 @@ class Chain(Compiled):
     seen_pairs : bool, default=False
         Whether a feature of a token has weights only for the labels with which it occurs in the training data. All
         other weights are 0, and are neither learnt nor stored.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.words()
+    >>> X = [[[f"word={word}"] for word in x] for x in X]  # a list of strings for each token
+    >>> model = mm.StructuralSVM(mm.Chain(cost="hamming"), C=1.0).fit(X, Y)
+    >>> model.predict([[["word=Ana"], ["word=sings"], ["word=in"], ["word=Rio"]]])
+    [['PER', 'O', 'O', 'LOC']]
     """
 
     learns: ClassVar[dict[str, type]] = {"tokens_": SequenceEncoder, "edges_": SequenceEncoder}

@@ -58,6 +58,15 @@ class Coverage(Compiled):
         Weights of subtopics in the loss: the number of candidates that have them, or 1.
     bound_steps : int, default=30
         Subgradient steps that tighten the proven bound on each maximum.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.search_results()
+    >>> model = mm.StructuralSVM(mm.Coverage(k=2), C=1.0, solver="nslack").fit(X, Y)
+    >>> chosen = model.predict(X[:1])[0]
+    >>> len(chosen), sorted(set().union(*(Y[0][i] for i in chosen)))
+    (2, [0])
     """
 
     output_name: ClassVar[str] = "selection"

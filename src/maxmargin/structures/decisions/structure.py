@@ -60,6 +60,16 @@ class Decisions(Compiled):
     intercept : float, default=1.0
         Value of the constant feature of an example: large values make its weights practically unregularised, 0 leaves
         it out.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.decisions()  # features, and the best assignments of three by three
+    >>> model = mm.StructuralSVM(mm.Decisions(mm.Optimizer.assignment(3)), C=10.0).fit(X, Y)
+    >>> model.predict(X[:1])[0].reshape(3, 3)
+    array([[1, 0, 0],
+           [0, 1, 0],
+           [0, 0, 1]])
     """
 
     no_kernel: ClassVar[str] = "predicted costs are linear in the features, which may be transformed before"

@@ -58,6 +58,14 @@ class Forest(Compiled):
         The cost of a link between clusters, relative to a missing link; smaller values join more items.
     fit_intercept : bool, default=True
         Whether to add a constant feature of value 1 for every link.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.places()  # distances of all pairs of items
+    >>> model = mm.StructuralSVM(mm.Forest(), C=10.0).fit(X, Y)
+    >>> Y[0], model.predict(X[:1])[0]
+    ([2, 1, 1, 0, 0], [0, 1, 1, 2, 2])
     """
 
     learns: ClassVar[dict[str, type]] = {"rows_": LinkEncoder}

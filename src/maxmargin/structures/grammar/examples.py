@@ -34,7 +34,19 @@ _NO_FLOATS, _NO_TAGS, _NO_ENDS = np.zeros(0), np.zeros(0, np.int32), np.zeros(5,
 
 
 class NoTreeWarning(UserWarning):
-    """Sentences that a grammar does not derive have no tree."""
+    """Sentences that a grammar does not derive have no tree.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import maxmargin as mm
+    >>> parser = mm.ConstituencyParser(glue=False).fit(["(S (NP DT NN) (VP VBZ))"])
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     tree = parser.predict([["NN", "NN", "NN"]])
+    >>> [found.category.__name__ for found in caught]
+    ['NoTreeWarning']
+    """
 
 
 def warn_of_missing(trees: list[Any], glue: bool, level: int = 3) -> None:

@@ -91,6 +91,17 @@ class ROCArea(Orders):
         of q (Narasimhan and Agarwal 2013, the tight bound); None for the whole area.
     n_labels : int, default=1
         Number of labels of a row, as in `Contingency`: pairs of all labels count together.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> X, y = np.array([[0.1], [0.9], [0.4], [0.8]]), np.array([0, 1, 0, 1])
+    >>> model = mm.StructuralSVM(mm.ROCArea(), C=10.0).fit([X], [y])
+    >>> model.predict([X])  # row numbers, best first
+    [(1, 3, 2, 0)]
+    >>> model.structure_.loss(y, (1, 0, 3, 2))  # one of four pairs is swapped, of two positive rows
+    0.5
     """
 
     def __init__(self, *, max_fpr: float | None = None, n_labels: int = 1) -> None:
@@ -131,6 +142,15 @@ class AveragePrecision(Orders):
     ----------
     n_labels : int, default=1
         Number of labels of a row, as in `Contingency`: all labels are ranked in one list.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = mm.datasets.toy.rows(2)
+    >>> model = mm.StructuralSVM(mm.AveragePrecision(), C=1.0).fit([X], [y])
+    >>> order = model.predict([X])[0]
+    >>> y[list(order[:10])].tolist()  # the rows that come first are positive
+    [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]
     """
 
     def __init__(self, *, n_labels: int = 1) -> None:

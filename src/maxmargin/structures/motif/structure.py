@@ -48,6 +48,13 @@ class MotifSite(NamedTuple):
         First position of the motif.
     strand : "+" or "-", optional
         Strand of the motif.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> site = mm.outputs.MotifSite(label=1, position=3, strand="+")
+    >>> "ACGTTGATT"[site.position : site.position + 4]
+    'TTGA'
     """
 
     label: Any
@@ -77,6 +84,15 @@ class Motif(Compiled):
         Whether the motif may also be on the other strand, its window read as the reverse complement (DNA, RNA).
     classes : sequence of two labels, optional
         The negative and the positive label; by default those of the data, the greater one positive.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, y = mm.datasets.toy.strings()  # every other one contains TTGA
+    >>> model = mm.StructuralSVM(mm.Motif(length=4, background_order=1), C=10.0, n_restarts=3).fit(X, y)
+    >>> site = model.predict(X[1:2])[0]
+    >>> site.label, X[1][site.position : site.position + 4]
+    (1, 'TTGA')
     """
 
     output_name: ClassVar[str] = "site"

@@ -67,6 +67,15 @@ class ProgramInput(NamedTuple):
         Limits of z.
     integer : bool or array of bool of shape (m,), default=True
         Which variables are integers.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> values = [[3.0], [2.0], [2.0]]  # a feature of each of three items
+    >>> at_most_two = mm.ProgramInput(values, A=[[1.0, 1.0, 1.0]], high=2.0)
+    >>> model = mm.StructuralSVM(mm.Program(), C=1.0).fit([at_most_two], [[1, 1, 0]])
+    >>> model.predict([mm.ProgramInput(values, A=[[1.0, 1.0, 1.0]], high=1.0)])
+    [[1, 0, 0]]
     """
 
     features: Any

@@ -11,19 +11,44 @@ from maxmargin._base.types import AnyArray
 
 
 class TopDocuments(tuple[int, ...]):
-    """The top documents: their indices in ascending order."""
+    """The top documents: their indices in ascending order.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> top = mm.outputs.TopDocuments([0, 3, 4])
+    >>> 3 in top
+    True
+    """
 
     __slots__ = ()
 
 
 class RankedDocuments(tuple[int, ...]):
-    """Documents in the order of a ranking, best first: all of them, or those in the first positions."""
+    """Documents in the order of a ranking, best first: all of them, or those in the first positions.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> order = mm.outputs.RankedDocuments([2, 0, 1])
+    >>> order[0]  # the best document
+    2
+    """
 
     __slots__ = ()
 
 
 class SelectedDocuments(tuple[int, ...]):
-    """The chosen candidates, in the order of the choice."""
+    """The chosen candidates, in the order of the choice.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> X, Y = mm.datasets.toy.search_results()
+    >>> chosen = mm.StructuralSVM(mm.Coverage(k=2), C=1.0).fit(X, Y).predict(X[:1])[0]
+    >>> type(chosen).__name__, len(chosen)
+    ('SelectedDocuments', 2)
+    """
 
     __slots__ = ()
 
@@ -37,6 +62,13 @@ class SwappedPairs(NamedTuple):
         For each document, how many less relevant documents come before it, and how many more relevant ones after it.
     n_pairs : int
         Number of pairs of documents of different relevance.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> swapped = mm.outputs.SwappedPairs(counts=((0, 1), (1, 0)), n_pairs=1)
+    >>> sum(before for before, _ in swapped.counts) / swapped.n_pairs  # share of pairs in the wrong order
+    1.0
     """
 
     counts: tuple[tuple[int, int], ...]
