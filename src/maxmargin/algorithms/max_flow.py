@@ -91,10 +91,10 @@ def minimum_cut(edges, first, leaving, terminal, capacity, side):
     queue, waiting, queue_begin, queue_end = np.empty(n + 1, np.uint32), np.zeros(n, np.bool_), ZERO, ZERO
     orphans, orphan_begin, orphan_end = np.empty(n + 1, np.uint32), ZERO, ZERO
     size = np.uint64(n + 1)
-    for v in range(n):
-        if terminal[v] != 0.0:
-            parent[v], sink[v], distance[v] = TERMINAL, terminal[v] < 0.0, 1
-            waiting[v], queue[queue_end] = True, v
+    for node in range(n):
+        if terminal[node] != 0.0:
+            parent[node], sink[node], distance[node] = TERMINAL, terminal[node] < 0.0, 1
+            waiting[node], queue[queue_end] = True, node
             queue_end = queue_end + UNIT if queue_end + UNIT < size else ZERO
     active, current = False, np.uint32(0)
     while True:
@@ -222,8 +222,8 @@ def minimum_cut(edges, first, leaving, terminal, capacity, side):
                 if parent[u] < ORPHAN and heads[parent[u]] == v:
                     parent[u], orphans[orphan_end] = ORPHAN, u
                     orphan_end = orphan_end + UNIT if orphan_end + UNIT < size else ZERO
-    for v in range(n):
-        side[v] = 1 if parent[v] != FREE and not sink[v] else 0
+    for node in range(n):
+        side[node] = 1 if parent[node] != FREE and not sink[node] else 0
 
 
 @jit
