@@ -7,6 +7,8 @@ import pytest
 
 import maxmargin as mm
 from maxmargin.exceptions import StructureError
+from maxmargin.structures.graph._pairs import incident_edges
+from maxmargin.structures.graph._tree_reweighted import log_partition_bound
 from maxmargin.testing.conformance import SCALES, StructureConformance, linear_maximum
 from tests.helpers.instances.graphs import HiddenLabels, PairwiseGraphs
 
@@ -216,3 +218,35 @@ def test_forests_are_exact_whatever_their_size():
     for edges in (trees, star, trees[:3]):
         examples = mm.Graph(classes=[0, 1]).fit_encode([(np.ones((n, 1)), edges)], [np.arange(n) % 2])
         assert examples.exact and examples.integral and not examples.relaxed
+
+
+@pytest.mark.parametrize("pairs", ["full", "potts", "diagonal"])
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_bounds_on_log_partitions(n_labels, pairs):
+    """They are at least the log-sum over all labellings, close to it for weak edges, and exact by elimination."""
+    rng, size, gaps, falls = np.random.default_rng(n_labels), 7, [], []
+    edges = np.array([(a, b) for a in range(size) for b in range(a) if rng.random() < 0.7])
+    classes = list(range(n_labels))
+    for strength in (0.1, 1.0, 4.0):
+        x = rng.normal(size=(size, 2)), edges, rng.normal(size=(len(edges), 2)) / 2
+        structure = mm.Graph(pairs=pairs, classes=classes, inference="trws").fit([x], [rng.integers(0, n_labels, 7)])
+        w = rng.normal(size=structure.size)
+        w[3 * n_labels :] *= strength
+        totals = [float(w @ structure.joint_feature(x, y)) for y in structure.enumerate(x)]
+        exact = float(np.logaddexp.reduce(totals))
+        bound = structure.log_partition_bound(w, x)
+        gaps.append((bound - exact) / abs(exact))
+        examples, ids = structure.encode([x]), np.zeros(1, np.int64)
+        scores = examples.scores(w, ids)
+        tables = scores[0].values.reshape(size, n_labels), examples._pair_scores(scores[1], ids)[0]
+        first = log_partition_bound(*tables, edges, *incident_edges(edges, size), 0)
+        assert first >= bound
+        falls.append((first - exact) / (bound - exact))
+        structure.inference = "exact"
+        assert structure.log_partition_bound(w, x) == pytest.approx(exact, rel=1e-9)
+    assert min(gaps) >= -1e-12 and gaps[0] < 0.01 and gaps[1] < 0.2, gaps
+    assert max(falls) > 1.5, falls
+    structure.inference = "trws"
+    path = x[0], [(v, v + 1) for v in range(size - 1)], x[2][: size - 1]
+    totals = [float(w @ structure.joint_feature(path, y)) for y in structure.enumerate(path)]
+    assert structure.log_partition_bound(w, path) == pytest.approx(np.logaddexp.reduce(totals), rel=1e-9)

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._base.jit import inlined, jit
+from maxmargin._base.jit import jit
 
 #: Parents of nodes: none, the terminal itself, and none since the arc to the parent was saturated.
 FREE, TERMINAL, ORPHAN = np.uint32(0xFFFFFFFF), np.uint32(0xFFFFFFFE), np.uint32(0xFFFFFFFD)
 #: Indices are unsigned, which spares compiled functions the check for negative ones; arc ^ ONE is the arc back.
 ONE = np.uint32(1)
+#: Numbers of the type of positions in rings.
+ZERO, UNIT = np.uint64(0), np.uint64(1)
 #: Distance of a node whose path to the terminal has not been found.
 FAR = 1 << 60
 
@@ -37,13 +39,38 @@ def arcs_by_node(edges, n_nodes, first, leaving):
             place[v] += 1
 
 
-@inlined
-def activate(v, waiting, queue, ends):
-    """Append a node to the ring of active nodes unless it is there."""
-    if not waiting[v]:
-        waiting[v] = True
-        queue[ends[1]] = v
-        ends[1] = ends[1] + 1 if ends[1] + 1 < len(queue) else 0
+@jit
+def short_paths(edges, heads, first, leaving, terminal, capacity):
+    """Push flow along paths of one and of two arcs between terminals, which leaves few paths to search for."""
+    for e in range(len(edges)):
+        i, j, arc = edges[e, 0], edges[e, 1], 2 * e
+        if terminal[i] < 0.0:
+            i, j, arc = j, i, arc + 1
+        if terminal[i] > 0.0 and terminal[j] < 0.0:
+            amount = min(capacity[arc], terminal[i], -terminal[j])
+            if amount > 0.0:
+                capacity[arc] -= amount
+                capacity[arc ^ 1] += amount
+                terminal[i] -= amount
+                terminal[j] += amount
+    for v in range(len(terminal)):
+        a, b, end = first[v], first[v], first[v + ONE]
+        while True:
+            while a < end and not (terminal[heads[leaving[a]]] > 0.0 and capacity[leaving[a] ^ ONE] > 0.0):
+                a += ONE
+            while b < end and not (terminal[heads[leaving[b]]] < 0.0 and capacity[leaving[b]] > 0.0):
+                b += ONE
+            if a >= end or b >= end:
+                break
+            into, out = leaving[a] ^ ONE, leaving[b]
+            begin, last = heads[leaving[a]], heads[out]
+            amount = min(min(capacity[into], capacity[out]), min(terminal[begin], -terminal[last]))
+            capacity[into] -= amount
+            capacity[into ^ ONE] += amount
+            capacity[out] -= amount
+            capacity[out ^ ONE] += amount
+            terminal[begin] -= amount
+            terminal[last] += amount
 
 
 @jit
@@ -52,168 +79,151 @@ def minimum_cut(edges, first, leaving, terminal, capacity, side):
 
     These nodes are the same for every maximum flow, so ties are always broken in the same way.
     """
+    # One function, since Numba counts references to all arrays at each call, which would take most of the time.
     n, heads = len(terminal), np.empty(len(capacity), np.uint32)
     for e in range(len(edges)):
         heads[2 * e], heads[2 * e + 1] = edges[e, 1], edges[e, 0]
     by_node, begins = leaving.astype(np.uint32), first.astype(np.uint32)
+    short_paths(edges, heads, begins, by_node, terminal, capacity)
     parent, sink = np.full(n, FREE, np.uint32), np.zeros(n, np.bool_)
-    stamp, distance = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    waiting, queue, ends = np.zeros(n, np.bool_), np.empty(n + 1, np.uint32), np.zeros(2, np.uint64)
-    orphans = np.empty(n, np.uint32)
-    for v in range(n):
-        if terminal[v] != 0.0:
-            parent[v], sink[v], distance[v] = TERMINAL, terminal[v] < 0.0, 1
-            activate(v, waiting, queue, ends)
-    clock, current = 0, -1
+    stamp, distance, clock = np.zeros(n, np.int64), np.zeros(n, np.int64), 0
+    # Rings of active nodes, each of which is in it once, and of orphans.
+    queue, waiting, queue_begin, queue_end = np.empty(n + 1, np.uint32), np.zeros(n, np.bool_), ZERO, ZERO
+    orphans, orphan_begin, orphan_end = np.empty(n + 1, np.uint32), ZERO, ZERO
+    size = np.uint64(n + 1)
+    for node in range(n):
+        if terminal[node] != 0.0:
+            parent[node], sink[node], distance[node] = TERMINAL, terminal[node] < 0.0, 1
+            waiting[node], queue[queue_end] = True, node
+            queue_end = queue_end + UNIT if queue_end + UNIT < size else ZERO
+    active, current = False, np.uint32(0)
     while True:
-        if current < 0 or parent[current] == FREE:
-            current = -1
-            while ends[0] != ends[1]:
-                v = queue[ends[0]]
-                ends[0] = ends[0] + 1 if ends[0] + 1 < len(queue) else 0
-                waiting[v] = False
-                if parent[v] != FREE:
-                    current = v
-                    break
-            if current < 0:
+        if not active or parent[current] == FREE:
+            active = False
+            while not active and queue_begin != queue_end:
+                current = queue[queue_begin]
+                queue_begin = queue_begin + UNIT if queue_begin + UNIT < size else ZERO
+                waiting[current] = False
+                active = parent[current] != FREE
+            if not active:
                 break
-        bridge = grow(
-            np.uint32(current), heads, begins, by_node, capacity, parent, sink, stamp, distance, waiting, queue, ends
-        )
-        if bridge < 0:
-            current = -1
+
+        # Extend the tree of the active node until it meets the other tree.
+        v, bridge, met = current, np.uint32(0), False
+        for k in range(begins[v], begins[v + ONE]):
+            arc = by_node[k]
+            along = arc ^ ONE if sink[v] else arc
+            if capacity[along] <= 0.0:
+                continue
+            u = heads[arc]
+            if parent[u] == FREE:
+                sink[u], parent[u], stamp[u], distance[u] = sink[v], arc ^ ONE, stamp[v], distance[v] + 1
+                if not waiting[u]:
+                    waiting[u], queue[queue_end] = True, u
+                    queue_end = queue_end + UNIT if queue_end + UNIT < size else ZERO
+            elif sink[u] != sink[v]:
+                bridge, met = along, True
+                break
+            elif stamp[u] <= stamp[v] and distance[u] > distance[v]:
+                parent[u], stamp[u], distance[u] = arc ^ ONE, stamp[v], distance[v] + 1
+        if not met:
+            active = False
             continue
+
+        # Push as much as possible along the path; nodes behind saturated arcs become orphans.
         clock += 1
-        count = augment(np.uint32(bridge), heads, terminal, capacity, parent, orphans)
-        adopt(
-            orphans, count, clock, heads, begins, by_node, capacity, parent, sink, stamp, distance, waiting, queue, ends
-        )
-    for v in range(n):
-        side[v] = 1 if parent[v] != FREE and not sink[v] else 0
-
-
-@inlined
-def grow(v, heads, first, leaving, capacity, parent, sink, stamp, distance, waiting, queue, ends):
-    """Extend the tree of an active node; return an arc from the tree of the source to that of the sink, or −1."""
-    bridge = -1
-    for k in range(first[v], first[v + ONE]):
-        arc = leaving[k]
-        along = arc ^ ONE if sink[v] else arc
-        if capacity[along] <= 0.0:
-            continue
-        u = heads[arc]
-        if parent[u] == FREE:
-            sink[u], parent[u], stamp[u], distance[u] = sink[v], arc ^ ONE, stamp[v], distance[v] + 1
-            activate(u, waiting, queue, ends)
-        elif sink[u] != sink[v]:
-            bridge = along
-            break
-        elif stamp[u] <= stamp[v] and distance[u] > distance[v]:
-            parent[u], stamp[u], distance[u] = arc ^ ONE, stamp[v], distance[v] + 1
-    return bridge
-
-
-@inlined
-def augment(bridge, heads, terminal, capacity, parent, orphans):
-    """Push as much as possible along the path through an arc; return the number of nodes cut off from their trees."""
-    amount = capacity[bridge]
-    v = heads[bridge ^ ONE]
-    while parent[v] < ORPHAN:
-        amount = min(amount, capacity[parent[v] ^ ONE])
-        v = heads[parent[v]]
-    amount = min(amount, terminal[v])
-    v = heads[bridge]
-    while parent[v] < ORPHAN:
-        amount = min(amount, capacity[parent[v]])
-        v = heads[parent[v]]
-    amount = min(amount, -terminal[v])
-    count = 0
-    capacity[bridge] -= amount
-    capacity[bridge ^ ONE] += amount
-    v = heads[bridge ^ ONE]
-    while parent[v] < ORPHAN:
-        arc = parent[v]
-        u = heads[arc]
-        capacity[arc] += amount
-        capacity[arc ^ ONE] -= amount
-        if capacity[arc ^ ONE] <= 0.0:
-            parent[v], orphans[count] = ORPHAN, v
-            count += 1
-        v = u
-    terminal[v] -= amount
-    if terminal[v] <= 0.0:
-        parent[v], orphans[count], terminal[v] = ORPHAN, v, 0.0
-        count += 1
-    v = heads[bridge]
-    while parent[v] < ORPHAN:
-        arc = parent[v]
-        u = heads[arc]
-        capacity[arc] -= amount
-        capacity[arc ^ ONE] += amount
-        if capacity[arc] <= 0.0:
-            parent[v], orphans[count] = ORPHAN, v
-            count += 1
-        v = u
-    terminal[v] += amount
-    if terminal[v] >= 0.0:
-        parent[v], orphans[count], terminal[v] = ORPHAN, v, 0.0
-        count += 1
-    return count
-
-
-@inlined
-def origin_distance(v, clock, heads, parent, stamp, distance):
-    """Return the number of steps from a node to its terminal, `FAR` if its path ends at an orphan."""
-    steps, u = 0, v
-    while True:
-        if stamp[u] == clock:
-            steps += distance[u]
-            break
-        steps += 1
-        if parent[u] == TERMINAL:
-            stamp[u], distance[u] = clock, 1
-            break
-        if parent[u] >= ORPHAN:
-            return FAR
-        u = heads[parent[u]]
-    left, u = steps, v
-    while stamp[u] != clock:
-        stamp[u], distance[u] = clock, left
-        left -= 1
-        u = heads[parent[u]]
-    return steps
-
-
-@inlined
-def adopt(orphans, count, clock, heads, first, leaving, capacity, parent, sink, stamp, distance, waiting, queue, ends):
-    """Find new parents for orphans; an orphan without one leaves its tree, and its children become orphans."""
-    while count > 0:
-        count -= 1
-        v = orphans[count]
-        best, nearest = -1, FAR
-        for k in range(first[v], first[v + ONE]):
-            arc = leaving[k]
+        amount = capacity[bridge]
+        v = heads[bridge ^ ONE]
+        while parent[v] < ORPHAN:
+            amount = min(amount, capacity[parent[v] ^ ONE])
+            v = heads[parent[v]]
+        amount = min(amount, terminal[v])
+        v = heads[bridge]
+        while parent[v] < ORPHAN:
+            amount = min(amount, capacity[parent[v]])
+            v = heads[parent[v]]
+        amount = min(amount, -terminal[v])
+        capacity[bridge] -= amount
+        capacity[bridge ^ ONE] += amount
+        orphan_begin = orphan_end = ZERO
+        v = heads[bridge ^ ONE]
+        while parent[v] < ORPHAN:
+            arc = parent[v]
             u = heads[arc]
-            if parent[u] == FREE or sink[u] != sink[v] or capacity[arc if sink[v] else arc ^ ONE] <= 0.0:
-                continue
-            steps = origin_distance(u, clock, heads, parent, stamp, distance)
-            if steps < nearest:
-                best, nearest = arc, steps
-        if best >= 0:
-            parent[v], stamp[v], distance[v] = best, clock, nearest + 1
-            continue
-        parent[v] = FREE
-        for k in range(first[v], first[v + ONE]):
-            arc = leaving[k]
+            capacity[arc] += amount
+            capacity[arc ^ ONE] -= amount
+            if capacity[arc ^ ONE] <= 0.0:
+                parent[v], orphans[orphan_end] = ORPHAN, v
+                orphan_end += UNIT
+            v = u
+        terminal[v] -= amount
+        if terminal[v] <= 0.0:
+            parent[v], orphans[orphan_end], terminal[v] = ORPHAN, v, 0.0
+            orphan_end += UNIT
+        v = heads[bridge]
+        while parent[v] < ORPHAN:
+            arc = parent[v]
             u = heads[arc]
-            if parent[u] == FREE or sink[u] != sink[v]:
+            capacity[arc] -= amount
+            capacity[arc ^ ONE] += amount
+            if capacity[arc] <= 0.0:
+                parent[v], orphans[orphan_end] = ORPHAN, v
+                orphan_end += UNIT
+            v = u
+        terminal[v] += amount
+        if terminal[v] >= 0.0:
+            parent[v], orphans[orphan_end], terminal[v] = ORPHAN, v, 0.0
+            orphan_end += UNIT
+
+        # Find new parents for orphans; an orphan without one leaves its tree, and its children become orphans.
+        while orphan_begin != orphan_end:
+            v = orphans[orphan_begin]
+            orphan_begin = orphan_begin + UNIT if orphan_begin + UNIT < size else ZERO
+            best, nearest = np.uint32(0), FAR
+            for k in range(begins[v], begins[v + ONE]):
+                arc = by_node[k]
+                u = heads[arc]
+                if parent[u] == FREE or sink[u] != sink[v] or capacity[arc if sink[v] else arc ^ ONE] <= 0.0:
+                    continue
+                # The number of steps from u to its terminal, if its path does not end at an orphan.
+                steps, t = 0, u
+                while stamp[t] != clock:
+                    steps += 1
+                    if parent[t] == TERMINAL:
+                        stamp[t], distance[t] = clock, 1
+                        steps -= 1
+                    elif parent[t] >= ORPHAN:
+                        steps = FAR
+                        break
+                    else:
+                        t = heads[parent[t]]
+                if steps == FAR:
+                    continue
+                steps += distance[t]
+                left, t = steps, u
+                while stamp[t] != clock:
+                    stamp[t], distance[t] = clock, left
+                    left -= 1
+                    t = heads[parent[t]]
+                if steps < nearest:
+                    best, nearest = arc, steps
+            if nearest < FAR:
+                parent[v], stamp[v], distance[v] = best, clock, nearest + 1
                 continue
-            if capacity[arc if sink[v] else arc ^ ONE] > 0.0:
-                activate(u, waiting, queue, ends)
-            if parent[u] < ORPHAN and heads[parent[u]] == v:
-                parent[u] = ORPHAN
-                orphans[count] = u
-                count += 1
+            parent[v] = FREE
+            for k in range(begins[v], begins[v + ONE]):
+                arc = by_node[k]
+                u = heads[arc]
+                if parent[u] == FREE or sink[u] != sink[v]:
+                    continue
+                if capacity[arc if sink[v] else arc ^ ONE] > 0.0 and not waiting[u]:
+                    waiting[u], queue[queue_end] = True, u
+                    queue_end = queue_end + UNIT if queue_end + UNIT < size else ZERO
+                if parent[u] < ORPHAN and heads[parent[u]] == v:
+                    parent[u], orphans[orphan_end] = ORPHAN, u
+                    orphan_end = orphan_end + UNIT if orphan_end + UNIT < size else ZERO
+    for node in range(n):
+        side[node] = 1 if parent[node] != FREE and not sink[node] else 0
 
 
 @jit

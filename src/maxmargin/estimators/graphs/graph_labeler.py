@@ -1,4 +1,4 @@
-"""`GraphLabeler`: a label for each node of a graph or cell of a grid, with any pairs of labels."""
+"""`GraphLabeler`: a label for each node of a graph, cell of a grid or superpixel, with any pairs of labels."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._base.checks import check_flag, whole_number
 from maxmargin._base.declared import changed, choice, declared, parameter
-from maxmargin._base.errors import ExampleError, Place
+from maxmargin._base.errors import ExampleError, Place, Where
 from maxmargin._base.input import example_weights, indexable, paired_examples
-from maxmargin._base.types import FloatArray
+from maxmargin._base.types import AnyArray, FloatArray
 from maxmargin.bounds import BOUNDS
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Structure
@@ -23,9 +23,16 @@ from maxmargin.estimators.latent import Restarted
 from maxmargin.estimators.predictor import label_margins
 from maxmargin.features.graphs.images import grid_edges
 from maxmargin.features.graphs.networkx_graphs import is_networkx
+from maxmargin.features.graphs.superpixels import (
+    Superpixels,
+    majority_labels,
+    read_regions,
+    superpixel_graph,
+)
 from maxmargin.features.rows.costs import check_costs
 from maxmargin.features.rows.frames import NamedColumns
-from maxmargin.features.rows.labels import is_missing
+from maxmargin.features.rows.labels import is_missing, plain_label
+from maxmargin.parts.costs import PartCosts
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.structures.graph.examples import INFERENCE
@@ -39,14 +46,20 @@ DIRECTIONS = ("right", "down", "down right", "down left")
 
 @declared
 class GraphLabeler(Kernelised, Restarted):
-    """Labels of the nodes of graphs or of the cells of grids, learnt from labelled ones.
+    """Labels of the nodes of graphs, of the cells of grids or of superpixels, learnt from labelled ones.
 
     Nodes have a score for each label, edges a score for each pair of labels, which may reward any pairs; the labels of
     greatest total score are found together (see `Graph`).
 
-    Each x is a graph as `Graph` takes it, (nodes, edges[, features[, allowed]]) or a graph of networkx, or a grid: an
-    array (height, width) or (height, width, d) of features of its cells. Neighbouring cells of a grid are joined, with
-    a feature for each direction. Each y has a label for each node, or is an array (height, width) of labels.
+    Each x is one of
+
+    - a graph as `Graph` takes it, (nodes, edges[, features[, allowed]]) or a graph of networkx; y has a label for each
+      node;
+    - a grid: an array (height, width) or (height, width, d) of features of its cells, of which neighbours are joined,
+      with a feature for each direction; y is an array (height, width) of labels;
+    - `Superpixels`: an image and the region of each pixel. Regions that touch are joined, the upper one first, with
+      features of likeness and position. y is a mask (height, width); a region has the label of most of its pixels, and
+      predictions are masks.
 
     Attributes
     ----------
@@ -154,10 +167,12 @@ class GraphLabeler(Kernelised, Restarted):
     # ------------------------------------------------------------------ grids and graphs
 
     def _features(self, X: Any) -> list[Any]:
-        return [self._graph(x) for x in X]
+        return [self._graph(x, Place("X", i)) for i, x in enumerate(X)]
 
-    def _graph(self, x: Any) -> Any:
-        """Return the graph of a grid; graphs as they are."""
+    def _graph(self, x: Any, where: Where) -> Any:
+        """Return the graph of a grid or of superpixels; graphs as they are."""
+        if isinstance(x, Superpixels):
+            return superpixel_graph(x, where)
         if not is_grid(x):
             return x
         cells = np.asarray(x)
@@ -172,25 +187,39 @@ class GraphLabeler(Kernelised, Restarted):
 
     def _encode(self, X: Any, Y: Any) -> tuple[Structure, Examples]:
         labels = [self._flat(x, y, Place("Y", i)) for i, (x, y) in enumerate(zip(X, Y, strict=True))]
+        if not self.latent and self.unknown is not None:
+            for i, y in enumerate(labels):
+                self._check_known(y, Place("Y", i))
         return super()._encode(self._features(X), labels)
 
-    @staticmethod
-    def _flat(x: Any, y: Any, where: Place) -> Any:
-        """Return the labels of a grid row by row; those of graphs as they are."""
-        if not is_grid(x):
+    def _check_known(self, labels: Any, where: Place) -> None:
+        """Raise ExampleError if a label marks an unknown one, although these are not to be estimated."""
+        values = labels.output if isinstance(labels, PartCosts) else labels
+        for v, label in values.items() if isinstance(values, Mapping) else enumerate(values):
+            if self._is_unknown(label):
+                raise ExampleError.at(
+                    where, f"the label of node {v!r} is unknown ({label!r}); pass latent=True to estimate such labels"
+                )
+
+    def _is_unknown(self, label: Any) -> bool:
+        return is_missing(label) or bool(self.unknown is not None and plain_label(label) == self.unknown)
+
+    def _flat(self, x: Any, y: Any, where: Place) -> Any:
+        """Return the labels of a grid row by row, and of superpixels by majority; those of graphs as they are."""
+        if not is_picture(x):
             return y
-        labels = np.asarray(y)
-        if labels.shape != np.shape(x)[:2]:
-            found = f"shape {labels.shape}" if labels.ndim else f"{type(y).__name__} {y!r:.60}"
-            raise ExampleError.at(where, f"expected labels of shape {np.shape(x)[:2]} as the grid has, found {found}")
-        return labels.ravel()
+        labels = _pixels(x, y, where)
+        if is_grid(x):
+            return labels
+        regions, n = read_regions(x, Place("X", where.example))
+        return majority_labels([None if self._is_unknown(label) else label for label in labels.tolist()], regions, n)
 
     def _shaped(self, x: Any, labels: Any) -> Any:
-        """Return labels in the shape of a grid."""
-        if not is_grid(x):
+        """Return labels in the shape of a grid or an image; those of graphs as they are."""
+        if not is_picture(x):
             return labels
         codes = self.structure_.labels_.encode(labels, "labels")  # type: ignore[attr-defined]
-        return self.classes_[codes].reshape(np.shape(x)[:2])
+        return _painted(x, self.classes_[codes])
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         attributes = super()._fitted_attributes(weights, structure)
@@ -209,15 +238,15 @@ class GraphLabeler(Kernelised, Restarted):
         Parameters
         ----------
         X : sequence
-            Graphs and grids.
+            Graphs, grids and superpixels.
         given : sequence, optional
-            Known labels of each graph or grid, in the form of y, with None, NaN or `unknown` where they are not known;
-            a dict has only those of known nodes. Predictions have these labels, and others follow from them.
+            Known labels of each input, in the form of y, with None, NaN or `unknown` where they are not known; a dict
+            has only those of known nodes. Predictions have these labels, and others follow from them.
 
         Returns
         -------
         list
-            Labels in the form of the training outputs; arrays (height, width) for grids.
+            Labels in the form of the training outputs; arrays (height, width) for grids and superpixels.
         """
         check_is_fitted(self, "coef_")
         X = indexable(X, "X")
@@ -232,12 +261,12 @@ class GraphLabeler(Kernelised, Restarted):
 
     def _clamped(self, x: Any, known: Any, where: Place) -> Any:
         """Return an input that allows known nodes their labels only."""
-        graph, rest = (x, ()) if is_networkx(x) or is_grid(x) else (x[0], tuple(x[1:]))
-        if is_grid(x):
-            nodes, *more = self._graph(x)
-            graph, rest = nodes, tuple(more)
+        if is_networkx(x):
+            graph, rest = x, ()
+        else:
+            graph, *rest = self._graph(x, Place("X", where.example))
         networkx = is_networkx(graph)
-        names = list(graph.nodes) if networkx else range(graph.shape[0] if hasattr(graph, "shape") else len(graph))
+        names = list(graph.nodes) if networkx else range(_length(graph))
         flat = known if isinstance(known, Mapping) else self._flat(x, known, where)
         if isinstance(flat, Mapping):
             unknown = [v for v in flat if v not in set(names)]
@@ -251,7 +280,7 @@ class GraphLabeler(Kernelised, Restarted):
         allowed = np.ones((len(names), size), bool)
         if len(rest) > at and rest[at] is not None:
             allowed = np.array(rest[at], bool)
-        fixed = [v for v, label in enumerate(labels) if not is_missing(label) and label != self.unknown]
+        fixed = [v for v, label in enumerate(labels) if not self._is_unknown(label)]
         labels_of = self.structure_.labels_  # type: ignore[attr-defined]
         codes = labels_of.encode([labels[v] for v in fixed], lambda k: f"{where}, node {fixed[k]}")
         allowed[fixed] = np.arange(size) == codes[:, None]
@@ -291,9 +320,7 @@ class GraphLabeler(Kernelised, Restarted):
             One array for each input, in the order of `classes_`; lower bounds where argmaxes are not exact.
         """
         X, found = indexable(X, "X"), super().decision_scores(X)
-        return [
-            scores.reshape(*np.shape(x)[:2], -1) if is_grid(x) else scores for x, scores in zip(X, found, strict=True)
-        ]
+        return [_painted(x, scores) if is_picture(x) else scores for x, scores in zip(X, found, strict=True)]
 
     def decision_margins(self, X: Any) -> list[FloatArray]:
         """Return how clear the label of each node is: the best minus the second best decision score.
@@ -329,9 +356,9 @@ class GraphLabeler(Kernelised, Restarted):
         return super().explain(x, n_features)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy: the fraction of nodes with the correct label, pooled over all graphs.
+        """Return the accuracy: the fraction of nodes or pixels with the correct label, pooled over all inputs.
 
-        Unknown labels do not count if `latent` is set.
+        Unknown labels do not count.
 
         Parameters
         ----------
@@ -350,8 +377,8 @@ class GraphLabeler(Kernelised, Restarted):
         weights = example_weights(sample_weight, len(Y))
         right, total = np.zeros(len(Y)), np.zeros(len(Y))
         for i, (x, true, found) in enumerate(zip(X, Y, self.predict(X), strict=True)):
-            pairs = _paired(self._flat(x, true, Place("Y", i)), found, i)
-            known = [p for p in pairs if not self.latent or not (is_missing(p[0]) or p[0] == self.unknown)]
+            pairs = _paired(_pixels(x, true, Place("Y", i)) if is_picture(x) else true, found, i)
+            known = [p for p in pairs if not self._is_unknown(p[0])]
             right[i], total[i] = sum(a == b for a, b in known), len(known)
         if not weights @ total:
             raise ValueError("no node has a known label")
@@ -361,6 +388,35 @@ class GraphLabeler(Kernelised, Restarted):
 def is_grid(x: Any) -> bool:
     """Return whether an input is a grid: an array of two or three dimensions."""
     return isinstance(x, np.ndarray) and x.ndim in (2, 3)
+
+
+def is_picture(x: Any) -> bool:
+    """Return whether labels of an input are an array (height, width)."""
+    return is_grid(x) or isinstance(x, Superpixels)
+
+
+def _pixels(x: Any, y: Any, where: Place) -> AnyArray:
+    """Return the labels of the cells of a grid or the pixels of an image, row by row."""
+    labels, shape = np.asarray(y), np.shape(x.image if isinstance(x, Superpixels) else x)[:2]
+    if labels.shape != shape:
+        found = f"shape {labels.shape}" if labels.ndim else f"{type(y).__name__} {y!r:.60}"
+        what = "grid" if is_grid(x) else "image"
+        raise ExampleError.at(where, f"expected labels of shape {shape} as the {what} has, found {found}")
+    return labels.ravel()
+
+
+def _painted(x: Any, values: AnyArray) -> AnyArray:
+    """Return a value for each node as values of cells or of pixels (height, width, …)."""
+    if isinstance(x, Superpixels):
+        return np.asarray(values[read_regions(x, "X")[0]])
+    return values.reshape(*np.shape(x)[:2], *values.shape[1:])
+
+
+def _length(rows: Any) -> int:
+    """Return the number of rows of features."""
+    if isinstance(rows, NamedColumns):
+        return len(rows.values)
+    return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
 def _paired(true: Any, found: Any, i: int) -> list[tuple[Any, Any]]:

@@ -14,6 +14,8 @@ graph is chosen by the graph (`_decode.py`), and always proves an upper bound on
     Training on the relaxation: answers whose nodes have one label, or two labels by half.
 `_expansion.py`
     Moves that change any nodes to one label, for ``inference="expansion"``.
+`_tree_reweighted.py`
+    Upper bounds on the log-partition of graphs that elimination cannot solve.
 `_pairs.py`
     Scores of label pairs: K² for each edge, or fewer if only equal labels have scores.
 """

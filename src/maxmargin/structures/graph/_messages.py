@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._base.jit import inlined, jit
-from maxmargin.structures.graph._pairs import add_pair_scores, total_of
+from maxmargin.structures.graph._pairs import total_of
 
 #: Gap relative to the scores below which a labelling is taken for the best one.
 CLOSED = 1e-9
@@ -26,56 +26,17 @@ LOOK, FALL = 5, 0.02
 SWEEPS_OF_BRANCH = 8
 
 
-@inlined
-def send(e, side, own, pairs, out):
-    """Write max_k own[k] + t_e(k, j) for all labels j of the other end; return the maximum, which is taken out."""
-    n_labels, width = len(own), pairs.shape[1]
-    if width != n_labels * n_labels:
-        best, second, at = -np.inf, -np.inf, 0
-        for k in range(n_labels):
-            if own[k] > best:
-                best, second, at = own[k], best, k
-            elif own[k] > second:
-                second = own[k]
-        if width == 1:
-            equal = pairs[e, 0]
-            for k in range(n_labels):
-                out[k] = max(best, own[k] + equal)
-            out[at] = max(second, own[at] + equal)
-        else:
-            for k in range(n_labels):
-                out[k] = max(best, own[k] + pairs[e, k])
-            out[at] = max(second, own[at] + pairs[e, at])
-    elif side == 0:
-        row, a = pairs[e], own[0]
-        for j in range(n_labels):
-            out[j] = a + row[j]
-        for k in range(1, n_labels):
-            a, part = own[k], row[k * n_labels : (k + 1) * n_labels]
-            for j in range(n_labels):
-                out[j] = max(out[j], a + part[j])
-    else:
-        row = pairs[e]
-        for j in range(n_labels):
-            part, best = row[j * n_labels : (j + 1) * n_labels], -np.inf
-            for k in range(n_labels):
-                best = max(best, own[k] + part[k])
-            out[j] = best
-    top = out[0]
-    for j in range(1, n_labels):
-        top = max(top, out[j])
-    return top
-
-
 @jit
 def sweep(scores, pairs, edges, first, incident, messages, forward, hard, labels, own, part):
     """Send messages to later nodes (forward) or earlier ones; return an upper bound, −∞ if there is no labelling.
 
-    Write labels, each the best one given those of the nodes before and the messages of the others. `hard` says
-    whether some pairs are forbidden.
+    The message of node i to label b of node j is max_a s_i(a) + t_e(a, b) for the share s_i of its scores and messages;
+    in O(K) if only equal labels have scores. Write labels, each the best one given those of the nodes before and the
+    messages of the others. `hard` says whether some pairs are forbidden.
     """
+    # No views of rows and no calls with arrays, for which Numba would count references in the innermost loops.
     n, n_labels = scores.shape
-    bound = 0.0
+    width, bound = pairs.shape[1], 0.0
     for r in range(n):
         v = r if forward else n - 1 - r
         n_before, n_after = 0, 0
@@ -84,16 +45,24 @@ def sweep(scores, pairs, edges, first, incident, messages, forward, hard, labels
         for q in range(first[v], first[v + 1]):
             e, side = incident[q] >> 1, incident[q] & 1
             u = edges[e, 1 - side]
-            into = messages[e, side]
-            for k in range(n_labels):
-                own[k] += into[k]
             if (u > v) == forward:
                 n_after += 1
                 for k in range(n_labels):
-                    part[k] += into[k]
+                    own[k] += messages[e, side, k]
+                    part[k] += messages[e, side, k]
+                continue
+            n_before += 1
+            other = labels[u]
+            for k in range(n_labels):
+                own[k] += messages[e, side, k]
+            if width != n_labels * n_labels:
+                part[other] += pairs[e, 0 if width == 1 else other]
+            elif side == 0:
+                for k in range(n_labels):
+                    part[k] += pairs[e, k * n_labels + other]
             else:
-                n_before += 1
-                add_pair_scores(pairs, e, side, labels[u], part)
+                for k in range(n_labels):
+                    part[k] += pairs[e, other * n_labels + k]
         chosen, top = 0, own[0]
         for k in range(1, n_labels):
             top = max(top, own[k])
@@ -111,18 +80,43 @@ def sweep(scores, pairs, edges, first, incident, messages, forward, hard, labels
             u = edges[e, 1 - side]
             if (u > v) != forward:
                 continue
-            into, out = messages[e, side], messages[e, 1 - side]
+            to = 1 - side
             for k in range(n_labels):
-                part[k] = own[k] - into[k]
-            top = send(e, side, part, pairs, out)
+                part[k] = own[k] - messages[e, side, k]
+            if width != n_labels * n_labels:
+                best, second, at = -np.inf, -np.inf, 0
+                for k in range(n_labels):
+                    if part[k] > best:
+                        best, second, at = part[k], best, k
+                    elif part[k] > second:
+                        second = part[k]
+                for k in range(n_labels):
+                    messages[e, to, k] = max(best, part[k] + pairs[e, 0 if width == 1 else k])
+                messages[e, to, at] = max(second, part[at] + pairs[e, 0 if width == 1 else at])
+            elif side == 0:
+                for j in range(n_labels):
+                    messages[e, to, j] = part[0] + pairs[e, j]
+                for k in range(1, n_labels):
+                    a = part[k]
+                    for j in range(n_labels):
+                        messages[e, to, j] = max(messages[e, to, j], a + pairs[e, k * n_labels + j])
+            else:
+                for j in range(n_labels):
+                    best = -np.inf
+                    for k in range(n_labels):
+                        best = max(best, part[k] + pairs[e, j * n_labels + k])
+                    messages[e, to, j] = best
+            top = messages[e, to, 0]
+            for j in range(1, n_labels):
+                top = max(top, messages[e, to, j])
             bound += top
             if hard:
                 for k in range(n_labels):
-                    if out[k] == -np.inf:
-                        out[k] = top
+                    if messages[e, to, k] == -np.inf:
+                        messages[e, to, k] = top
                         scores[u, k] = -np.inf
             for k in range(n_labels):
-                out[k] -= top
+                messages[e, to, k] -= top
     return bound
 
 
@@ -130,6 +124,7 @@ def sweep(scores, pairs, edges, first, incident, messages, forward, hard, labels
 def improve(scores, pairs, edges, first, incident, labels, own):
     """Change single labels while this improves a labelling (Besag 1986); return its score."""
     n, n_labels = scores.shape
+    width = pairs.shape[1]
     for _ in range(100):
         changed = False
         for v in range(n):
@@ -137,7 +132,12 @@ def improve(scores, pairs, edges, first, incident, labels, own):
                 own[k] = scores[v, k]
             for q in range(first[v], first[v + 1]):
                 e, side = incident[q] >> 1, incident[q] & 1
-                add_pair_scores(pairs, e, side, labels[edges[e, 1 - side]], own)
+                other = labels[edges[e, 1 - side]]
+                if width != n_labels * n_labels:
+                    own[other] += pairs[e, 0 if width == 1 else other]
+                    continue
+                for k in range(n_labels):
+                    own[k] += pairs[e, k * n_labels + other] if side == 0 else pairs[e, other * n_labels + k]
             best = labels[v]
             for k in range(n_labels):
                 if own[k] > own[best] + 1e-12 * (abs(own[k]) if own[best] == -np.inf else abs(own[best])):

@@ -22,21 +22,6 @@ def pair_score(pairs, e, a, b, n_labels):
     return pairs[e, 0] if width == 1 else pairs[e, a]
 
 
-@inlined
-def add_pair_scores(pairs, e, side, other, out):
-    """Add the scores of all labels of one end of an edge, given the label of its other end; `side` 0 is the first."""
-    n_labels, width = len(out), pairs.shape[1]
-    if width == n_labels * n_labels:
-        if side == 0:
-            for k in range(n_labels):
-                out[k] += pairs[e, k * n_labels + other]
-        else:
-            for k in range(n_labels):
-                out[k] += pairs[e, other * n_labels + k]
-    else:
-        out[other] += pairs[e, 0] if width == 1 else pairs[e, other]
-
-
 @jit
 def incident_edges(edges, n_nodes):
     """Return the edges of each node: 2e + side for edge e, side 0 if the node is its first end; and their offsets."""

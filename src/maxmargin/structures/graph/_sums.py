@@ -1,12 +1,17 @@
-"""Sums over all labellings and samples of a batch of graphs of small treewidth."""
+"""Sums over all labellings and samples of a batch of graphs of small treewidth; bounds on those of other graphs."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from maxmargin._base.jit import jit
-from maxmargin.structures.graph._decode import scope_ends
+from maxmargin.structures.graph._decode import ELIMINATION, scope_ends
 from maxmargin.structures.graph._elimination import add_marginals, draw_labels
+from maxmargin.structures.graph._pairs import incident_edges
+from maxmargin.structures.graph._tree_reweighted import log_partition_bound
+
+#: Steps that lower the bound on a log-partition, at most.
+BOUND_STEPS = 200
 
 
 @jit
@@ -53,3 +58,25 @@ def draw_all(
             edges[edge_offsets[i] : edge_offsets[i + 1]], orders[nodes], scope_ends(ends[nodes]),
             scopes[scope_offsets[i] : scope_offsets[i + 1]], state, codes[:, code_starts[r] : code_starts[r + 1]],
         )  # fmt: skip
+
+
+@jit
+def bound_all(
+    ids, values, starts, pairs, edge_starts, edges, edge_offsets, offsets, n_labels, methods, orders, ends, scopes,
+    scope_offsets, bounds,
+):  # fmt: skip
+    """Write the log-partition of each example of ids that is solved by elimination, and upper bounds on the others."""
+    for r in range(len(ids)):
+        i = ids[r]
+        n = offsets[i + 1] - offsets[i]
+        scores = values[starts[r] : starts[r + 1]].reshape(n, n_labels)
+        own, joined = pairs[edge_starts[r] : edge_starts[r + 1]], edges[edge_offsets[i] : edge_offsets[i + 1]]
+        if methods[i] == ELIMINATION:
+            nodes = slice(offsets[i], offsets[i + 1])
+            bounds[r], _ = add_marginals(
+                scores, own, joined, orders[nodes], scope_ends(ends[nodes]),
+                scopes[scope_offsets[i] : scope_offsets[i + 1]], 0.0, np.zeros_like(scores), np.zeros_like(own),
+            )  # fmt: skip
+        else:
+            first, incident = incident_edges(joined, n)
+            bounds[r] = log_partition_bound(scores, own, joined, first, incident, BOUND_STEPS)

@@ -50,7 +50,7 @@ class GraphExamples(PartExamples):
     deciding = (0,)
     why_not_summable = (
         "a graph has a treewidth too large for sums over all its labellings, which are #P-hard (Jerrum and Sinclair "
-        f"1993); {PERTURB}"
+        f"1993), but Graph.log_partition_bound bounds their logarithm; {PERTURB}"
     )
 
     def __init__(
@@ -322,6 +322,16 @@ class GraphExamples(PartExamples):
             marginals[1] += pair_sums.ravel()
         else:
             _sums.gather(pair_sums, self.classes, marginals[1].reshape(-1, n_classes))
+
+    def log_partition_bounds(self, scores: list[Scores], ids: IntArray) -> FloatArray:
+        """Return upper bounds on the log-partitions of some graphs; for small treewidth the log-partitions."""
+        bounds = np.empty(len(ids))
+        pairs, edge_starts = self._pair_scores(scores[1], ids)
+        _sums.bound_all(
+            ids, *scores[0], pairs, edge_starts, self.graphs.edges, self.graphs.offsets, self.node_offsets,
+            self.n_labels, self.methods, *self._plans(), bounds,
+        )  # fmt: skip
+        return bounds
 
     def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         if not self.summable:

@@ -172,6 +172,27 @@ class Graph(NodeLabelling):
     def _pairs_allowed(self, code: CodeArray, edges: IntArray) -> bool:
         return not self.forbidden_[code[edges[:, 0]], code[edges[:, 1]]].any()
 
+    def log_partition_bound(self, w: FloatArray, x: Any) -> float:
+        """Return an upper bound on log Σ_ŷ exp(w·Ψ(x, ŷ)), the log-partition of one graph.
+
+        It is the log-partition itself for graphs that elimination solves, and otherwise a tree-reweighted bound
+        (Wainwright, Jaakkola and Willsky 2005); no probabilities follow from it.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,)
+            The weights.
+        x : tuple or networkx graph
+            One input.
+
+        Returns
+        -------
+        float
+            The bound; −∞ if the graph has no labelling.
+        """
+        examples, ids = self.encode([x]), np.zeros(1, np.int64)
+        return float(examples.log_partition_bounds(examples.scores(np.asarray(w, float), ids), ids)[0])
+
     # ------------------------------------------------------------------ weights
 
     def _pair_names(self) -> list[str]:
