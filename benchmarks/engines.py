@@ -85,7 +85,7 @@ def killed() -> dict[str, Any]:
                     kills += 1
 
         while kills < KILLS:
-            timers = []
+            timers: list[threading.Timer] = []
 
             def soon(step: Any, timers: list[threading.Timer] = timers) -> None:
                 for timer in timers:
