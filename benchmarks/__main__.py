@@ -42,6 +42,7 @@ NAMES = (
     "conformance",
     "own_structure",
     "engines",
+    "memory",
     "defaults",
     "p1_tables",
 )

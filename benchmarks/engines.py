@@ -1,8 +1,12 @@
-"""Argmaxes in Python, in this process and in two others: seconds of a fit, and the same bits."""
+"""Argmaxes in Python, in this process and in two others: seconds of a fit, the same bits, and workers killed."""
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,6 +18,8 @@ from benchmarks.report import table
 #: Seconds of pure Python in an argmax, and number of examples.
 SECONDS, EXAMPLES = (0.0, 0.001, 0.005, 0.02), 160
 WORKERS = 2
+#: Workers killed in all, seconds of an argmax meanwhile, and seconds after a step within which one is killed.
+KILLS, KILLED_SECONDS, SOON = 100, 0.002, 0.3
 
 
 class Signs(mm.Structure):
@@ -63,9 +69,42 @@ def measured(seconds: float, engine: mm.engines.Processes) -> dict[str, Any]:
     return found
 
 
+def killed() -> dict[str, Any]:
+    """Fit again and again, and kill a random worker at a random time after every step, KILLS in all."""
+    (X, y), rng, kills, fits, same = data(), np.random.default_rng(1), 0, 0, 0
+    plain = mm.StructuralSVM(Signs(KILLED_SECONDS), tol=1e-4).fit(X, y)
+    clock = Clock()
+    with mm.engines.Processes(WORKERS) as engine:
+
+        def kill() -> None:
+            nonlocal kills
+            workers = [] if engine._workers is None else list(engine._workers._processes)
+            if workers and kills < KILLS:
+                with suppress(ProcessLookupError):
+                    os.kill(int(rng.choice(workers)), signal.SIGKILL)
+                    kills += 1
+
+        while kills < KILLS:
+            timers: list[threading.Timer] = []
+
+            def soon(step: Any, timers: list[threading.Timer] = timers) -> None:
+                for timer in timers:
+                    timer.cancel()
+                timers.append(threading.Timer(rng.uniform(0.0, SOON), kill))
+                timers[-1].start()
+
+            model = mm.StructuralSVM(Signs(KILLED_SECONDS), tol=1e-4, engine=engine, callbacks=[soon]).fit(X, y)
+            for timer in timers:
+                timer.cancel()
+                timer.join()
+            fits, same = fits + 1, same + (model.coef_.tobytes() == plain.coef_.tobytes())
+    return {"kills": kills, "fits": fits, "same": same, "wall": clock.wall}
+
+
 def run() -> dict[str, Any]:
     with mm.engines.Processes(WORKERS) as engine:
-        return {"fits": [measured(seconds, engine) for seconds in SECONDS]}
+        fits = [measured(seconds, engine) for seconds in SECONDS]
+    return {"fits": fits, "killed": killed()}
 
 
 def markdown(result: dict[str, Any]) -> str:
@@ -79,8 +118,21 @@ def markdown(result: dict[str, Any]) -> str:
     ]  # fmt: skip
     head = ["ms of Python per argmax", "argmaxes", "this process, s", "two processes, s", "ratio", "same bits"]
     return (
-        "# Argmaxes in other processes\n\n"
-        f"A fit of {EXAMPLES} examples of a user-defined structure whose argmax runs Python for some time, in one "
-        f"thread of this process and by `engine=Processes({WORKERS})`, whose workers were started before. Wall "
-        "seconds.\n\n"
-    ) + table(head, rows)
+        (
+            "# Argmaxes in other processes\n\n"
+            f"A fit of {EXAMPLES} examples of a user-defined structure whose argmax runs Python for some time, in one "
+            f"thread of this process and by `engine=Processes({WORKERS})`, whose workers were started before. Wall "
+            "seconds.\n\n"
+        )
+        + table(head, rows)
+        + _about_kills(result["killed"])
+    )
+
+
+def _about_kills(found: dict[str, Any]) -> str:
+    return (
+        f"\n\nA random worker was killed by SIGKILL within {SOON} s after every step, "
+        f"{found['kills']} in all, in {found['fits']} fits, of which {found['same']} have the same bits as in this "
+        f"process; {found['wall'] / max(found['kills'], 1):.1f} s of wall time per kill, most of it for the start of "
+        f"new workers."
+    )

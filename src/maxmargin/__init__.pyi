@@ -43,6 +43,7 @@ from .features.graphs.images import image_graph as image_graph
 from .features.graphs.superpixels import Superpixels as Superpixels
 from .features.mercer.kernel import Kernel as Kernel
 from .features.text.templates import TokenTemplates as TokenTemplates
+from .formats.files import Files as Files
 from .models import load as load
 from .optimizers.optimizer import Optimizer as Optimizer
 from .parts.costs import PartCosts as PartCosts

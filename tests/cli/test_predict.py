@@ -39,7 +39,7 @@ def test_all_lines_have_the_same_number_of_columns(run, models):
 
 def test_batches_change_nothing(run, models, monkeypatch):
     whole = run("predict", "tagger.mm", "test.conll").out
-    monkeypatch.setattr("maxmargin.cli.predict._BATCH", 7)
+    monkeypatch.setattr("maxmargin.estimators.text.column_tagger.BATCH", 7)
     assert run("predict", "tagger.mm", "test.conll").out == whole
 
 

@@ -1,12 +1,19 @@
 """Argmaxes on small clusters of this machine give the same bits; tests start and end the clusters."""
 
 import os
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
-from tests.engines.test_processes import Failing, Signs, bits, signs
+from tests.engines.test_processes import Delayed, Failing, Killed, Signs, Slow, bits, signs
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -50,6 +57,79 @@ def test_a_dask_worker_that_is_killed_in_a_fit(client):
     assert killed and bits(model) == bits(plain)
 
 
+def check_faults(engine, tmp_path):
+    """A worker killed in mid-sweep, a slow one, and a time limit."""
+    X, Y = signs()
+    plain, path = bits(mm.StructuralSVM(Signs()).fit(X, Y)), tmp_path / "kill"
+    path.touch()
+    assert bits(mm.StructuralSVM(Killed(str(path), os.getpid()), engine=engine).fit(X, Y)) == plain
+    assert not path.exists()
+    assert bits(mm.StructuralSVM(Delayed(str(tmp_path / "pid"), os.getpid()), engine=engine).fit(X, Y)) == plain
+    with pytest.warns(ConvergenceWarning):
+        model = mm.StructuralSVM(Slow(), engine=engine, max_seconds=0.3, tol=1e-9).fit(*signs(100))
+    assert model.stop_reason_ == "max_seconds"
+    assert bits(mm.StructuralSVM(Signs(), engine=engine).fit(X, Y)) == plain
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_faults_of_dask_workers(client, tmp_path):
+    with mm.engines.Dask(client) as engine:
+        check_faults(engine, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
+def test_a_scheduler_that_is_killed_and_resume(client, tmp_path, monkeypatch):
+    """The error says what to do, and the resumed fit on another cluster has the bits of one without a stop."""
+    import dask
+    import distributed
+
+    monkeypatch.setattr("maxmargin.engines.clusters.WAIT", 5)
+    X, Y = signs()
+    address, checkpoint = tmp_path / "scheduler.json", tmp_path / "fit.npz"
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    # Not LocalCluster, whose scheduler is a part of this process.
+    commands = [
+        ["scheduler", "--port", "0", "--no-dashboard", "--host", "127.0.0.1", "--scheduler-file", str(address)],
+        ["worker", "--scheduler-file", str(address), "--nthreads", "1", "--nworkers", "2", "--no-dashboard",
+         "--local-directory", str(tmp_path), "--death-timeout", "20"],
+    ]  # fmt: skip
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-m", f"distributed.cli.dask_{command}", *options],
+            env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )
+        for command, *options in commands
+    ]  # fmt: skip
+
+    def kill(step):
+        if step.iteration == 2:
+            started[0].kill()
+
+    try:
+        end = time.monotonic() + 60
+        while not address.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
+            other = distributed.Client(scheduler_file=str(address), timeout=60, set_as_default=False)
+            other.wait_for_workers(2, timeout=60)
+            stopped = mm.StructuralSVM(
+                Signs(), engine=mm.engines.Dask(other), tol=1e-5, callbacks=[kill],
+                checkpoint=mm.Checkpoint(checkpoint, every=0.0),
+            )  # fmt: skip
+            with pytest.raises(ConnectionError, match=r"do not answer .* fit\(X, y, resume=path\)"):
+                stopped.fit(X, Y)
+            other.close(timeout=1)
+    finally:
+        for process in started:
+            process.terminate()
+            process.wait()
+    resumed = mm.StructuralSVM(Signs(), engine=mm.engines.Dask(client), tol=1e-5).fit(X, Y, resume=checkpoint)
+    assert resumed.n_iter_ > 2
+    assert bits(resumed)[:3] == bits(mm.StructuralSVM(Signs(), tol=1e-5).fit(X, Y))[:3]
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_errors_on_a_cluster_name_the_example(client):
@@ -75,6 +155,8 @@ def test_ray_gives_the_same_bits(tmp_path, monkeypatch):
         rows = np.random.default_rng(1).normal(size=(200, 5))
         labels = (rows[:, 0] > 0).astype(int)
         assert bits(mm.MulticlassSVM().fit(rows, labels)) == bits(mm.MulticlassSVM(engine="ray").fit(rows, labels))
+        with mm.engines.Ray() as engine:
+            check_faults(engine, tmp_path)
     finally:
         ray.shutdown()
 

@@ -72,6 +72,24 @@ class Killed(Signs):
         return super().loss_augmented_argmax(w, x, y, scale)
 
 
+class Delayed(Signs):
+    """Much slower in the first process that makes the file, as on a busy machine."""
+
+    def __init__(self, path, pid):
+        self.path, self.pid = path, pid
+
+    def loss_augmented_argmax(self, w, x, y, scale=1.0):
+        try:
+            with open(self.path, "x") as file:
+                file.write(str(os.getpid()))
+        except FileExistsError:
+            pass
+        with open(self.path) as file:
+            if os.getpid() != self.pid and file.read() == str(os.getpid()):
+                time.sleep(0.01)
+        return super().loss_augmented_argmax(w, x, y, scale)
+
+
 def signs(n=40, seed=0):
     rng = np.random.default_rng(seed)
     X = [rng.normal(size=(4, 3)) for _ in range(n)]
@@ -160,6 +178,22 @@ def test_a_worker_that_is_killed_is_replaced(tmp_path):
         model = mm.StructuralSVM(Killed(str(path), os.getpid()), engine=engine).fit(X, Y)
     assert not path.exists()
     assert bits(model) == bits(plain)
+
+
+def test_a_slow_worker(engine, tmp_path):
+    X, Y = signs(20)
+    slow = Delayed(str(tmp_path / "pid"), os.getpid())
+    assert bits(mm.StructuralSVM(slow, engine=engine).fit(X, Y)) == bits(mm.StructuralSVM(Signs()).fit(X, Y))
+
+
+def test_a_fit_continues_in_threads_where_processes_stopped(engine, tmp_path):
+    X, Y = signs()
+    path = tmp_path / "fit.npz"
+    checkpoint, stop = mm.Checkpoint(path, every=0.0), [lambda step: step.iteration == 2]
+    mm.StructuralSVM(Signs(), engine=engine, tol=1e-5, checkpoint=checkpoint, callbacks=stop).fit(X, Y)
+    resumed = mm.StructuralSVM(Signs(), tol=1e-5).fit(X, Y, resume=path)
+    assert resumed.n_iter_ > 2
+    assert bits(resumed)[:3] == bits(mm.StructuralSVM(Signs(), tol=1e-5).fit(X, Y))[:3]
 
 
 def test_errors_of_a_structure_name_the_example(engine):

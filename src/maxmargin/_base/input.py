@@ -13,12 +13,15 @@ import scipy.sparse as sp
 
 from maxmargin._base.checks import beyond_floats, is_list
 from maxmargin._base.errors import ExampleError, Place
+from maxmargin._base.ragged import Numbered
 from maxmargin._base.sparse import checked_rows
 from maxmargin._base.types import FloatArray, IntArray
 
 
 def indexable(values: Any, name: str) -> Any:
     """Return a list or an array of examples: the rows of a data frame or of a sparse matrix."""
+    if isinstance(values, Numbered):
+        return values
     if sp.issparse(values):
         return checked_rows(values, name)  # in CSR: other formats may not support row indexing
     passing = isinstance(values, Iterable) and not hasattr(values, "__len__")
@@ -102,9 +105,14 @@ def kept_examples(X: Any, Y: Any, sample_weight: Any) -> tuple[Any, Any, FloatAr
     weights = example_weights(sample_weight, len(Y))
     kept = np.flatnonzero(weights)
     if len(kept) < len(weights):
-        X = X[kept] if hasattr(X, "shape") else [X[i] for i in kept]
-        Y = Y[kept] if isinstance(Y, np.ndarray) else [Y[i] for i in kept]
+        X, Y = _kept(X, kept), _kept(Y, kept)
     return X, Y, weights[kept], kept
+
+
+def _kept(values: Any, kept: IntArray) -> Any:
+    if isinstance(values, Numbered):
+        return values.take(kept)
+    return values[kept] if hasattr(values, "shape") else [values[i] for i in kept]
 
 
 _POSITIONS: ContextVar[IntArray | None] = ContextVar("positions", default=None)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from maxmargin._base.types import AnyArray, IntArray
+from maxmargin._base.types import AnyArray, CodeArray, IntArray
 
 #: The ids of the examples of a batch that has a single one.
 ONLY = np.zeros(1, np.int64)
@@ -134,3 +134,49 @@ class Ragged:
     def arrays(self) -> tuple[AnyArray, ...]:
         """Return the arrays, for fingerprints."""
         return self.values, self.offsets
+
+
+class Numbered(Sequence[Any]):
+    """Sequences of values that repeat, such as the tokens of a text: 4 bytes for each element.
+
+    Parameters
+    ----------
+    values : list
+        The distinct values, in the order in which they first occur.
+    numbers : ndarray of int32
+        The value of each element of all sequences, concatenated.
+    offsets : ndarray of int64
+        Sequence i has the elements ``offsets[i]`` … ``offsets[i + 1] − 1``.
+
+    Attributes
+    ----------
+    empty : callable (size, type)
+        Makes the arrays of the encoded sequences: in memory, or in files that are mapped into it (`_base.mapped`).
+    """
+
+    def __init__(self, values: list[Any], numbers: CodeArray, offsets: IntArray) -> None:
+        self.values, self.numbers, self.offsets = values, numbers, offsets
+        self.empty: Callable[[int, Any], AnyArray] = np.empty
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return self.take(np.arange(len(self))[at])
+        i = range(len(self))[at]
+        return [self.values[n] for n in self.numbers[self.offsets[i] : self.offsets[i + 1]].tolist()]
+
+    def take(self, ids: IntArray) -> Numbered:
+        """Return some of the sequences, in this order, with the values that occur in them."""
+        order, numbers = np.unique(self.numbers[spans(ids, self.offsets)], return_inverse=True)
+        # In the order of the first occurrence again, as if these sequences alone had been read.
+        first = np.full(len(order), len(numbers))
+        np.minimum.at(first, numbers, np.arange(len(numbers)))
+        ranks = np.argsort(first)
+        renumber = np.empty(len(order), np.int32)
+        renumber[ranks] = np.arange(len(order))
+        some = Numbered([self.values[n] for n in order[ranks].tolist()], renumber[numbers],
+                        offsets_among(ids, self.offsets))  # fmt: skip
+        some.empty = self.empty
+        return some

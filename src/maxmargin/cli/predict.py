@@ -13,9 +13,6 @@ from maxmargin.cli._messages import guarded
 if TYPE_CHECKING:
     from maxmargin.cli._data import Kind
 
-#: Number of tokens tagged at a time so that memory does not grow with the input.
-_BATCH = 50_000
-
 
 @guarded
 def predict(
@@ -53,42 +50,10 @@ def predict(
 
 
 def _columns(kind: Kind, source: str, scores: bool, topk: int | None) -> Iterator[str]:
+    from maxmargin.estimators.text.column_tagger import tagged_columns
+
     with kind.read_as_columns(source):
-        yield from _tagged_columns(kind.model, source, scores, topk)
-
-
-def _tagged_columns(model: Any, source: str, scores: bool, topk: int | None) -> Iterator[str]:
-    from maxmargin.estimators.text.column_tagger import filled_columns, warn_of_empty
-    from maxmargin.formats.conll import ColumnReader, Sentence, column_index, labelled
-    from maxmargin.formats.streams import FormatError
-
-    reader, size = ColumnReader(source), 0
-    batch: list[Sentence] = []
-    filled: set[int] = set()
-
-    def tagged() -> Iterator[str]:
-        if not reader.n_columns:
-            raise FormatError(source, None, "expected a line of columns for each token, found no tokens")
-        used, at = model.positions(reader)
-        if at is None and model.width == reader.n_columns + 1:  # the file gets the columns of the training data
-            at = column_index(model.label_column, model.width, source)
-        elif not reader.conllu:
-            at = None  # after the label, as programs that compare both expect
-        tokens = [[tuple([token[c] for c in used]) for token in sentence.tokens] for sentence in batch]
-        filled.update(filled_columns(tokens, len(used)))
-        for sentence, (lines, comment) in zip(batch, _labellings(model, tokens, scores, topk), strict=True):
-            if comment and sentence.tokens:
-                sentence.before.append(comment.replace("scores", "scores =") if reader.conllu else comment)
-            yield labelled(reader, sentence, lines, at)
-
-    for sentence in reader:
-        batch.append(sentence)
-        size += len(sentence.tokens)
-        if size >= _BATCH:
-            yield from tagged()
-            batch, size = [], 0
-    yield from tagged()
-    warn_of_empty(reader, model.positions(reader)[0], filled)
+        yield from tagged_columns(kind.model, source, lambda X: _labellings(kind.model, X, scores, topk))
 
 
 def _sequences(model: Any, X: Any, scores: bool, topk: int | None, end: str = "") -> Iterator[str]:

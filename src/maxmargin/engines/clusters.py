@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -10,6 +12,9 @@ import numpy as np
 from maxmargin._base.extras import needed
 from maxmargin._base.types import AnyArray, FloatArray
 from maxmargin.engines.tasks import Found, Tasks, answer
+
+#: Seconds to wait for another worker of a Dask cluster after all have been lost.
+WAIT = 60
 
 
 class Dask(Tasks):
@@ -45,13 +50,33 @@ class Dask(Tasks):
         return 1  # the workers may be elsewhere
 
     def share(self, blob: bytes) -> Any:
-        return self.client.scatter(np.frombuffer(blob, np.uint8), broadcast=True, hash=False)
+        return self.share_weights(np.frombuffer(blob, np.uint8))
 
-    def share_weights(self, w: FloatArray) -> Any:
-        return self.client.scatter(w, broadcast=True, hash=False)
+    def share_weights(self, w: AnyArray) -> Any:
+        with self._reaching_the_scheduler():
+            return self.client.scatter(w, broadcast=True, hash=False)
 
     def submit(self, key: str, read: Any, *arguments: Any) -> Any:
         return self.client.submit(_answer_of_bytes, key, read, *arguments, pure=False, retries=0)
+
+    def recover(self) -> None:
+        """Wait for a worker: the scheduler starts or finds them."""
+        super().recover()
+        with self._reaching_the_scheduler():
+            self.client.wait_for_workers(1, timeout=WAIT)
+
+    @contextmanager
+    def _reaching_the_scheduler(self) -> Iterator[None]:
+        """Raise ConnectionError if there is no scheduler, or no worker, within the time limits of Dask."""
+        try:
+            yield
+        except self.lost:  # a worker that was lost, as far as is known
+            raise
+        except OSError as error:  # errors of connections and of time limits
+            raise ConnectionError(
+                f"the Dask scheduler or its workers do not answer ({error}): start them again, and continue from a "
+                f"checkpoint, fit(X, y, resume=path), with the new client"
+            ) from error
 
     def result(self, future: Any, seconds: float) -> Found:
         try:
@@ -86,7 +111,9 @@ class Ray(Tasks):
             self._ray.init(address=address, include_dashboard=False, log_to_driver=False)
         super().__init__(max(1, int(self._ray.cluster_resources().get("CPU", 1))))
         errors = self._ray.exceptions
-        self.lost = (errors.WorkerCrashedError, errors.ObjectLostError, errors.NodeDiedError)
+        self.lost = (
+            errors.WorkerCrashedError, errors.OutOfMemoryError, errors.ObjectLostError, errors.NodeDiedError,
+        )  # fmt: skip
         self._task = self._ray.remote(max_retries=0)(_answer_of_bytes)
 
     @property

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -75,6 +75,7 @@ from maxmargin.estimators.warnings import (
     warn_of_estimate,
     warn_of_gap,
 )
+from maxmargin.formats.files import Files
 from maxmargin.likelihood import SmoothBound, SmoothProblem
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits, State
@@ -285,13 +286,13 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
     def _make_structure(self) -> Structure:
         raise TypeError(f"{type(self).__name__} does not define _make_structure")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, resume: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, resume: Any = None) -> Self:
         """Learn weights.
 
         Parameters
         ----------
         X, y : sequence
-            Inputs, and the true output of each.
+            Inputs, and the true output of each; or `Files` alone.
         sample_weight : array-like of shape (n,), default=None
             c_i ≥ 0 of each example in the objective; 1 by default. Examples of weight 0 are left out.
         resume : str or path-like, default=None
@@ -312,10 +313,27 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             raise ValueError(
                 f"bound={self.bound!r} has no checkpoints to resume from: only convex bounds have checkpoints"
             )
-        with refitting(self) as before, engine_of(self.engine, self.n_jobs) as engine:
+        naming: AbstractContextManager[None] = nullcontext()
+        if isinstance(X, Files):
+            naming = X.naming()
+            X, Y = self._read(X, Y)
+        with refitting(self) as before, engine_of(self.engine, self.n_jobs) as engine, naming:
             data = self._training_data(X, Y, sample_weight, groups=groups)
             self._learn(data, engine, last=before._warm_weights(data.examples.dim), resume=resume)
         return self
+
+    @property
+    def _maps(self) -> bool:
+        """Whether encoded examples may be in files that are mapped into memory."""
+        return False
+
+    def _read(self, files: Files, Y: Any) -> tuple[Any, Any]:
+        """Return the inputs and outputs of files."""
+        if Y is not None:
+            raise ValueError("y must be None if X is Files, which contain the outputs")
+        if files.memory is not None and not self._maps:
+            raise ValueError("Files(memory=) is for ColumnTagger with TokenTemplates: leave it out")
+        return files.read()
 
     def _training_data(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None) -> TrainingData:
         """Return the data checked, encoded and merged."""

@@ -20,6 +20,8 @@ from maxmargin.solvers.base import Solver, State
 FORMAT, READ = 4, (3, 4)
 #: Parameter of a solver in earlier checkpoints → what it is called today.
 RENAMED = ("joint_share=", "held_share=")
+#: Solver with a parameter that earlier checkpoints do not have, and the value that it had.
+ADDED = ("ProximalWorkingSets(", "most_bytes=0")
 
 
 def _check_path(path: Any, name: str) -> None:
@@ -57,6 +59,14 @@ class Checkpoint(Value):
     def check(self) -> None:
         """Raise ValueError for the first parameter that is invalid."""
         check_declared(self, "Checkpoint: ")
+
+
+def _solver_today(text: str) -> str:
+    """Return a solver of an earlier checkpoint as `repr` shows it today."""
+    text = text.replace(*RENAMED)
+    name, added = ADDED
+    lacks = text.startswith(name) and added.split("=")[0] not in text
+    return f"{text[:-1]}, {added})" if lacks else text
 
 
 def fingerprint(problem: Problem, solver: Solver, identity: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,7 +109,7 @@ def load_checkpoint(
         except BadFileError as error:
             raise ValueError(f"{os.fspath(path)} {error}") from None
     found = header["fingerprint"]
-    found["solver"] = str(found.get("solver")).replace(*RENAMED)
+    found["solver"] = _solver_today(str(found.get("solver")))
     for name, value in fingerprint(problem, solver, identity).items():
         if found.get(name) != value:
             raise ValueError(f"{path} belongs to another run: its {name} is {found.get(name)!r}, expected {value!r}")

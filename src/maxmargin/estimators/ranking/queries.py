@@ -66,7 +66,7 @@ class QueryRanker(LatentEstimator):
         """Raise ValueError for the first label that the measure cannot use."""
         return None
 
-    def fit(
+    def fit(  # type: ignore[override]
         self, X: Any, y: Any, groups: Any = None, *, qid: Any = None, resume: Any = None, group: Any = None
     ) -> Self:
         """Learn from documents.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,7 @@ from maxmargin._base.sparse import checked_rows
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.structure import Structure
 from maxmargin.estimators.base import MaxMarginEstimator
+from maxmargin.estimators.files import FilePredictor
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.parameters import lower_bounds
 from maxmargin.estimators.predictor import label_margins
@@ -26,11 +28,12 @@ from maxmargin.estimators.rows.row_classifier import RowClassifier
 from maxmargin.estimators.warnings import warn_of_unknown_labels
 from maxmargin.features.rows.costs import check_class_weight, check_costs, class_weights
 from maxmargin.features.rows.labels import Labels, named_classes
+from maxmargin.formats.svmlight import read_svmlight
 from maxmargin.structures.multiclass import Multiclass
 
 
 @declared
-class MulticlassSVM(Kernelised, RowClassifier, Probabilistic, MaxMarginEstimator):
+class MulticlassSVM(FilePredictor, Kernelised, RowClassifier, Probabilistic, MaxMarginEstimator):
     """Classifier of rows: a multiclass support vector machine (Crammer and Singer 2001).
 
     The objective is ½‖W‖² + C Σ c_i max_k [Δ(y_i, k) + (w_k − w_{y_i})·x_i]. Equal rows with equal labels are merged
@@ -235,6 +238,10 @@ class MulticlassSVM(Kernelised, RowClassifier, Probabilistic, MaxMarginEstimator
             return self.classes_[(self.predict_proba(X) @ costs).argmin(axis=1)]
         scores = self.decision_function(X)
         return self.classes_[(scores > 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def _predicted_text(self, source: str) -> Iterator[str]:
+        rows, _ = read_svmlight(source, n_features=self.n_features_in_)
+        yield from (f"{label}\n" for label in self.predict(rows).tolist())
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Return the probability of every label, exp(score / T) in proportion.

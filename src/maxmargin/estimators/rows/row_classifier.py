@@ -17,13 +17,13 @@ from maxmargin.estimators.kernelised import precomputed
 class RowClassifier(ClassifierMixin):
     """Mixin before `MaxMarginEstimator`: X is a matrix, and the names of its columns are used."""
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, resume: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, resume: Any = None) -> Self:
         """Learn from rows and their labels.
 
         Parameters
         ----------
         X : {array-like, sparse matrix} of shape (n, d)
-            Rows of features.
+            Rows of features; or `Files` of svmlight rows, without y.
         y : array-like of shape (n,), or of shape (n, L) for label sets
             The label of each row; for label sets a matrix, which may be sparse, of 1 for each label of a row and 0 for
             others.

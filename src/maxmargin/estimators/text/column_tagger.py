@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from maxmargin._base.checks import is_list, whole_number
@@ -13,18 +13,21 @@ from maxmargin._base.errors import ExampleError, Place
 from maxmargin._base.input import one_example
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Structure
+from maxmargin.estimators.files import FilePredictor
 from maxmargin.estimators.text.tagger import Tagger
 from maxmargin.features.text.sentences import are_tokens
 from maxmargin.features.text.templates import TokenTemplates
 from maxmargin.features.text.token_types import check_tokens
-from maxmargin.formats.conll import ColumnReader, Token, column_index, split_sentences
+from maxmargin.formats.conll import ColumnReader, Sentence, Token, column_index, labelled, split_sentences
 from maxmargin.formats.streams import FormatError, shown_name
 
 _DEFAULT = TokenTemplates()
+#: Number of tokens of a file that are tagged at a time.
+BATCH = 50_000
 
 
 @declared
-class ColumnTagger(Tagger):
+class ColumnTagger(FilePredictor, Tagger):
     """Tagger of sentences: lists of words, or of tuples of columns such as (word, part of speech).
 
     A `SequenceTagger` that computes its features by templates. The templates are part of the model, so a saved
@@ -73,6 +76,10 @@ class ColumnTagger(Tagger):
         kind="int",
     )
     C: float = changed(default=0.3)
+
+    @property
+    def _maps(self) -> bool:
+        return type(self.templates) is TokenTemplates
 
     # ------------------------------------------------------------------ sentences to features
 
@@ -179,6 +186,9 @@ class ColumnTagger(Tagger):
         warn_of_empty(reader, used, filled_columns(X, len(used)))
         return X, Y
 
+    def _predicted_text(self, source: str) -> Iterator[str]:
+        return tagged_columns(self, source, lambda X: (([[str(label)] for label in y], "") for y in self.predict(X)))
+
     def positions(self, reader: ColumnReader) -> tuple[tuple[int, ...], int | None]:
         """Return the numbers of the columns in a file that has been read in part, and that of the label.
 
@@ -221,6 +231,50 @@ class ColumnTagger(Tagger):
                 f"the column {reader.names()[at]} is the label, so it cannot be a column to predict it from",
             )  # fmt: skip
         return used, at
+
+
+def tagged_columns(
+    tagger: ColumnTagger, source: str, labellings: Callable[[Any], Iterable[tuple[list[list[str]], str]]]
+) -> Iterator[str]:
+    """Yield the text of a file with labels, a batch of sentences at a time so that memory does not grow with the file.
+
+    Parameters
+    ----------
+    tagger : ColumnTagger
+        The fitted tagger.
+    source : str
+        A file of columns, gzip or not; ``"-"`` for standard input. Labels in it are ignored.
+    labellings : callable
+        Returns for each of some sentences the labels of every token, one or more, and a comment or an empty string.
+    """
+    reader, size = ColumnReader(source), 0
+    batch: list[Sentence] = []
+    filled: set[int] = set()
+
+    def tagged() -> Iterator[str]:
+        if not reader.n_columns:
+            raise FormatError(source, None, "expected a line of columns for each token, found no tokens")
+        used, at = tagger.positions(reader)
+        if at is None and tagger.width == reader.n_columns + 1:  # the file gets the columns of the training data
+            label = -1 if tagger.label_column is None else int(tagger.label_column)
+            at = column_index(label, reader.n_columns + 1, source)
+        elif not reader.conllu:
+            at = None  # after the label, as programs that compare both expect
+        tokens = [[tuple([token[c] for c in used]) for token in sentence.tokens] for sentence in batch]
+        filled.update(filled_columns(tokens, len(used)))
+        for sentence, (lines, comment) in zip(batch, labellings(tokens), strict=True):
+            if comment and sentence.tokens:
+                sentence.before.append(comment.replace("scores", "scores =") if reader.conllu else comment)
+            yield labelled(reader, sentence, lines, at)
+
+    for sentence in reader:
+        batch.append(sentence)
+        size += len(sentence.tokens)
+        if size >= BATCH:
+            yield from tagged()
+            batch, size = [], 0
+    yield from tagged()
+    warn_of_empty(reader, tagger.positions(reader)[0], filled)
 
 
 def filled_columns(X: Sequence[Sequence[Sequence[str]]], n_columns: int) -> list[int]:

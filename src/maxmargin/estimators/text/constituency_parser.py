@@ -166,7 +166,7 @@ class ConstituencyParser(ProbabilisticSets, MaxMarginEstimator):
         Parameters
         ----------
         X : str, path-like or sequence
-            A file of trees in brackets (gzip or not), trees, or sentences.
+            A file of trees in brackets (gzip or not), `Files` of format ``"trees"``, trees, or sentences.
         y : sequence, default=None
             The tree of each sentence; None if X contains trees.
         sample_weight : array-like of shape (n,), default=None

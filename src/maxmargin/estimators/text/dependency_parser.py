@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any, Self
@@ -18,6 +18,7 @@ from maxmargin._base.input import by_position, indexable, kept_examples, one_exa
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.structure import Structure
 from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
+from maxmargin.estimators.files import FilePredictor
 from maxmargin.estimators.probabilities import ProbabilisticSets
 from maxmargin.estimators.text.relations import (
     check_relations,
@@ -54,7 +55,7 @@ class LabelledData(TrainingData):
 
 
 @declared
-class DependencyParser(ProbabilisticSets, MaxMarginEstimator):
+class DependencyParser(FilePredictor, ProbabilisticSets, MaxMarginEstimator):
     """Dependency parser: the tree of heads of each sentence, trained for a large margin (McDonald et al. 2005).
 
     A sentence is a list of words, of tuples (form, upos) or (form, upos, xpos), or of dicts with these keys, such as a
@@ -152,7 +153,7 @@ class DependencyParser(ProbabilisticSets, MaxMarginEstimator):
         Parameters
         ----------
         X : str, path-like or sequence
-            A CoNLL-U file (gzip or not), or sentences.
+            A CoNLL-U file (gzip or not), `Files` of format ``"conllu"``, or sentences.
         y : sequence, default=None
             The heads of the words of each sentence, or pairs (head, relation); None if X contains them.
         sample_weight : array-like of shape (n,), default=None
@@ -280,6 +281,10 @@ class DependencyParser(ProbabilisticSets, MaxMarginEstimator):
         relations: Any = self._relations(X, heads) if hasattr(self, "relation_coef_") else [None] * len(heads)
         parsed = enumerate(zip(X, heads, relations, strict=True))
         return [with_heads(x, y, Place("X", i), labels) for i, (x, y, labels) in parsed]
+
+    def _predicted_text(self, source: str) -> Iterator[str]:
+        for sentence in self.predict_conllu(source):
+            yield sentence.serialize()
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the unlabelled attachment score: the fraction of words with the right head.

@@ -7,7 +7,7 @@ first occur, as they would be with `Vocabulary` and the names that the templates
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import Any
 
@@ -79,7 +79,7 @@ class TemplateEncoder:
         self._types = known
         self._keys = np.full(SMALLEST_TABLE, _template_jit.EMPTY)
         self._columns = np.zeros(SMALLEST_TABLE, np.int32)
-        indptr, indices = self._rows(offsets, types, known.facts(), learn=True)
+        indptr, indices = self._rows(offsets, types, known.facts(), True, getattr(X, "empty", np.empty))
         if self.min_count > 1:
             indices = self._drop_rare(indptr, indices)
         if self.constant:
@@ -95,7 +95,7 @@ class TemplateEncoder:
             known = self._types
             types = types_of(X, int(offsets[-1]), known)
             facts = known.facts()
-        indptr, indices = self._rows(offsets, types, facts, learn=False)
+        indptr, indices = self._rows(offsets, types, facts, False, getattr(X, "empty", np.empty))
         if self.constant:
             indices[indptr[1:] - 1] = self.width
         return self._as_rows(indptr, indices), offsets
@@ -135,11 +135,18 @@ class TemplateEncoder:
     def _no_types(self) -> TokenTypes:
         return TokenTypes(self.fields, [values.__getitem__ for values in self._values])
 
-    def _rows(self, offsets: IntArray, types: AnyArray, facts: CodeArray, learn: bool) -> tuple[IntArray, AnyArray]:
-        """Return the CSR rows of all tokens, with an entry for the constant if there is one."""
+    def _rows(
+        self, offsets: IntArray, types: AnyArray, facts: CodeArray, learn: bool, empty: Callable[[int, Any], AnyArray]
+    ) -> tuple[IntArray, AnyArray]:
+        """Return the CSR rows of all tokens, with an entry for the constant if there is one.
+
+        The function `empty` makes the arrays, in memory or in a file.
+        """
         room = int(offsets[-1]) * (self.fields.most_features + self.constant)
-        check_memory(4.0 * room, f"encoding {offsets[-1]} tokens with up to {self.fields.most_features} features")
-        indptr, indices = np.zeros(int(offsets[-1]) + 1, np.int64), np.empty(room, np.uint32)
+        if empty is np.empty:
+            check_memory(4.0 * room, f"encoding {offsets[-1]} tokens with up to {self.fields.most_features} features")
+        indptr, indices = empty(int(offsets[-1]) + 1, np.int64), empty(room, np.uint32)
+        indptr[0] = 0
         sentence, conjunctions = 0, len(self.fields.conjunctions)
         while True:
             left = int(FULLEST * len(self._keys)) - self._used() if learn else 0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._base.errors import ExampleError, Place
-from maxmargin._base.ragged import offsets_of
+from maxmargin._base.ragged import Numbered, offsets_of
 from maxmargin._base.types import AnyArray, CodeArray, IntArray
 from maxmargin.features.text.template_fields import Fields
 
@@ -59,6 +59,8 @@ class TokenTypes(dict[Any, int]):
 
 def sentence_offsets(X: Sequence[Any]) -> IntArray:
     """Return the offsets of sentences among all tokens; raise ExampleError if one is not a list."""
+    if isinstance(X, Numbered):
+        return X.offsets
     for i, sentence in enumerate(X):
         if isinstance(sentence, str) or not hasattr(sentence, "__len__"):
             raise ExampleError.at(
@@ -91,6 +93,8 @@ def check_tokens(X: Sequence[Any], expected: int | None = None) -> int:
 def types_of(X: Sequence[Any], total: int, known: TokenTypes) -> AnyArray:
     """Return the number of each token of all sentences, new ones included."""
     try:
+        if isinstance(X, Numbered):
+            return np.fromiter(map(known.__getitem__, X.values), np.int32, len(X.values))[X.numbers]
         return np.fromiter(map(known.__getitem__, chain.from_iterable(X)), np.int32, total)
     except (TypeError, ValueError):
         pass  # a list or an array cannot be a key; other errors are found below

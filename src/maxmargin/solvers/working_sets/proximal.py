@@ -16,6 +16,7 @@ decodes all examples for a certificate.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -75,6 +76,9 @@ class ProximalWorkingSets(Tuning, Solver):
         Operations of a held round, as a multiple of the operations allowed for passes over held planes.
     most_cuts : int, default=100
         Maximum number of aggregate planes of a held round.
+    most_bytes : int, default=0
+        Maximum memory of held planes in bytes; 0 for no limit. If planes do not fit, those with dual value 0 are
+        dropped, and then new ones are not added. The certificate stays true, but the fit may end with a larger gap.
 
     Examples
     --------
@@ -88,6 +92,7 @@ class ProximalWorkingSets(Tuning, Solver):
     name: ClassVar[str] = "proximal"
     hard_margin: ClassVar[bool] = True
     lower_bounds: ClassVar[bool] = True
+    lowest: ClassVar[Mapping[str, int | float]] = {"most_bytes": 0}
 
     @property
     def rounds(self) -> tuple[ProximalRound, ...]:
@@ -97,7 +102,7 @@ class ProximalWorkingSets(Tuning, Solver):
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> ProximalState:
         if problem.objective.hard:  # no warm start, because budgets grow from the planes of the first mini-batches
             start = None
-        return ProximalState(problem, seed, start, self.most_slots, self.first_sweeps)
+        return ProximalState(problem, seed, start, self.most_slots, self.first_sweeps, self.most_bytes)
 
     def adapt(self, problem: Problem, state: Any, seed: int = 0) -> State:
         """Return a state for another C with the working sets of a solved problem.
@@ -131,7 +136,7 @@ class ProximalWorkingSets(Tuning, Solver):
 
     def _successor(self, problem: Problem, state: ProximalState, seed: int) -> ProximalState:
         """Return a new state at the best weights, with the planes and counters of another one."""
-        new = ProximalState(problem, seed, state.best_w, self.most_slots, self.first_sweeps)
+        new = ProximalState(problem, seed, state.best_w, self.most_slots, self.first_sweeps, self.most_bytes)
         new.sets.restore(state.sets.arrays())
         new.work.spent, new.work.decoded, new.clock = state.work.spent, state.work.decoded, state.clock
         return new
@@ -139,7 +144,8 @@ class ProximalWorkingSets(Tuning, Solver):
     def planned_bytes(self, problem: Problem) -> float:
         examples = problem.examples
         planes = PLANES_AT_FIRST * examples.plane_share * float(examples.plane_entries.mean()) * problem.n_examples
-        return super().planned_bytes(problem) + (4 + np.dtype(problem.entry_type).itemsize) * planes
+        held = (4 + np.dtype(problem.entry_type).itemsize) * planes
+        return super().planned_bytes(problem) + (min(held, self.most_bytes) if self.most_bytes else held)
 
     def resume(self, problem: Problem, state: ProximalState) -> None:
         calls = problem.oracle_calls

@@ -42,6 +42,7 @@ class Tuning:
     large: float = 1e4
     held_share: float = 4.0
     most_cuts: int = 100
+    most_bytes: int = 0
 
 
 #: Effort at which progress counts as slow: two doublings, because the first may be due to chance.
@@ -252,6 +253,8 @@ def insert(tuning: Tuning, problem: Problem, state: ProximalState, ids: IntArray
     sets, work = state.sets, state.work
     slot = sets.match(ids, problem.keys, state.clock - tuning.keep_rounds)
     planes = problem.planes(ids[slot < 0])
+    if sets.most_bytes:
+        ids, slot, planes = sets.within_limit(problem, ids, slot, planes)
     work.novelty = float((slot < 0).mean()) if len(slot) else 0.0
     curvature = min(state.centre.rho, LARGEST_CURVATURE)
     work.spent += sets.insert(ids, slot, planes, problem, state.w, curvature, state.clock, moves)

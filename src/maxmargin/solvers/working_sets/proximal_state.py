@@ -153,13 +153,14 @@ class ProximalState(ComposedState):
     _counters: ClassVar[tuple[str, ...]] = ("clock", "first_left")
 
     def __init__(
-        self, problem: Problem, seed: int, start: FloatArray | None, most_slots: int, first_sweeps: int
-    ) -> None:
+        self, problem: Problem, seed: int, start: FloatArray | None, most_slots: int, first_sweeps: int,
+        most_bytes: int = 0,
+    ) -> None:  # fmt: skip
         super().__init__(problem, seed, start)
         self.centre = Centre(np.zeros(problem.dim) if start is None else self.w.copy())
         self.floor = Floor(problem)
         self.w = self.floor.raised(self.centre.z.copy())
-        self.sets = WorkingSets(problem, most_slots)
+        self.sets = WorkingSets(problem, most_slots, most_bytes)
         self.effort, self.work, self.budgets = Effort(), Work(), GrowingBudgets()
         self._objective, self._sum = problem.objective, np.zeros(0)
         self.clock = 0

@@ -34,6 +34,8 @@ from maxmargin.solvers.working_sets import _upkeep_jit as upkeep
 
 #: Age of a plane to be dropped, and a key that no plane has.
 FORGOTTEN, UNKNOWN = -2, -1
+#: Age that no plane has reached.
+ANY_AGE = int(np.iinfo(np.int32).max)
 #: Initial capacity of the pool, in planes per example.
 PLANES_AT_FIRST = 3
 #: Size in bytes up to which a pool is kept for reuse.
@@ -52,6 +54,8 @@ class WorkingSets:
     most_slots : int, default=16
         Maximum number of slots of an example, including the truth. In a full working set the oldest inactive plane is
         replaced by a new one.
+    most_bytes : int, default=0
+        Maximum size of the pools of planes; 0 for no limit. See `within_limit`.
     """
 
     _saved = (
@@ -59,9 +63,9 @@ class WorkingSets:
         "index", "entry", "budget",
     )  # fmt: skip
 
-    def __init__(self, problem: Problem, most_slots: int = 16) -> None:
+    def __init__(self, problem: Problem, most_slots: int = 16, most_bytes: int = 0) -> None:
         n, room = problem.n_examples, 2
-        self.most_slots = most_slots
+        self.most_slots, self.most_bytes = most_slots, most_bytes
         self.ridge, self.unlimited = problem.objective.ridges, problem.objective.quadratic
         limited = not (self.unlimited or problem.objective.hard)
         self.most_budget = problem.objective.budgets if limited else None
@@ -76,9 +80,11 @@ class WorkingSets:
         self.age, self.key = np.zeros(n * room, np.int32), np.zeros(n * room, np.int64)
         self.gram = np.zeros(n * room * room)
         one_each = int(problem.examples.plane_entries.sum() + problem.examples.code_offsets[-1])
-        pool = PLANES_AT_FIRST * one_each  # the system provides memory only when it is written to
-        self.index: AnyArray = np.empty(max(pool, 1 << 12), np.uint32)
-        self.entry: AnyArray = np.empty(max(pool, 1 << 12), problem.entry_type)
+        self.index: AnyArray = np.empty(0, np.uint32)
+        self.entry: AnyArray = np.empty(0, problem.entry_type)
+        pool = min(max(PLANES_AT_FIRST * one_each, 1 << 12), self.most_entries)
+        # The system provides memory only when it is written to.
+        self.index, self.entry = np.empty(pool, np.uint32), np.empty(pool, problem.entry_type)
         self.slots_end, self.gram_end, self.end = n * room, n * room * room, 0
         self._spare: tuple[AnyArray, AnyArray] | None = None
         self.ordered = 0  # planes of the same example are contiguous up to this position
@@ -98,6 +104,13 @@ class WorkingSets:
     def _blocks(self) -> tuple[AnyArray, ...]:
         return (*self._slots, self.room, self.gram_first, self.gram, self.gap, self.ridge, self.budget)
 
+    @property
+    def most_entries(self) -> int:
+        """Maximum number of entries of a pool: half of the limit, because there are two while planes are moved."""
+        if not self.most_bytes:
+            return int(np.iinfo(np.int64).max)
+        return self.most_bytes // (2 * (self.index.itemsize + self.entry.itemsize))
+
     # ------------------------------------------------------------------ steps
 
     def match(self, ids: IntArray, keys: IntArray, oldest: int) -> IntArray:
@@ -108,6 +121,27 @@ class WorkingSets:
         slot = np.empty(len(ids), np.int64)
         upkeep.match_keys(ids, keys, oldest, slot, *self._slots, self.key, self.room, self.gram_first, self.gram)
         return slot
+
+    def within_limit(
+        self, problem: Problem, ids: IntArray, slot: IntArray, planes: Planes
+    ) -> tuple[IntArray, IntArray, Planes]:
+        """Return the arguments of `insert` without planes for which there is no memory.
+
+        If they do not all fit, inactive planes are dropped first, of all examples; then the planes of the first
+        examples of ids are kept. Neither changes dual values, so the lower bound stays true: only progress is lost.
+        """
+        new = np.flatnonzero(slot < 0)
+        ends = planes.indptr[1:] + np.cumsum(self.code_length[ids[new]])
+        if len(new) == 0 or self.end + ends[-1] <= self.most_entries:
+            return ids, slot, planes
+        if self._live() + ends[-1] > self.most_entries:
+            self.match(problem.everyone, problem.keys, ANY_AGE)
+            slot = self.match(ids, problem.keys, ANY_AGE)
+        kept = int(np.searchsorted(ends, self.most_entries - self._live(), "right"))
+        stays = np.ones(len(ids), bool)
+        stays[new[kept:]] = False
+        used = int(planes.indptr[kept])
+        return ids[stays], slot[stays], Planes(planes.indptr[: kept + 1], planes.indices[:used], planes.values[:used])
 
     def insert(
         self, ids: IntArray, slot: IntArray, planes: Planes, problem: Problem, w: FloatArray, curvature: float,
@@ -299,7 +333,7 @@ class WorkingSets:
         live = self._live()
         index, entry, spare = self.index, self.entry, self._spare
         if spare is None or len(spare[0]) < 1.25 * (live + extra) or spare[1].dtype != entry.dtype:
-            size = max(int(1.5 * (live + extra)), 1 << 12)
+            size = max(min(int(1.5 * (live + extra)), self.most_entries), live + extra, 1 << 12)
             spare = np.empty(size, np.uint32), np.empty(size, entry.dtype)
         self.index, self.entry = spare
         self.ordered = self.end = upkeep.move_planes(

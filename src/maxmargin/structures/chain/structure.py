@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from maxmargin._base.checks import check_flag, is_list, positive_number, whole_number
 from maxmargin._base.errors import ExampleError, Place, Where, error_at, inside
 from maxmargin._base.memory import check_memory
-from maxmargin._base.ragged import ONLY, offsets_of, split_rows
+from maxmargin._base.ragged import ONLY, Numbered, offsets_of, split_rows
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.structure import Compiled
 from maxmargin.features.mercer.kernel import PartKernel
@@ -205,14 +205,21 @@ class Chain(Compiled):
         return sp.csr_array((matrix.data, matrix.indices, indptr), shape=(len(counts), matrix.shape[1]))
 
     def _encode_labels(self, Y: Sequence[Any], offsets: IntArray) -> CodeArray:
-        sequences = [label_sequence(y, Place("Y", i)) for i, y in enumerate(Y)]
-        lengths, expected = np.fromiter(map(len, sequences), np.int64, len(sequences)), np.diff(offsets)
+        expected = np.diff(offsets)
+        sequences = Y if isinstance(Y, Numbered) else [label_sequence(y, Place("Y", i)) for i, y in enumerate(Y)]
+        if isinstance(Y, Numbered):
+            lengths = np.diff(Y.offsets)
+        else:
+            lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
 
         def place_of(position: int) -> Where:
             i = int(np.searchsorted(np.cumsum(lengths), position, "right"))
             return inside(Place("Y", i), f"position {position - int(lengths[:i].sum())}")
 
-        codes = self.labels_.encode(list(chain.from_iterable(sequences)), place_of)
+        if isinstance(Y, Numbered) and set(Y.values) <= set(self.labels_.codes):
+            codes = self.labels_.encode(Y.values, "Y")[Y.numbers]
+        else:
+            codes = self.labels_.encode(list(chain.from_iterable(sequences)), place_of)
         if (lengths != expected).any():
             i = int(np.flatnonzero(lengths != expected)[0])
             raise ExampleError.at(Place("X", i), f"{expected[i]} rows of features but {lengths[i]} labels")
@@ -473,6 +480,9 @@ def label_sequence(y: Any, where: Where) -> list[Any]:
 
 def _distinct(Y: Sequence[Any]) -> Iterator[Any]:
     """Yield the distinct labels of each output."""
+    if isinstance(Y, Numbered):
+        yield from Y.values
+        return
     for i, y in enumerate(Y):
         place = Place("Y", i)
         yield from distinct_labels(label_sequence(y, place), lambda t, place=place: inside(place, f"position {t}"))  # type: ignore[misc]

@@ -1,0 +1,255 @@
+"""`Files`: many files in the place of X, read one after the other as if they were one."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from maxmargin._base.errors import ExampleError
+from maxmargin._base.mapped import check_folder, empty_in
+from maxmargin._base.ragged import Numbered, offsets_of
+from maxmargin._base.types import IntArray
+from maxmargin.formats.conll import ColumnReader, column_index, labels_of
+from maxmargin.formats.conllu import read_conllu
+from maxmargin.formats.fasta import read_aligned_fasta
+from maxmargin.formats.streams import FormatError, Source
+from maxmargin.formats.svmlight import read_svmlight, whole_numbers, with_width
+from maxmargin.formats.trees import read_trees
+
+
+class Files:
+    r"""Files in the place of X: ``fit(mm.Files("train/*.conll.gz", format="conll"))``.
+
+    The examples are those of all files in order, so names and labels are numbered as if the files were one. Files of
+    columns are read a sentence at a time; a token takes 8 bytes, since distinct tokens and labels are kept once.
+
+    Parameters
+    ----------
+    paths : str, path-like or sequence of these
+        Files, gzip or not, or patterns such as ``"train/**/*.conll.gz"``, whose files are sorted by name.
+    format : {"conll", "conllu", "trees", "svmlight", "fasta"}
+        ``"conll"``: columns (also those of CoNLL-U), for taggers; ``"conllu"``: sentences with heads, for
+        `DependencyParser`; ``"trees"``: trees in brackets, for `ConstituencyParser`; ``"svmlight"``: rows, for
+        `MulticlassSVM`; ``"fasta"``: aligned pairs, for `PairwiseAligner`.
+    memory : str or path-like, default=None
+        Folder on a disk for the largest arrays of encoded sentences of a `ColumnTagger`, which are then mapped into
+        memory instead of being kept in it. The files there are removed at the end. None for arrays in memory.
+    **options : optional
+        ``"conll"``: `columns` (numbers or names of CoNLL-U; all but the label by default), `label_column` (−1 by
+        default), `comments` and `documents`; the others: those of `read_trees` and `read_svmlight`.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "a.conll").write_text("Ana PER\nsings O\n")
+    >>> _ = (folder / "b.conll").write_text("Tom PER\n\nhe O\nmet O\nAna PER\n")
+    >>> files = mm.Files(folder / "*.conll", format="conll")
+    >>> mm.ColumnTagger(C=1.0).fit(files).predict([["Tom", "sings"]])
+    [['PER', 'O']]
+    """
+
+    def __init__(self, paths: Any, format: str, *, memory: Any = None, **options: Any) -> None:
+        if format not in _READERS:
+            raise ValueError(f"format must be one of {', '.join(map(repr, _READERS))}, found {format!r}")
+        read, allowed = _READERS[format]
+        unknown = sorted(set(options) - set(allowed))
+        if unknown:
+            known = ", ".join(allowed) or "none"
+            raise TypeError(f"Files of format {format!r} take no {unknown[0]!r}; the options are: {known}")
+        self.format, self.options, self.memory = format, options, memory
+        self.paths = expanded(paths)
+        if memory is not None:
+            if format != "conll":
+                raise ValueError(f"memory= is for files of columns, format='conll', found format={format!r}")
+            check_folder(memory, "memory")
+        self._read: Callable[..., tuple[Any, Any]] = read
+        self._first = offsets_of([0])
+        self._lines: IntArray | None = None
+
+    def __repr__(self) -> str:
+        return f"Files of format {self.format!r}: {len(self.paths)} files from {self.paths[0]!r}"
+
+    def read(self) -> tuple[Any, Any]:
+        """Return the inputs and outputs of all files.
+
+        Returns
+        -------
+        X : sequence or csr_array
+            The inputs.
+        Y : sequence, ndarray or None
+            The outputs; None if the inputs contain them.
+        """
+        return self._read(self, **self.options)
+
+    def place(self, example: int) -> str:
+        """Return the file of an example that has been read, and its line if it is known."""
+        file = int(np.searchsorted(self._first, example, "right")) - 1
+        line = "" if self._lines is None else f":{self._lines[example]}"
+        return f"{self.paths[file]}{line}"
+
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Add file and line to errors about examples."""
+        try:
+            yield
+        except ExampleError as error:
+            if error.example is not None and error.example < self._first[-1]:
+                error.args = (f"{self.place(error.example)}: {error.args[0]}",)
+            raise
+
+    def _concatenated(self, read: Callable[[str], Sequence[Any]]) -> list[Any]:
+        """Return what is read from all files, and note how many examples each has."""
+        parts = [read(path) for path in self.paths]
+        self._first = offsets_of([len(part) for part in parts])
+        return list(chain.from_iterable(parts))
+
+    def _columns(
+        self, columns: Any = None, label_column: int | str = -1, comments: bool = True, documents: bool = True
+    ) -> tuple[Numbered, Numbered]:
+        texts = _Numbers(), _Numbers()
+        lengths: list[int] = []
+        lines: list[int] = []
+        counts: list[int] = []
+        first: ColumnReader | None = None
+        for path in self.paths:
+            reader, before = ColumnReader(path, comments=comments, documents=documents), len(lengths)
+            used: tuple[int, ...] = ()
+            at = 0
+            for sentence in reader:
+                if not sentence.tokens:
+                    continue
+                if len(lengths) == before:
+                    first = first or reader
+                    if reader.n_columns != first.n_columns:
+                        raise FormatError(
+                            path, reader.first_line,
+                            f"expected {first.n_columns} columns as in {first.source}, found {reader.n_columns}",
+                        )  # fmt: skip
+                    used, at = _positions(reader, columns, label_column)
+                texts[0].add([tuple([token[c] for c in used]) for token in sentence.tokens])
+                texts[1].add(labels_of(sentence, at, path))
+                lengths.append(len(sentence.tokens))
+                lines.append(sentence.line)
+            if len(lengths) == before:
+                raise FormatError(path, None, "expected a line of columns for each token, found no tokens")
+            counts.append(len(lengths) - before)
+        self._first, self._lines = offsets_of(counts), np.array(lines, np.int64)
+        offsets = offsets_of(lengths)
+        X, Y = (Numbered(list(text), text.numbers(), offsets) for text in texts)
+        if self.memory is not None:
+            X.empty = empty_in(self.memory)
+        return X, Y
+
+    def _conllu(self) -> tuple[Any, None]:
+        return self._concatenated(read_conllu), None
+
+    def _trees(self, clean: bool = False) -> tuple[Any, None]:
+        return self._concatenated(lambda path: read_trees(path, clean)), None
+
+    def _rows(self, zero_based: bool = False, n_features: int | None = None) -> tuple[Any, Any]:
+        parts = [read_svmlight(path, zero_based=zero_based, n_features=n_features) for path in self.paths]
+        self._first = offsets_of([len(labels) for _, labels in parts])
+        width = max(rows.shape[1] for rows, _ in parts)
+        rows = sp.vstack([with_width(rows, width) for rows, _ in parts], format="csr")
+        return sp.csr_array(rows), whole_numbers(np.concatenate([labels for _, labels in parts]))
+
+    def _alignments(self) -> tuple[Any, Any]:
+        Y: list[Any] = []
+
+        def read(path: str) -> Any:
+            pairs, alignments = read_aligned_fasta(path)
+            Y.extend(alignments)
+            return pairs
+
+        return self._concatenated(read), Y
+
+
+_READERS: Mapping[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] = {
+    "conll": (Files._columns, ("columns", "label_column", "comments", "documents")),
+    "conllu": (Files._conllu, ()),
+    "trees": (Files._trees, ("clean",)),
+    "svmlight": (Files._rows, ("zero_based", "n_features")),
+    "fasta": (Files._alignments, ()),
+}
+
+
+class _Numbers(dict[Any, int]):
+    """Distinct values, numbered in the order in which they first occur, and the numbers of a sequence of them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parts: list[Any] = []
+        self._new: list[int] = []
+
+    def __missing__(self, value: Any) -> int:
+        number = self[value] = len(self)
+        return number
+
+    def add(self, values: Sequence[Any]) -> None:
+        self._new.extend(map(self.__getitem__, values))
+        if len(self._new) > 1 << 16:
+            self._pack()
+
+    def _pack(self) -> None:
+        self._parts.append(np.array(self._new, np.int32))
+        self._new = []
+
+    def numbers(self) -> Any:
+        self._pack()
+        return np.concatenate(self._parts)
+
+
+def _positions(reader: ColumnReader, columns: Any, label_column: int | str) -> tuple[tuple[int, ...], int]:
+    """Return the numbers of the columns of tokens, and of the label."""
+    if isinstance(label_column, str):
+        at = reader.index(label_column, "label column")
+    else:
+        at = column_index(label_column, reader.n_columns, reader.source)
+    if columns is None:
+        used = tuple(c for c in range(reader.n_columns) if c != at)
+    else:
+        used = tuple(reader.index(column) for column in columns)
+    if not used or at in used:
+        what = "found one column" if not used else f"column {reader.names()[at]} is the label"
+        raise FormatError(reader.source, reader.first_line, f"expected a label and at least one more column, {what}")
+    return used, at
+
+
+def expanded(paths: Any) -> list[str]:
+    """Return the files of paths and patterns, each once; raise FileNotFoundError if there are none."""
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not given:
+        raise ValueError("paths: expected at least one file or pattern, found none")
+    found: dict[str, None] = {}
+    for name in given:
+        path = os.fspath(name)
+        if os.path.isfile(path):
+            found[path] = None
+            continue
+        files = sorted(file for file in glob.glob(path, recursive=True) if os.path.isfile(file))
+        if not files:
+            raise FileNotFoundError(f"{path}: expected a file, or a pattern of files, found none")
+        found.update(dict.fromkeys(files))
+    return list(found)
+
+
+def targets_in(folder: Source, sources: Sequence[str]) -> list[Path]:
+    """Return the file in a folder for each source, without ``.gz``; raise ValueError if two are the same."""
+    targets = [Path(folder) / Path(source).name.removesuffix(".gz") for source in sources]
+    first: dict[Path, str] = {}
+    for source, target in zip(sources, targets, strict=True):
+        if first.setdefault(target, source) != source:
+            raise ValueError(f"{first[target]} and {source} would both be written to {target}: use two folders")
+        if target.exists() and target.samefile(source):
+            raise ValueError(f"{source} would be replaced by its predictions: use another folder than {folder}")
+    return targets
