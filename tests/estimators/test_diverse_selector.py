@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import GridSearchCV
 
 import maxmargin as mm
+from maxmargin.exceptions import InexactArgmaxWarning
 
 # The bounds of greedy argmaxes are loose on small data.
 pytestmark = pytest.mark.filterwarnings("ignore:the objective found is:maxmargin.exceptions.InexactArgmaxWarning")
@@ -116,16 +118,18 @@ def test_save_load_clone_and_pickle(model, tmp_path):
 def test_grid_search_and_nonnegative_weights():
     search = GridSearchCV(mm.DiverseSelector(k=3), {"C": [0.1, 1.0]}, cv=3).fit(X, Y)
     assert search.best_score_ > 0.5
-    positive = mm.DiverseSelector(k=3, nonnegative=True).fit(X, Y)
-    assert (positive.coef_ >= 0).all()
+    convex = mm.DiverseSelector(k=3, bound="margin", C=1.0, prior=None)
+    free, bounded = clone(convex).set_params(nonnegative=False).fit(X, Y), convex.fit(X, Y)
+    assert free.coef_.min() < -0.01 and bounded.coef_.min() == 0.0
 
 
 def test_ramp_levels_and_weights_of_examples():
-    for parameters in ({"bound": "ramp"}, {"levels": [1, 2]}, {"slack": "quadratic"}):
+    for parameters in ({"bound": "ramp"}, {"levels": [1, 2]}, {"bound": "margin", "slack": "quadratic"}):
         found = mm.DiverseSelector(k=3, tol=1e-2, **parameters).fit(X, Y)
         assert found.score(X, Y) > 0.6
-    twice = mm.DiverseSelector(k=3).fit([*X, *X[:5]], [*Y, *Y[:5]])
-    weighted = mm.DiverseSelector(k=3).fit(X, Y, sample_weight=[2.0] * 5 + [1.0] * 15)
+    convex = mm.DiverseSelector(k=3, bound="margin", C=1.0)
+    twice = clone(convex).fit([*X, *X[:5]], [*Y, *Y[:5]])
+    weighted = clone(convex).fit(X, Y, sample_weight=[2.0] * 5 + [1.0] * 15)
     assert twice.certificate_.dual <= weighted.certificate_.primal_bound
     assert weighted.certificate_.dual <= twice.certificate_.primal_bound
     assert twice.certificate_.primal == pytest.approx(weighted.certificate_.primal, rel=0.1)
@@ -136,13 +140,45 @@ def is_title(element):
     return element[0] == "title"
 
 
+def test_few_inputs_or_no_lesson_leave_the_prior():
+    """Subtopics that words do not tell of: the model covers most words, as with no training at all."""
+    rng = np.random.default_rng(0)
+    topics = [[{int(t)} for t in rng.integers(0, 6, 14)] for _ in X]
+    with pytest.warns(UserWarning, match="worse on held-out inputs .* so the model is the prior: more inputs, levels"):
+        model = mm.DiverseSelector(k=3).fit(X, topics)
+    plain = mm.DiverseSelector(k=3, C=1e-9).fit(X, topics)
+    assert model.predict(X) == plain.predict(X)
+    assert plain.coef_[0] == pytest.approx(1.0, abs=1e-6) and np.abs(plain.coef_[1:]).max() < 1e-6
+    assert min(model.held_out_losses_, key=model.held_out_losses_.get) == "prior"
+
+
+def test_a_model_compared_on_held_out_inputs_needs_no_warning_of_loose_bounds():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mm.DiverseSelector(k=3).fit(X, Y)
+    with pytest.warns(InexactArgmaxWarning, match="compare the score on other data"):
+        mm.DiverseSelector(k=3, C=10.0).fit(X, Y)
+
+
+def test_trade_off_from_held_out_inputs(model):
+    losses = dict(model.held_out_losses_)
+    assert list(losses) == ["prior", "C 0.1", "C 1", "C 10"]
+    assert float(min(losses, key=losses.get).removeprefix("C ")) == model.C_
+    scaled = mm.DiverseSelector(k=3, prior_scale=0.5).fit(X, Y)
+    assert list(scaled.held_out_losses_) == ["prior", "C 0.025", "C 0.25", "C 2.5"]
+    few = mm.DiverseSelector(k=3).fit(X[:5], Y[:5])
+    assert (few.C_, few.held_out_losses_) == (1.0, {})
+    given = mm.DiverseSelector(k=3, prior=model.coef_, C=1e-9).fit(X, Y)
+    np.testing.assert_allclose(given.coef_, model.coef_, atol=1e-6)
+
+
 def test_features_of_elements(tmp_path):
     """Titles name the subtopic, bodies are noise that occurs as often: only a feature of elements tells them apart."""
     rng = np.random.default_rng(0)
     topics = [rng.integers(0, 4, 10).tolist() for _ in range(30)]
     X = [[[("title", t), *(("body", v) for v in rng.permutation(12)[:4].tolist())] for t in own] for own in topics]
     Y = [[{t} for t in own] for own in topics]
-    plain = mm.DiverseSelector(k=3).fit(X[:20], Y[:20])
+    plain = mm.DiverseSelector(k=3, C=1.0).fit(X[:20], Y[:20])
     richer = mm.DiverseSelector(k=3, features=is_title).fit(X[:20], Y[:20])
     assert richer.feature_names_out[-1] == "feature 0" and richer.coef_[-1] > 0.1
     assert richer.score(X[20:], Y[20:]) > plain.score(X[20:], Y[20:]) + 0.03
@@ -161,6 +197,9 @@ def test_results_do_not_depend_on_threads(model):
     [
         (X, Y, {"k": 20}, "k=20: no input has more than 20 candidates .the largest has 14.*use a smaller k"),
         (X, Y, {"k": 0}, "k must be an integer ≥ 1, found 0"),
+        (X, Y, {"prior": "words"}, "prior must be 'unweighted', a vector of weights or None, found 'words'"),
+        (X, Y, {"prior": [1.0]}, "prior has 1 weights, but these data have 7"),
+        (X, Y, {"C": "free"}, 'C must be a number > 0 or "auto", found .free'),
         (X, Y, {"loss": "squared"}, "loss must be 'popularity' or 'uniform', found 'squared'"),
         (X, Y, {"thresholds": [0.5, 0.2]}, "thresholds must be ascending numbers"),
         (X, Y[:-1], {}, "X has 20 examples but Y has 19"),

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import maxmargin as mm
+from maxmargin.datasets import toy
 
 X, Y = mm.datasets.make_chains(60, random_state=0)
 TRAIN, TEST = (X[:40], Y[:40]), (X[40:], Y[40:])
@@ -122,5 +124,30 @@ def test_what_has_no_probabilities():
     model = mm.StructuralSVM(Sign()).fit([[1.0, 0.0], [0.0, 1.0]], [1, -1])
     with pytest.raises(TypeError, match="Sign has no probabilities"):
         model.predict_marginals([[1.0, 0.0]])
-    with pytest.raises(ValueError, match="not a sum over tokens"):
-        mm.SequenceTagger(loss="zero-one", decode="risk").fit(*TRAIN).predict(TEST[0])
+    for parameters in ({"decode": "risk"}, {"temperature": "auto"}):
+        with pytest.raises(TypeError, match="Sign has no probabilities"):
+            mm.StructuralSVM(Sign(), **parameters).fit([[1.0, 0.0], [0.0, 1.0]], [1, -1])
+
+
+def stop(step):
+    """Fail if training begins."""
+    pytest.fail("training began")
+
+
+@pytest.mark.parametrize(
+    ("estimator", "data", "error", "message"),
+    [
+        (mm.SequenceTagger(loss="zero-one", decode="risk"), TRAIN, ValueError, "not a sum over tokens; use a Hamming"),
+        (
+            mm.MultilabelSVM(loss="f1", decode="risk"),
+            (np.eye(3), np.eye(3, dtype=int)),
+            ValueError,
+            "use the loss",
+        ),
+        (mm.StructuralSVM(mm.Cut(), decode="risk"), toy.graphs(), TypeError, "Cut has no probabilities: .*#P-hard"),
+        (mm.StructuralSVM(mm.Cut(), temperature="auto"), toy.graphs(), TypeError, "Cut has no probabilities"),
+    ],
+)
+def test_decisions_that_are_not_possible_are_refused_before_training(estimator, data, error, message):
+    with pytest.raises(error, match=message):
+        clone(estimator).set_params(callbacks=[stop]).fit(*data)

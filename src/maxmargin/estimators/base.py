@@ -55,7 +55,7 @@ from maxmargin.estimators.parameters import (
     seed_of,
 )
 from maxmargin.estimators.predictor import Predictor
-from maxmargin.estimators.probabilities import NO_LATENT_TEMPERATURE, Probabilistic, best_temperature
+from maxmargin.estimators.probabilities import Probabilistic, best_temperature
 from maxmargin.estimators.refit import refitting
 from maxmargin.estimators.starts import (
     AUTO,
@@ -340,6 +340,8 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         X, Y, weights, positions = self._prepare(X, Y, sample_weight, groups)
         with by_position(positions):
             structure, examples = self._encode(X, Y)
+            if isinstance(self, Probabilistic):
+                self._check_decisions(structure, examples)
         return TrainingData(X, Y, structure, *self._merged(examples, weights, positions), positions)
 
     @with_callbacks
@@ -589,10 +591,6 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         assert isinstance(self, Probabilistic)
         if not isinstance(self.temperature, str):
             return float(self.temperature)
-        if not data.examples.summable:
-            raise data.examples.not_summable()
-        if data.examples.latent:
-            raise TypeError(NO_LATENT_TEMPERATURE)
         if data.examples.n_examples < 2:
             return 1.0
         order = np.random.default_rng(run.seed).permutation(data.examples.n_examples)

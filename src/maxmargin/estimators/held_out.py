@@ -12,13 +12,17 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
+from maxmargin._base.errors import callers_level
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.engines import Local
+from maxmargin.estimators.parameters import is_auto
 
 if TYPE_CHECKING:
     from maxmargin.estimators.base import TrainingData
 
+#: The factor of C with which the weights are those of the prior.
+NEGLIGIBLE = 1e-6
 #: Parameters of fits whose only purpose is a comparison.
 QUIET = {"callbacks": None, "checkpoint": None, "verbose": 0, "warm_start": False}
 
@@ -82,3 +86,26 @@ def held_out_losses(
                 found[k, c] = mean_loss(rest, model.coef_, weights, engine)
     *losses, prior = np.average(found, axis=0, weights=size)
     return np.array(losses), float(prior)
+
+
+def keep_to_prior(estimator: Any, what: str, loss: float, prior: float, remedy: str) -> None:
+    """Warn that learning is worse than the prior on held-out folds, and keep to the prior if C is free.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With `C_` set; ``C="auto"`` makes it so small that the weights are those of the prior.
+    what : str
+        The examples, as in "pairs".
+    loss, prior : float
+        The mean losses on held-out folds.
+    remedy : str
+        What may help.
+    """
+    found = f"weights learnt from other {what} are worse on held-out {what} (mean loss {loss:.3f}) than their prior"
+    if is_auto(estimator.C):
+        estimator.C_ *= NEGLIGIBLE
+        message = f"{found} ({prior:.3f}), so the model is the prior: {remedy}"
+    else:
+        message = f"{found} ({prior:.3f}): choose another C, or C='auto'; {remedy}"
+    warnings.warn(message, UserWarning, stacklevel=callers_level())

@@ -200,14 +200,24 @@ class Probabilistic(Predictor):
     def _summable(self, X: Any) -> Any:
         """Yield encoded inputs, a few at a time; raise TypeError if the structure has no sums."""
         check_is_fitted(self, "coef_")
-        if not isinstance(self.structure_, Compiled):
-            raise TypeError(
-                f"{type(self.structure_).__name__} has no probabilities: sums over its outputs are not known; a "
-                f"user-defined structure has argmaxes only"
-            )
+        _check_compiled(self.structure_)
         for examples in self._encoded(self._checked_inputs(X)):
             self._check_summable(examples)
             yield examples
+
+    def _check_decisions(self, structure: Any, examples: Examples) -> None:
+        """Raise an error if `decode` or `temperature` asks for what encoded training examples do not have."""
+        automatic = isinstance(self.temperature, str)
+        if self.decode == "map" and not automatic:
+            return
+        _check_compiled(structure)
+        self._check_summable(examples)
+        if automatic and examples.latent:
+            raise TypeError(NO_LATENT_TEMPERATURE)
+        if self.decode == "risk":  # whether the loss is a sum over parts does not depend on the weights
+            first = np.zeros(1, np.int64)
+            scores = examples.scores(np.zeros(examples.dim), first)
+            examples.risk_scores(examples.sums(scores, first).marginals, scores, first, self._missed_cost())
 
     @staticmethod
     def _check_summable(examples: Examples) -> None:
@@ -293,6 +303,15 @@ class ProbabilisticSets(Probabilistic):
 
     def _missed_cost(self) -> float:
         return float(self.gamma)
+
+
+def _check_compiled(structure: Any) -> None:
+    """Raise TypeError for a user-defined structure."""
+    if not isinstance(structure, Compiled):
+        raise TypeError(
+            f"{type(structure).__name__} has no probabilities: sums over its outputs are not known; a user-defined "
+            f"structure has argmaxes only"
+        )
 
 
 def _batches(examples: Examples, ids: IntArray) -> list[IntArray]:

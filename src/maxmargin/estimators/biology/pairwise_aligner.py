@@ -30,7 +30,7 @@ from maxmargin.estimators.biology.substitution import (
     scale_of,
     substitution_centre,
 )
-from maxmargin.estimators.held_out import held_out_losses, mean_loss, related_folds
+from maxmargin.estimators.held_out import held_out_losses, keep_to_prior, mean_loss, related_folds
 from maxmargin.estimators.parameters import is_auto, positive_or_auto, seed_of
 from maxmargin.estimators.probabilities import ProbabilisticSets
 from maxmargin.features.biology.annotated import read_pair
@@ -44,8 +44,8 @@ from maxmargin.structures.alignment.structure import Alignment
 SCALES = (0.01, 0.02, 0.04)
 #: Number of held-out folds, and the numbers of pairs from which and up to which there are any.
 N_FOLDS, LEAST_HELD_OUT, MOST_HELD_OUT = 3, 20, 300
-#: The factor of C with which the weights are those of the prior.
-NEGLIGIBLE = 1e-6
+#: What may help where pairs teach less than the prior knows.
+REMEDY = "more pairs, annotations of positions or other features may help"
 #: A value that is chosen from the training pairs.
 AUTO = "auto"
 
@@ -220,19 +220,8 @@ class PairwiseAligner(AlignmentParameters, ProbabilisticSets, MaxMarginEstimator
             best = int(np.argmin(found))
             self.prior_scale_, self.C_ = scales[best], candidates[best]["C"]
             if found[best] > prior:
-                self._keep_to_prior(found[best], prior)
+                keep_to_prior(self, "pairs", found[best], prior, REMEDY)
         self.held_out_losses_ = losses
-
-    def _keep_to_prior(self, loss: float, prior: float) -> None:
-        """Warn that learning is worse than the prior on held-out folds; let C be so small that the prior remains."""
-        what = f"weights learnt from other pairs are worse on held-out pairs (mean loss {loss:.3f}) than their prior"
-        remedy = "more pairs, annotations of positions or other features may help"
-        if is_auto(self.C):
-            self.C_ *= NEGLIGIBLE
-            found = f"{what} ({prior:.3f}), so the model is the prior"
-        else:
-            found, remedy = f"{what} ({prior:.3f})", f"choose another C, or C='auto'; {remedy}"
-        warnings.warn(f"{found}: {remedy}", UserWarning, stacklevel=callers_level())
 
     def _matching_C(self, scale: float, unit: float) -> float:
         """Return C for a scale of the prior."""

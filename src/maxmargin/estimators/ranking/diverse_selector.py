@@ -8,16 +8,34 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from maxmargin._base.checks import positive_number
 from maxmargin._base.declared import changed, declared, parameter
 from maxmargin._base.errors import ExampleError, Place
 from maxmargin._base.input import example_weights, one_example, paired_examples
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Structure
-from maxmargin.estimators.base import MaxMarginEstimator
+from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
+from maxmargin.estimators.held_out import held_out_losses, keep_to_prior
+from maxmargin.estimators.parameters import check_prior, is_auto, positive_or_auto, seed_of
 from maxmargin.features.text.candidates import is_one_input, kind_of_candidates
 from maxmargin.metrics.coverage import subtopic_coverage
 from maxmargin.structures.coverage.structure import Coverage
+
+#: Name of the prior of which all elements are worth the same.
+UNWEIGHTED = "unweighted"
+#: Values of C to choose from, for a prior of scale 1.
+TRADE_OFFS = (0.1, 1.0, 10.0)
+#: Number of held-out folds, and of inputs from which there are any.
+N_FOLDS, LEAST_HELD_OUT = 3, 9
+
+
+def check_worths(prior: Any, name: str) -> None:
+    """Raise ValueError unless the prior is ``"unweighted"``, a vector or None."""
+    if not isinstance(prior, str):
+        check_prior(prior, name)
+    elif prior != UNWEIGHTED:
+        raise ValueError(f"{name} must be {UNWEIGHTED!r}, a vector of weights or None, found {prior!r:.60}")
 
 
 @declared
@@ -30,10 +48,19 @@ class DiverseSelector(MaxMarginEstimator):
     2008).
     The candidates are chosen one after the other, each the one that adds most to those before (`Coverage`).
 
+    The regulariser ½‖w − w₀‖² prefers elements that are all worth the same: the greedy choice that covers most elements
+    needs no training, and without a prior a fit may be worse. No weight is negative, so elements of more candidates are
+    worth no less. If no C is better than the prior on held-out folds, the prior is the model, and a warning says so.
+
     Attributes
     ----------
     coef_ : ndarray of shape (n_levels · n_thresholds + d,)
         The weights.
+    C_ : float
+        The trade-off.
+    held_out_losses_ : dict of str to float
+        Mean losses on held-out folds by which C was chosen, ``"prior"`` for the prior alone; empty if C was given, if
+        there is no prior, or if there were fewer than 9 inputs.
     candidates_ : {"texts", "lists", "rows"}
         What the candidates of the training data were.
     certificate_ : Certificate
@@ -54,7 +81,23 @@ class DiverseSelector(MaxMarginEstimator):
     """
 
     k: int = parameter("Number of candidates to choose; all, if an input has fewer.", default=5)
-    C: float = changed("Trade-off; the loss of each input is between 0 and 1.", default=1.0)
+    C: Any = changed(
+        'Trade-off; the loss of each input is between 0 and 1. ``"auto"`` is 0.1, 1 or 10 times the square of '
+        "`prior_scale`, by the loss on held-out folds; with fewer than 9 inputs, or without a prior, 1.",
+        positive_or_auto,
+        default="auto",
+        kind='float or "auto"',
+    )
+    bound: str = changed(default="ramp")
+    nonnegative: Any = changed(default=True)
+    prior: Any = parameter(
+        "Weights w₀ that the regulariser ½‖w − w₀‖² prefers: all elements that reach the lowest threshold worth the "
+        "same, those of a model of other data, or 0 (None).",
+        check_worths,
+        default=UNWEIGHTED,
+        kind='"unweighted", array-like of shape (n_weights,) or None',
+    )
+    prior_scale: float = parameter('Worth of each element, for ``prior="unweighted"``.', positive_number, default=1.0)
     thresholds: Sequence[float] = parameter(
         "Shares of the candidates, ascending: each is a feature of an element, whether at least this share "
         "contains it.",
@@ -110,6 +153,59 @@ class DiverseSelector(MaxMarginEstimator):
             )
         self.candidates_ = kind_of_candidates(X[0])
         return structure, examples
+
+    # ------------------------------------------------------------------ training
+
+    def _training_data(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None) -> TrainingData:
+        data = super()._training_data(X, Y, sample_weight, groups=groups)
+        self._choose(data)
+        return data
+
+    def _choose(self, data: TrainingData) -> None:
+        """Set C, by the loss on held-out folds if it is not given."""
+        unit = float(self.prior_scale) ** 2 if isinstance(self.prior, str) else 1.0
+        self.C_, losses = unit if is_auto(self.C) else float(self.C), dict[str, float]()
+        n = data.examples.n_examples
+        if is_auto(self.C) and self.prior is not None and n >= LEAST_HELD_OUT:
+            order = np.random.default_rng(seed_of(self.random_state)).permutation(n)
+            folds = [np.sort(fold) for fold in np.array_split(order, N_FOLDS)]
+            candidates = [{"scale": 1.0, "C": C * unit} for C in TRADE_OFFS]
+            found, prior = held_out_losses(self, data, folds, candidates)
+            losses = {"prior": prior} | {
+                f"C {candidate['C']:g}": float(loss) for candidate, loss in zip(candidates, found, strict=True)
+            }
+            best = int(np.argmin(found))
+            self.C_ = candidates[best]["C"]
+            if found[best] > prior:
+                keep_to_prior(self, "inputs", found[best], prior, "more inputs, levels or features may help")
+        self.held_out_losses_ = losses
+
+    def _shorter(self) -> dict[str, Any]:
+        """Return parameters of fits that only serve the choice of C."""
+        limit = None if self.max_seconds is None else float(self.max_seconds) / (N_FOLDS * len(TRADE_OFFS))
+        return {"bound_steps": 0, "max_seconds": limit}
+
+    def _trade_off(self) -> float:
+        return float(self.C_) if is_auto(self.C) else float(self.C)
+
+    def _centre(self, data: TrainingData) -> FloatArray | None:
+        return super()._centre(data) if self.prior is None else self._unscaled_centre(data)
+
+    def _unscaled_centre(self, data: TrainingData) -> FloatArray:
+        """Return the weights of the prior."""
+        if not isinstance(self.prior, str):
+            found = super()._centre(data)
+            assert found is not None
+            return found
+        weights = np.zeros(data.examples.dim)
+        weights[0] = float(self.prior_scale)
+        return weights
+
+    def _finish(self, problem: Any, run: Any, state: Any, data: TrainingData) -> None:
+        super()._finish(problem, run, state, data)
+        self.C_ = self._trade_off()
+
+    # ------------------------------------------------------------------ use
 
     def _check_loaded(self, structure: Any) -> None:
         super()._check_loaded(structure)
