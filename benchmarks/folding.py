@@ -1,6 +1,6 @@
 """RNA sequences folded per CPU second beside ViennaRNA, and the growth of the cost with length.
 
-Our weights are roughly those of energy models, so that structures are alike. The models differ: that of ViennaRNA has
+Our weights are roughly those of energy models, so structures are alike. The models differ: that of ViennaRNA has
 more special cases (tables of small interior loops, tetraloops), ours has weights that can be learnt, of the same kinds.
 """
 

@@ -37,7 +37,7 @@ def decoded(structure: Any, X: list[Any], Y: list[Any], nodes: Any, pairs: Any) 
 
 
 def grid(kind: str, n_labels: int, sweeps: int, branches: int) -> dict[str, Any]:
-    """Return time and bound of one large grid: equal labels rewarded (Potts), or random scores of all pairs."""
+    """Return time and bound for one large grid: equal labels rewarded (Potts), or random scores of all pairs."""
     rng, edges = np.random.default_rng(0), grid_edges(SIDE, SIDE)
     nodes = rng.normal(size=(SIDE * SIDE, n_labels))
     pairs = rng.random((len(edges), 1)) if kind == "potts" else rng.normal(size=(len(edges), n_labels**2))

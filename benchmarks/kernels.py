@@ -1,7 +1,7 @@
 """Multiclass RBF machines against scikit-learn's SVC on three Statlog sets: accuracy, CPU seconds, size of models.
 
 Features are scaled to [−1, 1] on the training part. All models have C = 10 and gamma = "scale"; SVC combines machines
-of two classes each, `MulticlassSVM` is one machine (Crammer and Singer 2001), so that objectives differ. Exact kernels
+of two classes each, `MulticlassSVM` is one machine (Crammer and Singer 2001), so objectives differ. Exact kernels
 use a Cholesky factor of the Gram matrix; the Nyström method has 500 or 2,000 landmarks, means of k-means. Exact
 kernels use the first 4,000 rows of usps (7,291) and letter (15,000). Our fits end at a relative gap of 0.01.
 """

@@ -178,7 +178,7 @@ def markdown(result: dict[str, Any]) -> str:
         [
             "# Min-max programs and planes: disulfide bonds",
             "CPU seconds to a relative gap of 1e-4, one thread, without encoding; C = 1, 578 features. `certificate`, "
-            "`distances`, Clarabel and cvxpy minimise an upper bound of the objective (fractional matchings).",
+            "`distances`, Clarabel and cvxpy minimise an upper bound on the objective (fractional matchings).",
             table(["n", *names], rows),
             f"cvxpy's default solver was {used}, timed with the compilation of its program. The relaxed optimum at "
             f"n = {last['n']} is at least {last['certificate']['relaxation']:.6g}, the exact one at most "

@@ -47,7 +47,7 @@ def data(kind: str, n: int, degree: int, seed: int) -> tuple[Any, Any, mm.Optimi
 
 
 def pyepo_model(optimizer: mm.Optimizer) -> Any:
-    """Return our compiled optimiser as a model of PyEPO, so that only the learning differs."""
+    """Return our compiled optimiser as a model of PyEPO so that only the learning differs."""
     from pyepo import EPO
     from pyepo.model.opt import optModel
 

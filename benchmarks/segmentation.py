@@ -149,5 +149,5 @@ def markdown(result: dict[str, Any]) -> str:
         "test; second measure: intersection over union of the horse. MSRC-21: superpixels with our own simple features "
         "and a Nyström approximation, Shotton's split, void, horse and mountain left out; second measure: accuracy of "
         "superpixels. Snakes: colours of 5 × 5 pixels; second measure: accuracy on the snake. More than two labels: "
-        "α-expansion, whose bound of the objective is proven.\n\n" + table(head, rows)
+        "α-expansion, whose bound on the objective is proven.\n\n" + table(head, rows)
     )

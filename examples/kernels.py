@@ -1,7 +1,7 @@
 """Kernels on parts: bonds that no linear score can tell, and labels that depend on two features together.
 
-First, matchings: residues have a charge and a size, and a bond needs the products of both to fit, so that a linear
-score of a pair does not say who belongs to whom; an RBF kernel on pairs does. Then, tokens whose label depends on two
+First, matchings: residues have a charge and a size, and a bond needs the products of both to fit, so a linear score
+of a pair does not say who belongs to whom; an RBF kernel on pairs does. Then, tokens whose label depends on two
 named features together: a polynomial kernel of second degree, by the Gram matrix and by explicit products.
 Shown: errors of linear and kernel models, certificates, how few parts a model keeps, landmarks instead of all parts,
 and what a weight of an explicit product is called.

@@ -1,4 +1,4 @@
-"""Rankings under several measures, and why ties spoil the convex bound of NDCG.
+"""Rankings under several measures, and why ties spoil the convex bound on the loss of NDCG.
 
 Each query has 30 documents of relevance 0, 1 or 2. Shown: the ranking SVM without pairs, average precision, NDCG with
 the convex bound, which gives weights of 0, and with the ramp, which repairs it; a picture of NDCG@k.

@@ -29,7 +29,7 @@ SOLVERS = {
 def main():
     X, Y = mm.datasets.make_chains(400, n_labels=5, random_state=0)
     X, X_test, Y, Y_test = train_test_split(X, Y, random_state=0)
-    mm.SequenceTagger().fit(X, Y)  # loads or compiles the kernels, so that no row below includes that time
+    mm.SequenceTagger().fit(X, Y)  # loads or compiles the functions so that no row below includes that time
 
     print(f"{'solver':20s} {'steps':>6s} {'argmaxes':>9s} {'seconds':>8s} {'objective':>10s} {'at least':>9s}", end="")
     print(f" {'gap':>8s}  {'stopped by':12s} {'score':>6s}")

@@ -1,7 +1,7 @@
 """Inverse optimisation with OR-tools: learn the costs behind a driver's tours.
 
 A driver visits all stops of a day in a round trip. Planned tours are the shortest, but the driver also avoids main
-roads and steep streets. From tours actually driven, the costs of streets are learnt, so that the planner (OR-tools'
+roads and steep streets. From tours actually driven, the costs of streets are learnt so that the planner (OR-tools'
 CP-SAT, a circuit constraint) proposes tours that the driver would drive. Drivers are not always optimal, so the margin
 has slack.
 """

@@ -14,7 +14,7 @@ AVOIDED = re.compile(
     r"\b(?:anew|so many|comes? back|one behind the other|told|dear|dearer|(?<!there )is no [a-z]+|papers? [1-5])\b",
     re.IGNORECASE,
 )
-#: What plain English says in another way, with the reason; the wording of the package and of its documentation.
+#: What plain English says in another way, with the reason.
 PHRASES = {
     r"\bbounds? of\b(?! the form\b)": "a bound *on* something",
     r", so that\b": "a result is ', so …'; a purpose is 'so that' without a comma",
@@ -25,9 +25,6 @@ PHRASES = {
     r"\bwhole numbers?\b": "integer",
     r"\bof equals\b": "ties go to …",
 }
-PHRASED = ("src/**/*.py", "src/**/*.pyi", "docs/*.md", "README.md", "CONTRIBUTING.md")
-#: Folders of the package whose wording is not checked for `PHRASES` yet.
-NOT_YET: tuple[str, ...] = ()
 
 
 def avoided_words(text, avoided=AVOIDED):
@@ -55,10 +52,9 @@ def test_phrases_to_avoid(phrase):
     avoided = re.compile(phrase, re.IGNORECASE)
     found = [
         f"{path.relative_to(ROOT)}:{line}: {words!r}"
-        for pattern in PHRASED
+        for pattern in PATTERNS
         for path in sorted(ROOT.glob(pattern))
         if path.name != "names.md"  # made from docstrings
-        and not any(path.is_relative_to(ROOT / "src" / "maxmargin" / folder) for folder in NOT_YET)
         for line, words in avoided_words(path.read_text(encoding="utf-8"), avoided)
     ]
     assert not found, f"{PHRASES[phrase]}:\n" + "\n".join(found)

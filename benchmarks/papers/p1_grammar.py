@@ -3,7 +3,7 @@
 Sentences of at most 10 (15) tokens; all brackets count, punctuation included, and evalb's F1 is given too. C = 1 and
 tol = 0.03 unless a row says otherwise, linear slack (the paper: quadratic). The recipe for rules alone is the candidate
 of best mean F1 on folds of the training parts of CRAFT. Which candidates are compared, and the smoothing, were drafted
-on these folds and on folds of four fifths of the Penn Treebank sample, so that table may be optimistic. Constraints are
+on these folds and on folds of four fifths of the Penn Treebank sample; their table may be optimistic. Constraints are
 the planes that have a dual value above 0 at the end. The share spent in the quadratic program is the CPU time outside
 of argmaxes. McNemar's test compares with the maximum-likelihood grammar, on true brackets: those that one of the two
 alone finds.

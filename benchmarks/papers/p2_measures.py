@@ -7,7 +7,7 @@ against the rest, features standardised. All figures are macro-averages over the
 another sample of Covertype, and does not state its classes there.
 
 Methods: `MeasureSVC` with the measure and its default bound, for F1 and PRBEP the ramp from a plain SVM, its threshold
-learnt (F1); the same with the convex bound of the paper (``bound="margin"``); LinearSVC with a cost factor J of
+learnt (F1); the same with the paper's convex bound (``bound="margin"``); LinearSVC with a cost factor J of
 positive rows (the linear cost model) and its own threshold; LinearSVC (J = 1) with the threshold that is best for F1
 on scores of 3-fold cross-validation. PRBEP and ROC area do not depend on a threshold, so the last two differ by J only.
 

@@ -2,7 +2,7 @@
 
 Data, folds and features are those of `p3_disulfide` (bonding state known, linear scores; the paper has an RBF kernel).
 Three ways to learn the same matchings: single pairs (SVM), planes (the objective itself), and the certificate of Eq. 13
-(an upper bound of the objective, minimised by node prices). C is chosen by three-fold cross-validation; the certificate
+(an upper bound on the objective, minimised by node prices). C is chosen by three-fold cross-validation; the certificate
 has the C of planes.
 """
 
@@ -36,7 +36,7 @@ def certified_matching(train: list[Example], C: float, known: bool) -> Callable[
     X, Y, _ = zip(*train, strict=True)
     solver = mm.solvers.CertificateProgram(accuracy=1e-3)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it minimises an upper bound, so that the gap of the objective stays open
+        warnings.simplefilter("ignore")  # it minimises an upper bound, so the gap of the objective stays open
         model = mm.StructuralSVM(mm.Matching(perfect=known), C=C, solver=solver, tol=1e-2, n_jobs=1).fit(X, Y)
     return lambda inputs: model.predict(inputs)
 

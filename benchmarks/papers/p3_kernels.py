@@ -4,7 +4,7 @@ Data, folds and measures are those of `p3_disulfide` (425 chains, not those of t
 pair of cysteines is described by the amino acids at the 9 positions around either of them, divided by 3 so that a
 window has length 1, and by their separation in 8 classes. Secondary structure (three states at the same positions) is
 known for 237 chains; the last rows use these alone. σ of exp(−‖a − b‖² / 2σ²) is 1 and C is 1 throughout, the best of σ
-= 1, 2 and C = 1, 10 for linear and RBF matchings in one trial (trained on folds 1 and 2, tested on fold 3, so that fold
+= 1, 2 and C = 1, 10 for linear and RBF matchings in one trial (trained on folds 1 and 2, tested on fold 3, so fold
 3 is not independent of the choice). Independent edges: an RBF machine classifies pairs (scikit-learn's SVC), and the
 matching of a test chain maximises its scores. By certificate (node prices, their Eq. 13): all chains alone. Folds run
 in processes of their own; the machine was loaded.

@@ -153,7 +153,7 @@ def markdown(result: dict[str, Any]) -> str:
     return (
         "# Word alignment of the Hansards\n\n347 test sentence pairs; alignment error rate, precision by possible "
         "links, recall by sure links.\n\n" + table(["model", "AER", "precision", "recall", "C"], rows)
-        + "\n\nOur Dice coefficients are from 25,000 sentence pairs, those of the paper from 1.1 million, so that its "
+        + "\n\nOur Dice coefficients are from 25,000 sentence pairs, those of the paper from 1.1 million, so its "
         "error rates are not comparable. The last rows are what "
         "perfect scores would reach: some words have several sure links, which a matching cannot have."
     )  # fmt: skip

@@ -6,7 +6,7 @@ validation, one for testing. For every method, C is chosen on the validation sub
 100) and the number of trees, by early stopping. NDCG has the gains 2^r − 1 and the discounts 1/log2(p + 1); the table
 with LETOR's discounts is for comparison with published figures. All figures are means over the five test subsets.
 
-`convex` is the bound of the paper that fails: it compares with one of many rankings that are equally good. `ties`
+`convex` is the paper's bound that fails: it compares with one of many rankings that are equally good. `ties`
 takes the one of them that has the best score, `ramp` the ranking that is predicted, as in the paper; both start from
 the ranking SVM.
 """
@@ -146,7 +146,7 @@ def markdown(result: dict[str, Any]) -> str:
             "over the 106 queries; CPU seconds are those of one fit (LightGBM: of one setting), on a loaded machine.",
             table(["method", *(f"@{k + 1}" for k in TOPS_SHOWN), "MAP", "P@10", "difference", "CPU s"], test),
             "![NDCG@k](p4_ndcg.png)",
-            f"The convex bound: norms of its weights in the five folds {norms}; the proven lower bound of its "
+            f"The convex bound: norms of its weights in the five folds {norms}; the proven lower bound on its "
             f"objective at C = 1, as a share of the objective of weights of 0: {shares}.",
             "With LETOR's discounts:",
             table(["method", *(f"@{k + 1}" for k in tops)], letor),

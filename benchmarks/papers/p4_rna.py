@@ -49,7 +49,7 @@ MOST_BASES, MOST_OF_FAMILY = 120, 2
 PROCESSES = 2
 #: Values of C, and the fold on which they were chosen.
 CONVEX_C, RAMP_C, DEVELOPMENT = 10.0, 1.0, "1"
-#: Relative gaps. The objective of the convex bound is close to that of w = 0, so that a loose gap would end there.
+#: Relative gaps. The objective of the convex bound is close to that of w = 0, so a loose gap would end there.
 TOLS = {"margin": 3e-3, "ramp": 3e-2}
 #: Values of C for the tightness of the bound; the first and the last are shown over the outer steps.
 FIGURE_C = (0.1, 1.0, 100.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from maxmargin.parts.examples import PartExamples, counted_once
 from maxmargin.parts.structure import PartStructure
 from maxmargin.testing import Instance, StructureConformance, every_case
 from maxmargin.testing.cases import CAPABILITIES, USES
+from maxmargin.testing.conformance import as_integers
 
 
 class Choice(PartStructure):
@@ -229,3 +231,35 @@ def test_without_pytest_the_extra_is_named():
     assert outcome.returncode == 1
     assert "ImportError: the conformance kit needs pytest: pip install pytest" in outcome.stderr
     assert "pip install 'maxmargin[testing]'" in outcome.stderr
+
+
+def test_outputs_are_enumerated_once_for_all_tests_of_a_class():
+    computed = []
+
+    class Counted(RandomChoices):
+        def psi(self, i, output):
+            computed.append((i, output))
+            return super().psi(i, output)
+
+    class Conformance(StructureConformance):
+        n_cases = 2
+
+        def instance(self, seed):
+            return Counted(seed, Choice())
+
+    def run():
+        Conformance().test_decode_is_the_best_of_all_outputs()
+        Conformance().test_certificates_are_true()
+
+    run()
+    assert len(computed) == sum(len(x) for seed in range(2) for x in RandomChoices(seed, Choice()).X)
+    TestChoice().test_decode_is_the_best_of_all_outputs()  # those of another class are not kept
+    n_computed = len(computed)
+    run()
+    assert len(computed) == 2 * n_computed
+
+
+@pytest.mark.parametrize("values", [[], [0.0], [0.1, -3.0, 1e300], [5e-324, 1.0], [0.5, -0.75]])
+def test_floats_as_integers_are_exact(values):
+    numbers, unit = as_integers(values)
+    assert [Fraction(n, unit) for n in numbers] == [Fraction(v) for v in values]

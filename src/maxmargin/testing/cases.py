@@ -25,6 +25,17 @@ USES: dict[str, Callable[[Any], Any]] = {
     "polytope": lambda case: case.examples.polytope(0),
     "sums": lambda case: case.examples.sums(case.examples.scores(case.w, np.arange(case.n)), np.arange(case.n)),
 }
+
+
+@functools.lru_cache(maxsize=1)
+def _psis_by_seed(kind: type) -> dict[int, Any]:
+    """Return the joint features of the instances of a test class, by seed, kept until another class is tested.
+
+    Every test makes its own instances, and enumerates the same outputs; that takes longer than most tests.
+    """
+    return {}
+
+
 #: What a test returns if it cannot check an instance, because it is too large or its loss is not one for the test.
 NOT_CHECKED = object()
 
@@ -58,7 +69,9 @@ def every_case(test: Any = None, *, needs: str | None = None) -> Any:
     def run(self: Any) -> None:
         n_checked = 0
         for seed in range(self.n_cases):
-            case = self.instance(seed)
+            case, known = self.instance(seed), _psis_by_seed(type(self))
+            if seed in known:
+                vars(case)["psis"] = known[seed]
             try:
                 if needs is None or _can(case, needs):
                     n_checked += test(self, case) is not NOT_CHECKED
@@ -68,6 +81,8 @@ def every_case(test: Any = None, *, needs: str | None = None) -> Any:
             except BaseException as error:
                 error.add_note(f"instance {seed} of {type(self).__name__}")
                 raise
+            if "psis" in vars(case):
+                known[seed] = case.psis
         assert n_checked, "no instance could be checked: make smaller ones"
 
     del run.__wrapped__  # or pytest would ask for a fixture named case

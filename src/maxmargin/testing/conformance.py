@@ -40,17 +40,24 @@ BOUNDS = [Bound(rescaling, slack) for rescaling in ("margin", "slack") for slack
 SCALES = (0.0, 0.5, 1.0, 3.0, 10.0)
 
 
+def as_integers(values):
+    """Return integers n and d with n / d = values, exactly; sums of integers are many times as fast as of fractions."""
+    ratios = [float(value).as_integer_ratio() for value in values]
+    d = max((ratio[1] for ratio in ratios), default=1)  # powers of 2
+    return [n * (d // own) for n, own in ratios], d
+
+
 def exact_primal(case, w, bound, C):
     """½‖w‖² + C Σ ξ, or ½ C Σ ξ² with quadratic slack, over all outputs of a case."""
-    weights = [Fraction(v) for v in w]
-    total = sum(v * v for v in weights) / 2
+    weights, w_unit = as_integers(w)
+    total = Fraction(sum(v * v for v in weights), 2 * w_unit * w_unit)
     for i in range(case.n):
         true, hinge = case.psis[i][case.name(case.truth(i))], Fraction(0)
         for output in case.outputs(i):
-            plane = true - case.psis[i][case.name(output)]
+            plane, unit = as_integers(true - case.psis[i][case.name(output)])
             loss = max(case.loss(i, output), 0.0)
             margin = Fraction(float(np.sqrt(loss) if bound.slack == "quadratic" else loss))
-            score = sum(Fraction(a) * v for a, v in zip(plane, weights, strict=True) if a)
+            score = Fraction(sum(a * v for a, v in zip(plane, weights, strict=True) if a), unit * w_unit)
             hinge = max(hinge, margin - score if bound.rescaling == "margin" else margin * (1 - score))
         total += Fraction(C) * (hinge if bound.slack == "linear" else hinge * hinge / 2)
     return float(total)

@@ -61,6 +61,7 @@ class Instance:
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.whole = bool(self.rng.integers(2))
+        self._lists: dict[int, Any] = {}
 
     def draw(self, *size: int) -> Any:
         """Return an array of random numbers, whole ones in instances of integers."""
@@ -167,7 +168,17 @@ class Instance:
 
     def best(self, i, worth, allowed=lambda output: True):
         """Return the greatest worth(rise, loss) of all outputs."""
-        return max(worth(self.rise(i, y), self.loss(i, y)) for y in self.outputs(i) if allowed(y))
+        outputs, differences, losses = self._listed(i)
+        rises = (differences @ self.w).tolist()
+        return max(worth(m, b) for y, m, b in zip(outputs, rises, losses, strict=True) if allowed(y))
+
+    def _listed(self, i):
+        """Return all outputs of example i, their Ψ relative to that of the truth, and their losses."""
+        if i not in self._lists:
+            outputs, psis = list(self.outputs(i)), self.psis[i]
+            differences = np.array([psis[self.name(y)] for y in outputs]) - psis[self.name(self.truth(i))]
+            self._lists[i] = outputs, differences, [self.loss(i, y) for y in outputs]
+        return self._lists[i]
 
     def batches(self):
         """Return batches of examples: all in order, shuffled, and some."""

@@ -153,9 +153,9 @@ class SumsConformance:
                 continue
             a, b = case.examples.code_offsets[i : i + 2]
             counts: Counter[Any] = Counter()
-            for code in codes[:, a:b]:
+            for code, count in zip(*np.unique(codes[:, a:b], axis=0, return_counts=True), strict=True):
                 answers.codes[a:b] = code
-                counts[case.name(case.found(answers, i))] += 1
+                counts[case.name(case.found(answers, i))] += int(count)
             observed = np.array([counts.pop(case.name(output), 0) for output in outputs])
             assert not counts, f"samples that are no outputs: {counts}"
             assert not observed[p == 0.0].any()
