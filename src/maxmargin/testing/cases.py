@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ USES: dict[str, Callable[[Any], Any]] = {
 
 
 @functools.lru_cache(maxsize=1)
-def _psis_by_seed(kind: type) -> dict[int, Any]:
+def _psis_by_seed(kind: Hashable) -> dict[int, Any]:
     """Return the joint features of the instances of a test class, by seed, kept until another class is tested.
 
     Every test makes its own instances, and enumerates the same outputs; that takes longer than most tests.

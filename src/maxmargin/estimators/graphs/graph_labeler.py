@@ -262,7 +262,7 @@ class GraphLabeler(Kernelised, Restarted):
     def _clamped(self, x: Any, known: Any, where: Place) -> Any:
         """Return an input that allows known nodes their labels only."""
         if is_networkx(x):
-            graph, rest = x, ()
+            graph, rest = x, list[Any]()
         else:
             graph, *rest = self._graph(x, Place("X", where.example))
         networkx = is_networkx(graph)
