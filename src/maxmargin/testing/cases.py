@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ USES: dict[str, Callable[[Any], Any]] = {
 
 
 @functools.lru_cache(maxsize=1)
-def _psis_by_seed(kind: Hashable) -> dict[int, Any]:
+def _psis_by_seed(kind: str) -> dict[int, Any]:
     """Return the joint features of the instances of a test class, by seed, kept until another class is tested.
 
     Every test makes its own instances, and enumerates the same outputs; that takes longer than most tests.
@@ -69,7 +69,7 @@ def every_case(test: Any = None, *, needs: str | None = None) -> Any:
     def run(self: Any) -> None:
         n_checked = 0
         for seed in range(self.n_cases):
-            case, known = self.instance(seed), _psis_by_seed(type(self))
+            case, known = self.instance(seed), _psis_by_seed(f"{type(self)}")
             if seed in known:
                 vars(case)["psis"] = known[seed]
             try:
