@@ -43,6 +43,7 @@ NAMES = (
     "own_structure",
     "engines",
     "memory",
+    "capacity",
     "defaults",
     "p1_tables",
 )
