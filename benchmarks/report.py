@@ -12,8 +12,8 @@ from typing import Any
 FOLDER = Path(__file__).parent / "results"
 PACKAGES = (
     "maxmargin", "numpy", "scipy", "scikit-learn", "numba", "python-crfsuite", "hmmlearn", "dlib",
-    "networkx", "rustworkx", "ortools", "PyMaxflow", "clarabel", "cvxpy", "lightgbm", "nltk", "torch-struct",
-    "biopython", "parasail", "ViennaRNA",
+    "networkx", "rustworkx", "ortools", "PyMaxflow", "pytoulbar2", "clarabel", "cvxpy", "lightgbm", "nltk",
+    "torch-struct", "biopython", "parasail", "ViennaRNA",
 )  # fmt: skip
 
 

@@ -41,6 +41,7 @@ from .features.graphs.components import graph_components as graph_components
 from .features.graphs.edges import EdgeFeatures as EdgeFeatures
 from .features.graphs.images import image_graph as image_graph
 from .features.graphs.superpixels import Superpixels as Superpixels
+from .features.graphs.typed import typed_graph as typed_graph
 from .features.mercer.kernel import Kernel as Kernel
 from .features.text.templates import TokenTemplates as TokenTemplates
 from .formats.files import Files as Files

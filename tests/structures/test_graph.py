@@ -25,6 +25,7 @@ class TestGraph(StructureConformance):
         (mm.Graph(), [(ROWS, [[0, 0]])], [Y], "X[0]: edge 0 joins node 0 with itself"),
         (mm.Graph(), [(ROWS, EDGES, ROWS)], [Y], "X[0]: 3 rows of edge features but 2 edges"),
         (mm.Graph(), [(ROWS, EDGES), (ROWS[:0], [])], [Y, []], "X[1]: expected at least one node, found none"),
+        (mm.Graph(), [(ROWS[:0], [])], [[]], "expected at least two classes, found none: no node has a label"),
         (mm.Graph(), [(ROWS, EDGES)], [Y[:2]], "X[0]: 3 rows of node features but 2 labels"),
         (mm.Graph(classes=["a", "c"]), [(ROWS, EDGES)], [Y], "Y[0], node 1: unknown label 'b'; the classes are"),
         (mm.Graph(pairs="all"), [(ROWS, EDGES)], [Y], "pairs must be 'full' or 'symmetric' or 'diagonal' or 'potts'"),

@@ -95,7 +95,8 @@ class NodeLabelling(FormedStructure):
 
     def _set_labels(self, labels: Labels) -> None:
         if len(labels) < 2:
-            raise ValueError(f"expected at least two classes, found one class: {labels.values}")
+            found = f"one class: {labels.values}" if len(labels) else "none: no node has a label"
+            raise ValueError(f"expected at least two classes, found {found}")
         self.labels_, self.costs_ = labels, cost_matrix(self.cost, labels)
 
     def _distinct(self, Y: Sequence[Any]) -> Iterator[Any]:

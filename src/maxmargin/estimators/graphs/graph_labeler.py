@@ -261,10 +261,8 @@ class GraphLabeler(Kernelised, Restarted):
 
     def _clamped(self, x: Any, known: Any, where: Place) -> Any:
         """Return an input that allows known nodes their labels only."""
-        if is_networkx(x):
-            graph, rest = x, list[Any]()
-        else:
-            graph, *rest = self._graph(x, Place("X", where.example))
+        given: Any = (x,) if is_networkx(x) else self._graph(x, Place("X", where.example))
+        graph, *rest = given
         networkx = is_networkx(graph)
         names = list(graph.nodes) if networkx else range(_length(graph))
         flat = known if isinstance(known, Mapping) else self._flat(x, known, where)
