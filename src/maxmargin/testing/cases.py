@@ -27,13 +27,18 @@ USES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@functools.lru_cache(maxsize=1)
+#: Joint features of the instances of the class that is tested, by seed.
+_psis: dict[type, dict[int, Any]] = {}
+
+
 def _psis_by_seed(kind: type) -> dict[int, Any]:
-    """Return the joint features of the instances of a test class, by seed, kept until another class is tested.
+    """Return the joint features of the instances of a test class, kept until another class is tested.
 
     Every test makes its own instances, and enumerates the same outputs; that takes longer than most tests.
     """
-    return {}
+    if kind not in _psis:
+        _psis.clear()
+    return _psis.setdefault(kind, {})
 
 
 #: What a test returns if it cannot check an instance, because it is too large or its loss is not one for the test.
