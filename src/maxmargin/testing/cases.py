@@ -27,13 +27,18 @@ USES: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@functools.lru_cache(maxsize=1)
-def _psis_by_seed(kind: str) -> dict[int, Any]:
-    """Return the joint features of the instances of a test class, by seed, kept until another class is tested.
+#: Joint features of the instances of the class that is tested, by seed.
+_psis: dict[type, dict[int, Any]] = {}
+
+
+def _psis_by_seed(kind: type) -> dict[int, Any]:
+    """Return the joint features of the instances of a test class, kept until another class is tested.
 
     Every test makes its own instances, and enumerates the same outputs; that takes longer than most tests.
     """
-    return {}
+    if kind not in _psis:
+        _psis.clear()
+    return _psis.setdefault(kind, {})
 
 
 #: What a test returns if it cannot check an instance, because it is too large or its loss is not one for the test.
@@ -49,18 +54,6 @@ def every_case(test: Any = None, *, needs: str | None = None) -> Any:
         A method of a subclass of `StructureConformance`, with an `Instance` as its argument.
     needs : str, default=None
         The capability that is tested. A structure that does not declare it must refuse it instead.
-
-    Examples
-    --------
-    >>> import maxmargin as mm
-    >>> class Numbers:
-    ...     n_cases = 3
-    ...     def instance(self, seed):
-    ...         return mm.testing.Instance(seed)
-    ...     @mm.testing.every_case
-    ...     def test_draws(self, case):
-    ...         assert case.draw(2).shape == (2,)
-    >>> Numbers().test_draws()  # three instances
     """
     if test is None:
         return functools.partial(every_case, needs=needs)
@@ -69,7 +62,7 @@ def every_case(test: Any = None, *, needs: str | None = None) -> Any:
     def run(self: Any) -> None:
         n_checked = 0
         for seed in range(self.n_cases):
-            case, known = self.instance(seed), _psis_by_seed(f"{type(self)}")
+            case, known = self.instance(seed), _psis_by_seed(type(self))
             if seed in known:
                 vars(case)["psis"] = known[seed]
             try:

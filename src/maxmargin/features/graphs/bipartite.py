@@ -185,7 +185,7 @@ def read_capacity(capacity: Any, n_nodes: int, name: str, where: Where) -> IntAr
     if numbers.ndim and len(numbers) != n_nodes:
         side = name.removeprefix("per_")
         raise error_at(where, f"{name} has {len(numbers)} numbers, but X has {n_nodes} {side} nodes")
-    return np.broadcast_to(numbers.astype(np.int64), (n_nodes,))
+    return np.full(n_nodes, numbers, np.int64)
 
 
 def _sides(shape: tuple[int, int], allowed: Any, i: int) -> Sides:

@@ -253,7 +253,8 @@ class Alignment(PartStructure):
         fields = [*layout.fields, *(field for field in gap_fields if field not in layout.fields)]
         offsets, keys, columns = self.positions_.encode(sequences, places, fields)
         starts, lengths = offsets[:-1][numbers], np.diff(offsets)[numbers]
-        pairs = Pairs(starts[:, 0], lengths[:, 0], starts[:, 1], lengths[:, 1])
+        columns_of_pairs = (starts[:, 0], lengths[:, 0], starts[:, 1], lengths[:, 1])
+        pairs = Pairs(*map(np.ascontiguousarray, columns_of_pairs))  # or compiled functions are compiled once more
         positions = offsets_of(lengths.sum(axis=1))
         gap_keys = keys[[fields.index(field) for field in gap_fields]]
         blocks = [

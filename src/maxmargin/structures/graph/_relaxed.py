@@ -134,7 +134,7 @@ def best_symbols(
             continue
         messages = np.zeros((m, 2, n_labels))
         value, upper[r] = by_messages(
-            scores.copy(), own, joined, first, incident, messages, hard, sweeps, 0, value, labels
+            scores.copy(), own, joined, first, incident, messages, hard, sweeps, np.int64(0), value, labels
         )  # fmt: skip
         total = -np.inf
         if upper[r] > value:

@@ -391,9 +391,9 @@ class PathExamples(PartExamples):
             raise error_at(Place("X", int(without[0])), f"no path of allowed edges from node {source} to node {target}")
 
     def argmax(self, scores: list[Scores], ids: IntArray, codes: CodeArray) -> None:
-        graphs, (sources, targets) = self.graphs, self.ends.T
+        graphs = self.graphs
         common = ids, *scores[0], graphs.edges, graphs.offsets, self.order
-        into = self.node_offsets, sources, targets, self.code_offsets, codes
+        into = self.node_offsets, *self._sources_and_targets(), self.code_offsets, codes
         if not self.settings[0]:
             _jit.best_acyclic_paths(*common, *into)
             return
@@ -420,7 +420,12 @@ class PathExamples(PartExamples):
         if not self.summable:
             raise self.not_summable()
         (values, starts), graphs = scores[0], self.graphs
-        return starts, values, ids, graphs.edges, graphs.offsets, self.order, self.node_offsets, *self.ends.T
+        common = starts, values, ids, graphs.edges, graphs.offsets, self.order, self.node_offsets
+        return *common, *self._sources_and_targets()
+
+    def _sources_and_targets(self) -> IntArray:
+        """Return both ends of all paths, contiguous: for another layout, functions are compiled once more."""
+        return np.ascontiguousarray(self.ends.T)
 
     def part_sums(
         self,
