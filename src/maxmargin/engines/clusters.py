@@ -20,6 +20,8 @@ WAIT = 60
 class Dask(Tasks):
     """Run argmaxes on the workers of a Dask cluster (extra ``dask``).
 
+    Experimental: this engine may change in any minor version.
+
     Examples are sent to every worker once, weights once per sweep.
 
     Parameters
@@ -90,6 +92,8 @@ class Dask(Tasks):
 
 class Ray(Tasks):
     """Run argmaxes on the workers of a Ray cluster (extra ``ray``).
+
+    Experimental: this engine may change in any minor version.
 
     Examples and weights are put into the object store, which each node reads once.
 

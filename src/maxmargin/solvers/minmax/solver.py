@@ -324,6 +324,8 @@ class MinMaxSolver(Solver):
 class MinMax(MinMaxSolver):
     """One min-max program over the polytopes of outputs (``solver="minmax"``; Taskar et al. 2005, section 4).
 
+    Experimental: this solver may change in any minor version.
+
         min  ½‖w‖² + Σ C c_i (b_i·u_i − (Φ_i w + l_i)·c(y_i))      subject to      A_iᵀ u_i ≥ Φ_i w + l_i
 
     for structures whose outputs are the vertices of {z : A_i z = b_i, z ≥ 0} in the space of counts of parts. It
@@ -366,6 +368,8 @@ class MinMax(MinMaxSolver):
 @dataclass(frozen=True)
 class CertificateProgram(MinMaxSolver):
     """One min-max program with certificates of optimality (``solver="certificate"``; Taskar et al. 2005, section 5).
+
+    Experimental: this solver may change in any minor version.
 
     The constraints say that the true output is optimal, with slacks that cost C c_i:
 
