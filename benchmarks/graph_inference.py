@@ -54,7 +54,7 @@ def problem(kind: str, n_labels: int) -> tuple[Any, Any, Any]:
 
 
 def grid(kind: str, n_labels: int, sweeps: int, branches: int) -> dict[str, Any]:
-    """Return time and bound of one large grid."""
+    """Return time and bound for one large grid."""
     nodes, pairs, edges = problem(kind, n_labels)
     structure = mm.Graph(
         pairs="full" if kind == "full" else "potts", classes=list(range(n_labels)), sweeps=sweeps, branches=branches,
@@ -104,7 +104,7 @@ def by_expansion(nodes: Any, edges: Any) -> dict[str, Any]:
 
 
 def by_toulbar2(nodes: Any, pairs: Any, edges: Any) -> dict[str, Any]:
-    """Return the time, the value and the bound of toulbar2; nothing if it does not end within `LIMIT` CPU seconds."""
+    """Return the time, the value and the bound for toulbar2; nothing if it does not end within `LIMIT` CPU seconds."""
     import pytoulbar2
 
     n_labels = nodes.shape[1]
