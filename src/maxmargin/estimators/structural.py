@@ -24,7 +24,9 @@ from maxmargin.training.run import Run
 
 @declared
 class StructuralSVM(Kernelised, ProbabilisticSets, Restarted):
-    """Estimator for any structure, user-defined or built in, trained for a large margin: ½‖w‖² + C Σ c_i ξ_i.
+    """Max-margin estimator for any structure, user-defined or built in.
+
+        ½‖w‖² + C Σ c_i ξ_i,    ξ_i ≥ Δ(y_i, ŷ) + w·Ψ(x_i, ŷ) − w·Ψ(x_i, y_i) for all ŷ (`bound="margin"`)
 
     If the structure has latent variables h, parts of outputs that are not observed, they are estimated as well:
 

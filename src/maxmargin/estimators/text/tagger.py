@@ -230,11 +230,11 @@ class Tagger(Probabilistic, MaxMarginEstimator):
 
 @declared
 class SequenceTagger(Kernelised, Tagger):
-    """Tagger of sequences: a label for each token, by a first-order chain trained for a large margin.
+    """Tagger of sequences: a label for each token, by a first-order chain.
 
-    Each x is an array (T, d), a sparse matrix, or a list of tokens, each a dict ``{"word": "casa", "caps": False}``
-    or a list of strings, as in CRF packages; each y is a sequence of T labels of any type. `predict` returns
-    lists of labels.
+    It is trained for a large margin, or by likelihood. Each x is an array (T, d), a sparse matrix, or a list of tokens,
+    each a dict ``{"word": "casa", "caps": False}`` or a list of strings, as in CRF packages; each y is a sequence of T
+    labels of any type. `predict` returns lists of labels.
 
     Attributes
     ----------
