@@ -18,7 +18,7 @@ SOURCE = Path(__file__).parents[1] / "src" / "maxmargin"
 ORDER = [
     "_base", "core", "algorithms", "bounds", "engines", "features", "parts", "custom", "optimizers", "metrics",
     "formats", "datasets", "plots", "structures", "problem", "likelihood", "solvers", "training", "estimators",
-    "exceptions", "outputs", "testing", "maxmargin", "registry", "models", "cli",
+    "exceptions", "outputs", "testing", "maxmargin", "registry", "models", "cli", "__main__",
 ]  # fmt: skip
 #: (room, room above that it imports) where the order does not hold, imports in functions and for types included.
 UPWARDS = {

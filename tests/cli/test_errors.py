@@ -215,7 +215,7 @@ def test_a_real_process(files, tmp_path):
     """Everything once through a shell: exit codes, pipes, a reader that has had enough, no progress in a pipe."""
 
     def shell(command):
-        program = f"{sys.executable} -W error -m maxmargin.cli"
+        program = f"{sys.executable} -W error -m maxmargin"
         return subprocess.run(
             f'maxmargin() {{ {program} "$@"; }}; {command}', shell=True, cwd=tmp_path, capture_output=True, check=False
         )

@@ -131,7 +131,7 @@ def test_every_number_that_json_does_not_have(capsys):
 @pytest.mark.slow
 def test_characters_that_standard_output_does_not_have(models):
     def inspect(*arguments, encoding="ascii"):
-        command = [sys.executable, "-m", "maxmargin.cli", "inspect", "tagger.mm", "--top", "50", *arguments]
+        command = [sys.executable, "-m", "maxmargin", "inspect", "tagger.mm", "--top", "50", *arguments]
         environment = {**os.environ, "PYTHONIOENCODING": encoding}
         return subprocess.run(command, cwd=models, env=environment, capture_output=True, check=False)
 

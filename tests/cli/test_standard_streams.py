@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
 
 
 def shell(folder, command):
-    program = f"{sys.executable} -W error -m maxmargin.cli"
+    program = f"{sys.executable} -W error -m maxmargin"
     return subprocess.run(
         ["bash", "-c", f'set -o pipefail; maxmargin() {{ {program} "$@"; }}; {command}'],
         cwd=folder, capture_output=True, text=True, check=False,

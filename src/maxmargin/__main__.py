@@ -1,4 +1,4 @@
-"""``python -m maxmargin.cli``."""
+"""The command line, as ``python -m maxmargin``."""
 
 from maxmargin.cli import main
 
