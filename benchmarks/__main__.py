@@ -43,6 +43,7 @@ NAMES = (
     "own_structure",
     "engines",
     "defaults",
+    "default_tools",
     "p1_tables",
 )
 
