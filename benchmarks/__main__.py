@@ -45,6 +45,7 @@ NAMES = (
     "memory",
     "capacity",
     "defaults",
+    "default_tools",
     "p1_tables",
 )
 

@@ -53,6 +53,25 @@ def load_reuters_places() -> Results:
     return _by_query(rows, {row[0]: row[0] for row in rows})
 
 
+def load_reuters_topics(least: int = 15, most: int = 150) -> tuple[list[list[str]], list[list[set[str]]]]:
+    """Return the texts of countries of Reuters-21578, and the topics of each as subtopics.
+
+    Articles that `load_reuters_places` has are left out, and of each country the first `most` of the others are used.
+    A country has at least `least` articles and six topics.
+    """
+    elsewhere = {row[1] for row in _table("diversity_reuters_places", "queries", "tsv")}
+    found: dict[str, list[tuple[str, set[str]]]] = {}
+    for row in _table("reuters", "reuters21578", "tsv"):
+        for country in row[4].split("|"):
+            if country and row[3] and row[0] not in elsewhere:
+                found.setdefault(country, []).append((f"{row[8]} {row[9]}", set(row[3].split("|"))))
+    kept = [articles[:most] for _, articles in sorted(found.items()) if len(articles) >= least]
+    kept = [articles for articles in kept if len(set().union(*(topics for _, topics in articles))) >= 6]
+    return [[text for text, _ in articles] for articles in kept], [
+        [topics for _, topics in articles] for articles in kept
+    ]
+
+
 def _by_query(rows: list[tuple[str, str, str, set[str]]], titles: dict[str, str]) -> Results:
     found: dict[str, Any] = {}
     for query, name, text, subtopics in rows:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import maxmargin as mm
+from maxmargin.estimators.held_out import HeldOut
 from maxmargin.exceptions import FormatError
 
 AMINO = "ACDEFGHIKLMNPQRSTVWY"
@@ -74,7 +75,7 @@ def test_defaults_are_no_worse_than_log_odds(letters):
 
 
 def test_learning_that_does_not_help_keeps_the_prior(monkeypatch):
-    found = (np.array([0.5, 0.4, 0.6]), 0.3)
+    found = HeldOut(np.array([0.5, 0.4, 0.6]), 0.3, np.zeros(3))
     monkeypatch.setattr("maxmargin.estimators.biology.pairwise_aligner.held_out_losses", lambda *_: found)
     with pytest.warns(
         UserWarning, match=r"held-out pairs \(mean loss 0.400\) than their prior \(0.300\), so the model is"
@@ -87,7 +88,7 @@ def test_learning_that_does_not_help_keeps_the_prior(monkeypatch):
     np.testing.assert_allclose(model.coef_[-2:], 0.02 * odds.coef_[-2:], rtol=1e-3)
     with pytest.warns(UserWarning, match=r"than their prior \(0.300\): choose another C, or C='auto'"):
         mm.PairwiseAligner(C=0.01).fit(X, Y)
-    monkeypatch.setattr("maxmargin.estimators.biology.pairwise_aligner.held_out_losses", lambda *_: (found[0], 0.45))
+    found = found._replace(prior=0.45)
     better = mm.PairwiseAligner().fit(X, Y)
     assert (better.prior_scale_, better.C_) == (0.02, 0.0004)
     assert np.abs(better.coef_ - model.coef_).max() > 1e-4

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -47,15 +47,38 @@ def related_folds(members: Sequence[Iterable[Hashable]], n_folds: int) -> list[I
     return [np.sort(np.array(fold, np.int64)) for fold in folds if fold]
 
 
-def mean_loss(examples: Examples, w: FloatArray, weights: FloatArray, engine: Local) -> float:
-    """Return the weighted mean loss of the outputs of best score."""
+class HeldOut(NamedTuple):
+    """Losses on held-out folds.
+
+    Attributes
+    ----------
+    losses : ndarray of shape (n_candidates,)
+        The mean loss of each candidate.
+    prior : float
+        That of the prior.
+    errors : ndarray of shape (n_candidates,)
+        The standard error of the mean difference of each candidate and the prior.
+    """
+
+    losses: FloatArray
+    prior: float
+    errors: FloatArray
+
+
+def output_losses(examples: Examples, w: FloatArray, engine: Local) -> FloatArray:
+    """Return the loss of the output of best score of each example."""
     answers = examples.empty_answers()
     engine.map(
         lambda ids, _: examples.decode(w, ids, np.zeros(len(ids)), answers),
         np.arange(examples.n_examples),
         examples.smallest_chunk,
     )
-    return float(np.average(answers.losses, weights=weights))
+    return answers.losses
+
+
+def mean_loss(examples: Examples, w: FloatArray, weights: FloatArray, engine: Local) -> float:
+    """Return the weighted mean loss of the outputs of best score."""
+    return float(np.average(output_losses(examples, w, engine), weights=weights))
 
 
 def some_of(data: TrainingData, ids: IntArray) -> TrainingData:
@@ -65,27 +88,32 @@ def some_of(data: TrainingData, ids: IntArray) -> TrainingData:
 
 def held_out_losses(
     estimator: Any, data: TrainingData, folds: list[IntArray], candidates: Sequence[Mapping[str, float]]
-) -> tuple[FloatArray, float]:
-    """Return the mean loss on held-out folds of each candidate, and that of the prior.
+) -> HeldOut:
+    """Return the mean loss on held-out folds of each candidate, and of the prior.
 
     A candidate has a ``"scale"`` of the prior, and ``"C"``. The prior is that of the other folds.
     """
-    found, size = np.zeros((len(folds), len(candidates) + 1)), np.zeros(len(folds))
+    tables, shares = list[FloatArray](), list[FloatArray]()
     everything = np.concatenate(folds)
     with Local(estimator.n_jobs) as engine, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for k, fold in enumerate(folds):
+        for fold in folds:
             part = some_of(data, np.sort(np.setdiff1d(everything, fold)))
             rest, weights = data.examples.take(fold), data.weights[fold]
-            centre, size[k] = estimator._unscaled_centre(part), weights.sum()
-            found[k, -1] = mean_loss(rest, centre, weights, engine)
-            for c, candidate in enumerate(candidates):
+            centre = estimator._unscaled_centre(part)
+            found = [output_losses(rest, centre, engine)]
+            for candidate in candidates:
                 parameters = QUIET | {"prior": candidate["scale"] * centre, "C": candidate["C"]}
                 model = clone(estimator).set_params(**parameters, **estimator._shorter())
                 model._learn(part, engine)
-                found[k, c] = mean_loss(rest, model.coef_, weights, engine)
-    *losses, prior = np.average(found, axis=0, weights=size)
-    return np.array(losses), float(prior)
+                found.append(output_losses(rest, model.coef_, engine))
+            tables.append(np.array(found))
+            shares.append(weights)
+    each, share = np.concatenate(tables, axis=1), np.concatenate(shares) / sum(map(np.sum, shares))
+    means = each @ share
+    gains = each[1:] - each[0] - (means[1:] - means[0])[:, None]
+    n = max(each.shape[1], 2)
+    return HeldOut(means[1:], float(means[0]), np.sqrt((gains * share) ** 2 @ np.ones(each.shape[1]) * n / (n - 1)))
 
 
 def keep_to_prior(estimator: Any, what: str, loss: float, prior: float, remedy: str) -> None:

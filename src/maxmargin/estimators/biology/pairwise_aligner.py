@@ -215,7 +215,7 @@ class PairwiseAligner(AlignmentParameters, ProbabilisticSets, MaxMarginEstimator
         folds = self._folds(data, groups) if settings is not None and (len(scales) > 1 or is_auto(self.C)) else []
         if len(folds) > 1:
             candidates = [{"scale": scale, "C": self._matching_C(scale, unit)} for scale in scales]
-            found, prior = held_out_losses(self, data, folds, candidates)
+            found, prior, _ = held_out_losses(self, data, folds, candidates)
             losses = {"prior": prior} | {f"scale {s:g}": float(loss) for s, loss in zip(scales, found, strict=True)}
             best = int(np.argmin(found))
             self.prior_scale_, self.C_ = scales[best], candidates[best]["C"]

@@ -24,8 +24,6 @@ from maxmargin.structures.coverage.structure import Coverage
 
 #: Name of the prior of which all elements are worth the same.
 UNWEIGHTED = "unweighted"
-#: Values of C to choose from, for a prior of scale 1.
-TRADE_OFFS = (0.1, 1.0, 10.0)
 #: Number of held-out folds, and of inputs from which there are any.
 N_FOLDS, LEAST_HELD_OUT = 3, 9
 
@@ -50,7 +48,8 @@ class DiverseSelector(MaxMarginEstimator):
 
     The regulariser ½‖w − w₀‖² prefers elements that are all worth the same: the greedy choice that covers most elements
     needs no training, and without a prior a fit may be worse. No weight is negative, so elements of more candidates are
-    worth no less. If no C is better than the prior on held-out folds, the prior is the model, and a warning says so.
+    worth no less. If learning is worse than the prior on held-out inputs, the prior is the model, and a warning says
+    so.
 
     Attributes
     ----------
@@ -59,8 +58,8 @@ class DiverseSelector(MaxMarginEstimator):
     C_ : float
         The trade-off.
     held_out_losses_ : dict of str to float
-        Mean losses on held-out folds by which C was chosen, ``"prior"`` for the prior alone; empty if C was given, if
-        there is no prior, or if there were fewer than 9 inputs.
+        Mean losses on held-out folds, ``"prior"`` of the prior and ``"learnt"`` of weights that other inputs teach;
+        empty if C was given, if there is no prior, or if there were fewer than 9 inputs.
     candidates_ : {"texts", "lists", "rows"}
         What the candidates of the training data were.
     certificate_ : Certificate
@@ -82,8 +81,9 @@ class DiverseSelector(MaxMarginEstimator):
 
     k: int = parameter("Number of candidates to choose; all, if an input has fewer.", default=5)
     C: Any = changed(
-        'Trade-off; the loss of each input is between 0 and 1. ``"auto"`` is 0.1, 1 or 10 times the square of '
-        "`prior_scale`, by the loss on held-out folds; with fewer than 9 inputs, or without a prior, 1.",
+        'Trade-off; the loss of each input is between 0 and 1. ``"auto"`` is the square of `prior_scale`; '
+        "but if weights learnt from other inputs are worse than the prior on held-out inputs, by more than a standard "
+        "error, it is so small that the prior is the model, and a warning says so.",
         positive_or_auto,
         default="auto",
         kind='float or "auto"',
@@ -162,27 +162,22 @@ class DiverseSelector(MaxMarginEstimator):
         return data
 
     def _choose(self, data: TrainingData) -> None:
-        """Set C, by the loss on held-out folds if it is not given."""
+        """Set C; if it is not given, so that the prior is kept where it is better on held-out folds."""
         unit = float(self.prior_scale) ** 2 if isinstance(self.prior, str) else 1.0
         self.C_, losses = unit if is_auto(self.C) else float(self.C), dict[str, float]()
         n = data.examples.n_examples
         if is_auto(self.C) and self.prior is not None and n >= LEAST_HELD_OUT:
             order = np.random.default_rng(seed_of(self.random_state)).permutation(n)
             folds = [np.sort(fold) for fold in np.array_split(order, N_FOLDS)]
-            candidates = [{"scale": 1.0, "C": C * unit} for C in TRADE_OFFS]
-            found, prior = held_out_losses(self, data, folds, candidates)
-            losses = {"prior": prior} | {
-                f"C {candidate['C']:g}": float(loss) for candidate, loss in zip(candidates, found, strict=True)
-            }
-            best = int(np.argmin(found))
-            self.C_ = candidates[best]["C"]
-            if found[best] > prior:
-                keep_to_prior(self, "inputs", found[best], prior, "more inputs, levels or features may help")
+            (learnt,), prior, (error,) = held_out_losses(self, data, folds, [{"scale": 1.0, "C": unit}])
+            losses = {"prior": prior, "learnt": float(learnt)}
+            if learnt - prior > error:
+                keep_to_prior(self, "inputs", learnt, prior, "more inputs, levels or features may help")
         self.held_out_losses_ = losses
 
     def _shorter(self) -> dict[str, Any]:
-        """Return parameters of fits that only serve the choice of C."""
-        limit = None if self.max_seconds is None else float(self.max_seconds) / (N_FOLDS * len(TRADE_OFFS))
+        """Return parameters of fits that only serve the comparison with the prior."""
+        limit = None if self.max_seconds is None else float(self.max_seconds) / N_FOLDS
         return {"bound_steps": 0, "max_seconds": limit}
 
     def _trade_off(self) -> float:
