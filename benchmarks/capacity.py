@@ -92,6 +92,7 @@ def measure() -> Costs:
             arrays = found.codes, found.losses, found.rises, found.keys, found.upper
             sent += sum(array.nbytes for array in arrays)
     decode = float(np.mean(times))
+    assert model.support_ is not None
     held = float(model.support_.planes.nnz * PLANE)
     rows = examples.rows
     return Costs(

@@ -294,3 +294,16 @@ def test_tags_in_the_place_of_words_and_unknown_tags():
         heads = parser.predict([sentences[0], [("he", "PRP"), ("reads", "VBZ")]])
     assert heads[0] == [2, 0, 2]
     assert parser.predict([[("it", "PRON"), ("rains", "VBZ")]]) == [[2, 0]]
+
+
+@pytest.mark.parametrize("space", [0.0, 0.1, 1.5])
+def test_features_of_arcs_do_not_depend_on_the_space_planned_for_them(monkeypatch, space):
+    """Sentences whose arcs have more features than the first ones suggest, encoded one at a time."""
+    long = [[(f"w{i}", "NOUN" if i % 2 else "VERB") for i in range(n)] for n in (2, 3, 9, 12, 4, 15)]
+    heads = [[0, *range(1, len(x))] for x in long]
+    whole = mm.DependencyParser()._encode(long, heads)[1].blocks[0]
+    monkeypatch.setattr("maxmargin.features.text.arc_templates.SPACE", space)
+    monkeypatch.setattr("maxmargin.features.text.arc_templates._ARCS_TOGETHER", 1)
+    parts = mm.DependencyParser()._encode(long, heads)[1].blocks[0]
+    assert np.array_equal(whole.indptr, parts.indptr) and np.array_equal(whole.indices, parts.indices)
+    assert len(parts.indices) == parts.indptr[-1] > 1000

@@ -22,6 +22,8 @@ _SPECIAL = ("<unknown>", "<root>", "<before>", "<after>")
 _UNKNOWN, _ROOT, _BEFORE, _AFTER = range(4)
 #: Arcs whose features are computed at a time.
 _ARCS_TOGETHER = 1 << 16
+#: Space for features of further arcs, as a multiple of what the arcs so far suggest.
+SPACE = 1.5
 _WORD_ATOMS = ("head", "child")
 _TAG_ATOMS = ("head", "child", "before head", "after head", "before child", "after child")
 #: Templates over words alone, as atoms: 0 is the word of the head, 1 that of the child.
@@ -133,7 +135,7 @@ class ArcTemplates:
         indptr = np.zeros(int(offsets[-1]) + 1, np.int64)
         most = 2 * len(templates) + (min(int(lengths.max(initial=0)), 1 << _arc_jit.TAG_BITS) if self.columns else 0)
         table = self._slots, self._columns, self._shift
-        chunks: list[NDArray[np.uint32]] = []
+        indices, at = np.empty(0, np.uint32), 0
         for first, stop in _runs(offsets):
             a, b = int(offsets[first]), int(offsets[stop])
             columns, ends = np.empty((b - a) * most, np.uint32), np.zeros(b - a + 1, np.int64)
@@ -141,18 +143,19 @@ class ArcTemplates:
                 first, stop, words.offsets, *coded, templates, self._parents, *table, ends, columns
             )
             indptr[a + 1 : b + 1] = indptr[a] + ends[1:]
-            chunks.append(columns[:used].copy())
-            if len(chunks) == 1:
-                planned = 4.0 * used * int(offsets[-1]) / max(b - a, 1)
+            if at + used > len(indices):
+                planned = used * float(offsets[-1] - a) / max(b - a, 1)
                 check_memory(
-                    planned, f"the features of {offsets[-1]} arcs", "use fewer or shorter sentences, or min_count"
-                )
-        indices = np.empty(int(indptr[-1]), np.uint32)
-        at = 0
-        for k, chunk in enumerate(chunks):
-            indices[at : at + len(chunk)] = chunk
-            at, chunks[k] = at + len(chunk), indices[:0]  # frees the chunk
-        return ArcRows(indptr, indices, offsets)
+                    4.0 * (at + planned), f"the features of {offsets[-1]} arcs",
+                    "use fewer or shorter sentences, or min_count",
+                )  # fmt: skip
+                # The system provides memory only when it is written to, so space for more arcs costs nothing.
+                larger = np.empty(at + max(int(SPACE * planned), used), np.uint32)
+                larger[:at] = indices[:at]
+                indices = larger
+            indices[at : at + used] = columns[:used]
+            at += used
+        return ArcRows(indptr, indices[:at], offsets)
 
     # ------------------------------------------------------------------ names
 
