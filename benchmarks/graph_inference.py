@@ -62,7 +62,7 @@ def grid(kind: str, n_labels: int, sweeps: int, branches: int) -> dict[str, Any]
     )  # fmt: skip
     X, Y = [(np.ones((SIDE * SIDE, 1)), edges)], [np.arange(SIDE * SIDE) % n_labels]
     value, upper, seconds = decoded(structure, X, Y, nodes.ravel(), pairs.ravel())
-    return {"cpu": seconds, "value": float(value[0]), "gap": float((upper[0] - value[0]) / abs(upper[0]))}
+    return {"cpu": seconds, "value": float(value[0]), "gap": float(max(upper[0] - value[0], 0.0) / abs(upper[0]))}
 
 
 def peer(kind: str, n_labels: int) -> dict[str, Any]:
