@@ -162,7 +162,7 @@ class DiverseSelector(MaxMarginEstimator):
         return data
 
     def _choose(self, data: TrainingData) -> None:
-        """Set C; if it is not given, so that the prior is kept where it is better on held-out folds."""
+        """Set C; if it is not given, keep to the prior where learning is worse on held-out folds."""
         unit = float(self.prior_scale) ** 2 if isinstance(self.prior, str) else 1.0
         self.C_, losses = unit if is_auto(self.C) else float(self.C), dict[str, float]()
         n = data.examples.n_examples
