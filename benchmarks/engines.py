@@ -133,6 +133,6 @@ def _about_kills(found: dict[str, Any]) -> str:
     return (
         f"\n\nA random worker was killed by SIGKILL within {SOON} s after every step, "
         f"{found['kills']} in all, in {found['fits']} fits, of which {found['same']} have the same bits as in this "
-        f"process; {found['wall'] / max(found['kills'], 1):.1f} s of wall time per kill, most of it for the start of "
-        f"new workers."
+        f"process; {found['wall'] / max(found['kills'], 1):.1f} s of wall time per kill, "
+        f"work between kills included."
     )
