@@ -26,6 +26,8 @@ from maxmargin.structures.coverage.structure import Coverage
 UNWEIGHTED = "unweighted"
 #: Number of held-out folds, and of inputs from which there are any.
 N_FOLDS, LEAST_HELD_OUT = 3, 9
+#: Standard errors by which learning must be worse than the prior on held-out inputs for the prior to be the model.
+CLEARLY = 2.0
 
 
 def check_worths(prior: Any, name: str) -> None:
@@ -48,8 +50,8 @@ class DiverseSelector(MaxMarginEstimator):
 
     The regulariser ½‖w − w₀‖² prefers elements that are all worth the same: the greedy choice that covers most elements
     needs no training, and without a prior a fit may be worse. No weight is negative, so elements of more candidates are
-    worth no less. If learning is worse than the prior on held-out inputs, the prior is the model, and a warning says
-    so.
+    worth no less. If learning is clearly worse than the prior on held-out inputs, the prior is the model, and a
+    warning says so.
 
     Attributes
     ----------
@@ -171,7 +173,7 @@ class DiverseSelector(MaxMarginEstimator):
             folds = [np.sort(fold) for fold in np.array_split(order, N_FOLDS)]
             (learnt,), prior, (error,) = held_out_losses(self, data, folds, [{"scale": 1.0, "C": unit}])
             losses = {"prior": prior, "learnt": float(learnt)}
-            if learnt - prior > error:
+            if learnt - prior > CLEARLY * error:
                 keep_to_prior(self, "inputs", learnt, prior, "more inputs, levels or features may help")
         self.held_out_losses_ = losses
 
