@@ -148,7 +148,11 @@ def test_inspect_weights_that_belong_to_no_label(run, tmp_path):
     assert found["labels"] == [0, 1]
     assert found["n_weights"] == len(finder.coef_)
     assert "top_weights" not in found
+    best = sorted(zip(finder.coef_.tolist(), finder.feature_names_out, strict=True), reverse=True)[:5]
+    assert [weight for _, weight in found["largest_weights"]] == [weight for weight, _ in best]
+    assert found["largest_weights"][0][0] == best[0][1]
     text = run("inspect", "m.mm").out
+    assert f"{best[0][1]}   " in text and f"{best[0][0]:.3f}" in text
     assert "MotifFinder\n  C=0.1, " in text
     assert f"{len(finder.coef_)} weights, " in text
     pytest.importorskip("matplotlib")
