@@ -56,6 +56,10 @@ def test_folder(run, tmp_path):
     assert (found["f1"], found["n_sequences"]) == (1.0, 2)
     mm.formats.write_bpseq("b.bpseq", [("b", "GCGAAAGCAA", "((....))..")])
     assert run("predict", "m.mm", "b.bpseq").out.splitlines()[1:] == ["GCGAAAGCAA", expected[1]]
+    bad = run("fit", "folder", "-", "-o", "no.mm", input=FOLDED.replace("((....))..", "(.)......."))
+    assert bad.code == 1 and "standard input: record 2 (b), position 0: the bases G and G" in bad.err
+    bad = run("predict", "m.mm", "-", input=">a\nGGGAAAACCC\n>b\nGC7AA\n")
+    assert bad.code == 1 and "standard input: record 2 (b)" in bad.err
     bad = run("fit", "folder", "-", "-o", "no.mm", input=">a\nGGGAAAACCC\n(((....)))))\n")
     assert bad.code == 1 and "standard input:1: a sequence of 10 bases with a structure of 12" in bad.err
 

@@ -23,6 +23,7 @@ class Examples:
     size : what there is in the file, for messages: ``"40 sentences, 200 words"``.
     groups : the query or the family of each example; None if there are none.
     lines : the line of the file at which each example begins, where it is known.
+    names : the name of each example, where the file has names but the lines are not known.
     records : what the writer of predictions needs besides X.
     """
 
@@ -32,19 +33,21 @@ class Examples:
     size: str = ""
     groups: Any = None
     lines: Sequence[int] = ()
+    names: Sequence[str] = ()
     records: Any = None
 
     @contextmanager
     def located(self) -> Iterator[None]:
-        """Let an error about one of the examples name the file and the line."""
+        """Let an error about one of the examples name the file, and the line or the record."""
         try:
             yield
         except ExampleError as error:
-            if error.example is None or error.example >= len(self.lines):
-                raise
-            raise FormatError(self.source, self.lines[error.example], str(error).partition("]")[2].lstrip(":, ")) from (
-                error
-            )
+            at, text = error.example, str(error).partition("]")[2]
+            if at is not None and at < len(self.lines):
+                raise FormatError(self.source, self.lines[at], text.lstrip(":, ")) from error
+            if at is not None and at < len(self.names):
+                raise FormatError(self.source, None, f"record {at + 1} ({self.names[at]}){text}") from error
+            raise
 
 
 @dataclass(frozen=True)

@@ -29,7 +29,8 @@ def read_folded(model: Any, source: str, request: Request) -> Examples:
     families = [record.description for record in records] if stockholm else None
     size = f"{len(records)} sequences, {sum(len(record.sequence) for record in records)} bases"
     Y = [record.structure for record in records]
-    return Examples(source, [record.sequence for record in records], Y, size, families, records=records)
+    names = [record.name for record in records]
+    return Examples(source, [record.sequence for record in records], Y, size, families, names=names, records=records)
 
 
 def sequence_inputs(model: Any, source: str, request: Request) -> Iterator[Examples]:
@@ -38,12 +39,15 @@ def sequence_inputs(model: Any, source: str, request: Request) -> Iterator[Examp
     if suffix_of(source) in FASTA or not (suffix_of(source) in _NAMED or _has_structures(source)):
         reader = read_fasta
     records = reader(source)
-    yield Examples(source, [record.sequence for record in records], records=records)
+    names = [record.name for record in records]
+    yield Examples(source, [record.sequence for record in records], names=names, records=records)
 
 
 def write_folded(model: Any, examples: Examples, request: Request) -> Iterator[str]:
     """Yield the sequences with their predicted structures in dot-bracket notation."""
-    for record, structure in zip(examples.records, model.predict(examples.X), strict=True):
+    with examples.located():
+        structures = model.predict(examples.X)
+    for record, structure in zip(examples.records, structures, strict=True):
         yield record_text(FoldedSequence(record.name, record.sequence, structure, record.description))
 
 
