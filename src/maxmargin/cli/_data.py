@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import maxmargin
+from maxmargin.cli._tasks import Task, task_of
 from maxmargin.estimators.rows.multiclass import MulticlassSVM
 from maxmargin.estimators.text.column_tagger import ColumnTagger
 from maxmargin.estimators.text.tagger import Tagger
@@ -21,6 +22,14 @@ from maxmargin.metrics import is_entity_scheme
 #: A svmlight row: a number, and features with their values, of which the last may be truncated if only the start
 #: of a file is read.
 _ROW = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?( \d+:[-+.\de]*)+( \d+)?", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class TaskModel:
+    """A model and its task."""
+
+    model: Any
+    task: Task
 
 
 @dataclass(frozen=True)
@@ -75,7 +84,7 @@ class Kind:
             raise FormatError(source, None, f"{_mismatch('conll', detected)} (read as columns, {error})") from None
 
 
-def load_model(path: str, zero_based: bool = False) -> Kind:
+def load_model(path: str, zero_based: bool = False) -> Kind | TaskModel:
     """Load a model from a file; raise ValueError if the command line does not read files for it."""
     if is_standard(path):
         raise ValueError("a model is read from a file, not from standard input")
@@ -84,16 +93,14 @@ def load_model(path: str, zero_based: bool = False) -> Kind:
         return Kind(model, "columns")
     if isinstance(model, Tagger) and not getattr(model, "transition_features", False):
         return Kind(model, "sequences" if hasattr(model, "n_features_in_") else "attributes", zero_based)
-    if isinstance(model, MulticlassSVM):
+    if type(model) is MulticlassSVM:
         return Kind(model, "rows", zero_based)
-    kind, used = type(model).__name__, f"maxmargin.load({path!r})"
-    if hasattr(model, "predict_conllu"):
-        raise ValueError(
-            f'{path} contains a {kind}, which is applied from Python: {used}.predict_conllu("sentences.conllu")'
-        )
+    task = task_of(model)
+    if task is not None:
+        return TaskModel(model, task)
     raise ValueError(
-        f"{path} contains a {kind}; the command line applies taggers and multiclass models only: use it from Python, "
-        f"{used}.predict(X)"
+        f"{path} contains a {type(model).__name__}, whose data are not files of the command line: use it from Python, "
+        f"maxmargin.load({path!r}).predict(X)"
     )
 
 

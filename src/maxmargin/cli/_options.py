@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -21,6 +21,14 @@ Dev = Annotated[
     typer.Option("--dev", metavar="FILE", help="Development data: scored, and used to choose the best of several C."),
 ]
 TradeOff = Annotated[str, typer.Option("-C", metavar="X", help="Trade-off; several, X,X,X, need --dev.")]
+OwnTradeOff = Annotated[
+    str | None,
+    typer.Option("-C", metavar="X", help="Trade-off; several, X,X,X, need --dev. By default that of the estimator."),
+]
+OwnTol = Annotated[
+    float | None,
+    typer.Option("--tol", metavar="X", help="Stop at this relative gap; by default that of the estimator."),
+]
 Tol = Annotated[float, typer.Option("--tol", metavar="X", help="Stop at this relative gap to the lower bound.")]
 MaxSeconds = Annotated[float | None, typer.Option("--max-seconds", metavar="X", help="Stop after this time.")]
 Jobs = Annotated[int | None, typer.Option("--jobs", "-j", metavar="N", help="Threads; all cores by default.")]
@@ -79,3 +87,26 @@ def several_C(text: str) -> list[float]:
     if not values[0] > 0:
         raise typer.BadParameter(f"expected numbers above 0, found {text!r}", param_hint="-C")
     return values
+
+
+def plan(C: str | None, train: str, dev: str | None, output: str, checkpoint: str | None, resume: bool) -> Any:
+    """Return the plan of a fit, checked before any file is read."""
+    values = [] if C is None else several_C(C)
+    if len(values) > 1 and dev is None:
+        raise typer.BadParameter("to choose among several C, pass development data: --dev FILE", param_hint="-C")
+    if train == dev == "-":
+        raise typer.BadParameter("standard input is used for the training data: pass a file", param_hint="--dev")
+    if len(values) > 1 and checkpoint is not None:
+        raise typer.BadParameter("a checkpoint belongs to one fit: pass one C", param_hint="--checkpoint")
+    if resume and checkpoint is None:
+        raise typer.BadParameter("pass the checkpoint to resume from: --checkpoint FILE", param_hint="--resume")
+    if output == "-":
+        raise typer.BadParameter("a model is written to a file, not to standard output", param_hint="-o")
+
+    from maxmargin.cli._training import Plan
+    from maxmargin.formats.streams import check_writable
+
+    for target in (output, checkpoint):
+        if target is not None:
+            check_writable(target)
+    return Plan(values, output, dev, checkpoint, resume)

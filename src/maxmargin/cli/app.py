@@ -7,7 +7,10 @@ from typing import Annotated
 import typer
 
 import maxmargin
+from maxmargin.cli._task_fit import fit_command
+from maxmargin.cli._tasks import TASKS
 from maxmargin.cli.evaluate import evaluate
+from maxmargin.cli.explain import explain
 from maxmargin.cli.fit import multiclass, tagger
 from maxmargin.cli.inspect import inspect
 from maxmargin.cli.predict import predict
@@ -18,15 +21,19 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Train and use taggers and classifiers with a large margin, and a proof of how close to optimal they are.",
+    help="Train and use models with a large margin, and a proof of how close to optimal they are: taggers, parsers, "
+    "rankers and others whose data are files.",
 )
 fit = typer.Typer(no_args_is_help=True, help="Train a model and write it to a file.")
 fit.command()(tagger)
 fit.command()(multiclass)
+for task in TASKS:
+    fit.command(task.name)(fit_command(task))
 app.add_typer(fit, name="fit")
 app.command()(predict)
 app.command()(evaluate)
 app.command()(inspect)
+app.command()(explain)
 app.command()(warmup)
 
 

@@ -15,16 +15,28 @@ def evaluate(
 ) -> None:  # fmt: skip
     """Compare predictions with the labels of a file: entities if labels form them, otherwise accuracy.
 
+    Parsers, rankers and other models have the scores that are usual for them.
+
     Where the model has probabilities and its loss allows it, both decisions are compared: the best output (map), and
     that of least expected loss (risk).
     """
-    from maxmargin.cli._data import load_model
+    from maxmargin.cli._data import TaskModel, load_model
+    from maxmargin.cli._examples import Request, shown_number
     from maxmargin.cli._scores import scores_of, scores_of_decisions, unknown_labels
     from maxmargin.cli._tables import print_entities
     from maxmargin.formats.streams import check_standard_output
 
     check_standard_output()
     kind = load_model(model, zero_based)
+    if isinstance(kind, TaskModel):
+        request = Request(zero_based)
+        found = kind.task.scores(kind.model, kind.task.examples(kind.model, data, request), request).as_dict()
+        if as_json:
+            print_json(found)
+            return
+        for name, value in found.items():
+            typer.echo(f"{name} {shown_number(value)}")
+        return
     X, Y = kind.read(data)
     unknown = unknown_labels(kind.is_tagger, Y, kind.model.classes_)
     if unknown:

@@ -66,7 +66,7 @@ def tagger(
     debug: opt.Debug = False,
 ) -> None:
     """Train a tagger: a label for every token of a sequence."""
-    plan = _plan(C, train, dev, output, checkpoint, resume)
+    plan = opt.plan(C, train, dev, output, checkpoint, resume)
 
     from maxmargin.cli import _data, _labels, _training
     from maxmargin.estimators.text.column_tagger import ColumnTagger
@@ -112,7 +112,7 @@ def tagger(
     known = {label for y in Y for label in y}
     kind.model.set_params(constraints=scheme, loss=_labels.costs(loss, known, _labels.TAGGER_LOSSES))
     say(f"{train}: {len(X)} sequences, {sum(map(len, Y))} tokens, {len(known)} labels", quiet)
-    _training.fit(kind, X, Y, plan, quiet)
+    _training.fit(_training.of_kind(kind, X, Y), plan, quiet)
 
 
 @guarded
@@ -136,7 +136,7 @@ def multiclass(
     debug: opt.Debug = False,
 ) -> None:
     """Train a classifier of svmlight (libsvm) rows."""
-    plan = _plan(C, train, dev, output, checkpoint, resume)
+    plan = opt.plan(C, train, dev, output, checkpoint, resume)
 
     from maxmargin.cli import _data, _labels, _training
     from maxmargin.estimators.rows.multiclass import MulticlassSVM
@@ -150,27 +150,4 @@ def multiclass(
     classes = set(y.tolist())
     model.set_params(loss=_labels.costs(loss, classes, ("zero-one",)))
     say(f"{train}: {X.shape[0]} rows, {X.shape[1]} features, {len(classes)} labels", quiet)
-    _training.fit(kind, X, y, plan, quiet)
-
-
-def _plan(C: str, train: str, dev: str | None, output: str, checkpoint: str | None, resume: bool) -> Any:
-    """Return the plan of a fit, checked before any file is read."""
-    values = opt.several_C(C)
-    if len(values) > 1 and dev is None:
-        raise typer.BadParameter("to choose among several C, pass development data: --dev FILE", param_hint="-C")
-    if train == dev == "-":
-        raise typer.BadParameter("standard input is used for the training data: pass a file", param_hint="--dev")
-    if len(values) > 1 and checkpoint is not None:
-        raise typer.BadParameter("a checkpoint belongs to one fit: pass one C", param_hint="--checkpoint")
-    if resume and checkpoint is None:
-        raise typer.BadParameter("pass the checkpoint to resume from: --checkpoint FILE", param_hint="--resume")
-    if output == "-":
-        raise typer.BadParameter("a model is written to a file, not to standard output", param_hint="-o")
-
-    from maxmargin.cli._training import Plan
-    from maxmargin.formats.streams import check_writable
-
-    for target in (output, checkpoint):
-        if target is not None:
-            check_writable(target)
-    return Plan(values, output, dev, checkpoint, resume)
+    _training.fit(_training.of_kind(kind, X, y), plan, quiet)

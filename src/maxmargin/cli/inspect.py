@@ -78,6 +78,9 @@ def _content(model: Any, top: int) -> dict[str, Any]:
             content["top_weights"] = _top_weights(model, top)
     elif isinstance(model.structure_, PartStructure):
         content["top_weights"] = _top_weights_by_block(model, top)
+    if "top_weights" not in content:
+        names = partial(_names_at, model._explained_names())
+        content["largest_weights"] = _largest(weights.reshape(-1, 1), ["all"], names, top)["all"]
     if hasattr(model, "transitions_"):
         content["transitions"] = _transitions(model)
     if hasattr(model, "relation_structure_"):
@@ -214,6 +217,9 @@ def _show(path: str, content: dict[str, Any], numbered_features: bool) -> None:
                 for first, (name, weight) in zip([True] + [False] * len(best), best, strict=False)
             ]
             print_table([what, "feature", "weight"], rows, left=2)
+    if content.get("largest_weights"):
+        typer.echo()
+        print_table(["feature", "weight"], [[name, f"{weight:.3f}"] for name, weight in content["largest_weights"]])
     if any(content.get("top_weights", {}).values()) and numbered_features:
         typer.echo("x0 is the first feature: number 1 in svmlight and SVM-hmm files.")
     if "transitions" in content:

@@ -23,21 +23,39 @@ def predict(
     ] = "-",
     scores: Annotated[bool, typer.Option("--scores", help="Write scores too.")] = False,
     topk: Annotated[int | None, typer.Option("--topk", min=1, help="Write the k best instead of the best.")] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="NAME", help="Another format: trec, of a ranker.")
+    ] = None,
     zero_based: opt.ZeroBased = False,
     debug: opt.Debug = False,
 ) -> None:
     """Label new data: columns get one more, the column of CoNLL-U is filled, sequences and rows get a label per line.
+
+    Parsers, rankers and other models write the format of their input, or one line per example.
 
     Columns may already contain labels, which are ignored. With --topk k, columns and sequences get the k best
     labellings side by side ("_" if there are fewer; in CoNLL-U the others in MISC), rows the k best labels. With
     --scores, a comment before each sequence lists the scores of its labellings; for rows, a tab-separated score for
     each label follows, named in the first line, or with --topk each label is followed by its own.
     """
-    from maxmargin.cli._data import load_model
+    from maxmargin.cli._data import TaskModel, load_model
+    from maxmargin.cli._examples import Request
     from maxmargin.formats.streams import write_text
 
     kind = load_model(model, zero_based)
-    if kind.name == "columns":
+    if isinstance(kind, TaskModel):
+        forms = kind.task.forms
+        if topk is not None:
+            raise ValueError("--topk is for taggers and multiclass models")
+        if form is not None and form not in forms:
+            raise ValueError(
+                f"--format: models of the task {kind.task.name} write {' or '.join(forms) or 'one format'}"
+            )
+        request = Request(zero_based, scores=scores, form=form or "")
+        texts = kind.task.predictions(kind.model, data, request)
+    elif form is not None:
+        raise ValueError("--format is for rankers")
+    elif kind.name == "columns":
         texts = _columns(kind, data, scores, topk)
     elif kind.name in ("sequences", "attributes"):
         end = "\n" if kind.name == "attributes" else ""

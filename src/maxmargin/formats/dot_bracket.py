@@ -151,10 +151,11 @@ def write_dot_bracket(target: Source, records: Iterable[tuple[str, ...]]) -> Non
     (.)
     """
     with write_text(target) as file:
-        for record in (FoldedSequence(*record) for record in records):
-            title = f"{record.name} {record.description}".strip()
-            file.write(f">{title}\n{record.sequence}\n{record.structure}\n" if title else _untitled(record))
+        file.writelines(record_text(FoldedSequence(*record)) for record in records)
 
 
-def _untitled(record: FoldedSequence) -> str:
-    return f"{record.sequence}\n{record.structure}\n"
+def record_text(record: FoldedSequence) -> str:
+    """Return the lines of a record, as `write_dot_bracket` writes them."""
+    title = f"{record.name} {record.description}".strip()
+    lines = [f">{title}"] if title else []
+    return "".join(f"{line}\n" for line in [*lines, record.sequence, record.structure])

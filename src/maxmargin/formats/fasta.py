@@ -115,10 +115,13 @@ def write_fasta(target: Source, records: Iterable[Any]) -> None:
     MKVLAT
     """
     with write_text(target) as file:
-        for record in map(_record, records):
-            file.write(f">{f'{record.name} {record.description}'.strip()}\n")
-            for first in range(0, len(record.sequence), _WIDTH):
-                file.write(f"{record.sequence[first : first + _WIDTH]}\n")
+        file.writelines(sequence_lines(_record(record)) for record in records)
+
+
+def sequence_lines(record: FastaRecord) -> str:
+    """Return the lines of a record, as `write_fasta` writes them."""
+    parts = [record.sequence[first : first + _WIDTH] for first in range(0, len(record.sequence), _WIDTH)]
+    return "".join(f"{line}\n" for line in [f">{f'{record.name} {record.description}'.strip()}", *parts])
 
 
 def _record(record: Any) -> FastaRecord:

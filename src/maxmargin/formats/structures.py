@@ -18,7 +18,7 @@ _READERS: dict[str, Callable[[Source], list[FoldedSequence]]] = {
     ".bpseq": read_bpseq,
     **dict.fromkeys(STOCKHOLM, read_stockholm),
 }
-_FASTA = (".fa", ".fas", ".fasta", ".fna", ".ffn", ".frn")
+FASTA = (".fa", ".fas", ".fasta", ".fna", ".ffn", ".frn")
 
 
 def suffix_of(source: Source) -> str:
@@ -55,6 +55,6 @@ def read_structures(source: Source) -> list[FoldedSequence]:
 
 def read_rna(source: Source) -> list[str]:
     """Return the sequences of a file: FASTA (``.fa``, ``.fasta``, …), or one with structures."""
-    if suffix_of(source) in _FASTA:
+    if suffix_of(source) in FASTA:
         return [record.sequence for record in read_fasta(source)]
     return [record.sequence for record in read_structures(source)]

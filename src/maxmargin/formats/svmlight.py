@@ -112,6 +112,32 @@ def read_letor(
     return (*content, _document_names(data, source)) if documents else content
 
 
+def read_label_sets(
+    source: Source, *, zero_based: bool = False, n_features: int | None = None
+) -> tuple[sp.csr_array, list[list[int]]]:
+    """Return rows and their sets of labels, numbers from 0 separated by commas, of lines ``3,7 FEATURE:VALUE …``.
+
+    A line that begins with a feature has no labels.
+    """
+    sets: list[list[int]] = []
+    lines: list[str] = []
+    text = decode(read_bytes(source).removeprefix(b"\xef\xbb\xbf"), source)
+    for number, line in enumerate(text.split("\n"), 1):
+        fields = line.partition("#")[0].split()
+        if fields:
+            labels = [] if ":" in fields[0] else fields[0].split(",")
+            for label in labels:
+                if not (label.isascii() and label.isdecimal() and int(label) < 2**31):
+                    raise FormatError(source, number, f"expected numbers from 0 as labels, found {shown(fields[0])}")
+            sets.append(sorted({int(label) for label in labels}))
+            lines.append(" ".join(["0", *fields[bool(labels) :]]))
+        else:
+            lines.append("")
+    if not sets:
+        raise FormatError(source, None, "no rows: expected lines of LABEL,LABEL FEATURE:VALUE ..., found an empty file")
+    return parse_rows("\n".join(lines).encode(), source, zero_based, n_features)[0], sets
+
+
 def _document_names(data: bytes, source: Source) -> list[str]:
     """Return the name of each document; raise FormatError for the first line without one."""
     names = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,12 @@ def write_trec_run(target: Source, groups: Any, documents: Any, scores: Any, *, 
     q1 Q0 B 1 1.5 maxmargin
     q1 Q0 A 2 0.25 maxmargin
     """
+    with write_text(target) as file:
+        file.writelines(run_lines(groups, documents, scores, tag))
+
+
+def run_lines(groups: Any, documents: Any, scores: Any, tag: str = "maxmargin") -> Iterator[str]:
+    """Yield the lines of a run, as `write_trec_run` writes them."""
     groups, documents, scores = checked_groups(groups), indexable(documents, "documents"), np.asarray(scores, float)
     if scores.shape != (len(groups),) or len(documents) != len(groups):
         raise ValueError(f"{len(groups)} groups, {len(documents)} documents and scores of shape {scores.shape} differ")
@@ -51,12 +58,11 @@ def write_trec_run(target: Source, groups: Any, documents: Any, scores: Any, *, 
         raise ValueError(f"scores[{wrong[0]}]: expected a finite number, found {scores[wrong[0]]}")
     tag = _word(tag, "tag")
     names, members = rows_by_query(groups)
-    with write_text(target) as file:
-        for name, rows in zip(names, members, strict=True):
-            query = _word(name, f"groups[{rows[0]}]")
-            for rank, row in enumerate(rows[np.argsort(-scores[rows], kind="stable")].tolist(), 1):
-                document = _word(documents[row], f"documents[{row}]")
-                file.write(f"{query} Q0 {document} {rank} {float(scores[row])!r} {tag}\n")
+    for name, rows in zip(names, members, strict=True):
+        query = _word(name, f"groups[{rows[0]}]")
+        for rank, row in enumerate(rows[np.argsort(-scores[rows], kind="stable")].tolist(), 1):
+            document = _word(documents[row], f"documents[{row}]")
+            yield (f"{query} Q0 {document} {rank} {float(scores[row])!r} {tag}\n")
 
 
 def read_trec_qrels(source: Source) -> dict[str, dict[str, int]]:
