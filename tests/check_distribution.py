@@ -38,7 +38,7 @@ NEEDS = {
     "convex": "import maxmargin as mm; X, y = mm.datasets.make_multiclass(20, random_state=0); "
     "mm.MulticlassSVM(solver=mm.solvers.MinMax(method='general')).fit(X, y)",
     "dask": "import distributed; import maxmargin as mm; client = distributed.Client(processes=False, "
-    "dashboard_address=None); mm.engines.Dask(client); client.close()",
+    "dashboard_address=':0'); mm.engines.Dask(client); client.close()",
 }
 
 

@@ -22,7 +22,7 @@ def client(tmp_path_factory):
     folder = str(tmp_path_factory.mktemp("dask"))
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, local_directory=folder
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", local_directory=folder
         ) as cluster,
         distributed.Client(cluster) as client,
     ):
@@ -86,6 +86,7 @@ def test_a_scheduler_that_is_killed_and_resume(client, tmp_path, monkeypatch):
     import distributed
 
     monkeypatch.setattr("maxmargin.engines.clusters.WAIT", 5)
+    monkeypatch.setattr("maxmargin.engines.clusters.DELIVERY", 3.0)
     X, Y = signs()
     address, checkpoint = tmp_path / "scheduler.json", tmp_path / "fit.npz"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}

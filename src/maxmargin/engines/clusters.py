@@ -15,6 +15,12 @@ from maxmargin.engines.tasks import Found, Tasks, answer
 
 #: Seconds to wait for another worker of a Dask cluster after all have been lost.
 WAIT = 60
+#: Seconds that data may take to be sent to workers of a Dask cluster, and bytes per second of the slowest network.
+DELIVERY, SLOWEST = 15.0, 1e6
+
+
+class NotDelivered(Exception):
+    """Data were not delivered to workers in time; one of them may have been lost."""
 
 
 class Dask(Tasks):
@@ -44,6 +50,7 @@ class Dask(Tasks):
         super().__init__(max(1, sum(self.client.nthreads().values())))
         self.lost = (
             distributed.KilledWorker, distributed.client.FutureCancelledError, distributed.comm.CommClosedError,
+            NotDelivered,
         )  # fmt: skip
         self._timeout = distributed.TimeoutError
 
@@ -52,11 +59,23 @@ class Dask(Tasks):
         return 1  # the workers may be elsewhere
 
     def share(self, blob: bytes) -> Any:
-        return self.share_weights(np.frombuffer(blob, np.uint8))
+        return self._scattered(np.frombuffer(blob, np.uint8), broadcast=True)
 
     def share_weights(self, w: AnyArray) -> Any:
+        return self._scattered(w, broadcast=False)
+
+    def _scattered(self, data: AnyArray, broadcast: bool) -> Any:
+        """Send data to all workers or to one, which others ask for them.
+
+        Dask may wait for ever for a worker that was lost meanwhile, so there is a time limit.
+        """
+        send = partial(self.client.scatter, data, broadcast=broadcast, hash=False, asynchronous=True)
+        limit = DELIVERY + data.nbytes / SLOWEST
         with self._reaching_the_scheduler():
-            return self.client.scatter(w, broadcast=True, hash=False)
+            try:
+                return self.client.sync(send, asynchronous=False, callback_timeout=limit)
+            except self._timeout as error:
+                raise NotDelivered(f"{data.nbytes} bytes were not delivered in {limit:.0f} s") from error
 
     def submit(self, key: str, read: Any, *arguments: Any) -> Any:
         return self.client.submit(_answer_of_bytes, key, read, *arguments, pure=False, retries=0)
