@@ -59,6 +59,8 @@ def test_python_blocks(page, tmp_path, monkeypatch):
         if runs(block[1].split()):
             above = text[: block.start(2)].count("\n")  # so that errors name the line in the page
             exec(compile("\n" * above + block[2], str(page), "exec"), vars(module))
+    if pyplot := sys.modules.get("matplotlib.pyplot"):
+        pyplot.close("all")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -50,11 +50,13 @@ class Files:
     --------
     >>> import maxmargin as mm
     >>> import tempfile, pathlib
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> _ = (folder / "a.conll").write_text("Ana PER\nsings O\n")
-    >>> _ = (folder / "b.conll").write_text("Tom PER\n\nhe O\nmet O\nAna PER\n")
-    >>> files = mm.Files(folder / "*.conll", format="conll")
-    >>> mm.ColumnTagger(C=1.0).fit(files).predict([["Tom", "sings"]])
+    >>> with tempfile.TemporaryDirectory() as name:
+    ...     folder = pathlib.Path(name)
+    ...     _ = (folder / "a.conll").write_text("Ana PER\nsings O\n")
+    ...     _ = (folder / "b.conll").write_text("Tom PER\n\nhe O\nmet O\nAna PER\n")
+    ...     files = mm.Files(folder / "*.conll", format="conll")
+    ...     tagger = mm.ColumnTagger(C=1.0).fit(files)
+    >>> tagger.predict([["Tom", "sings"]])
     [['PER', 'O']]
     """
 

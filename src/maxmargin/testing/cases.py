@@ -54,6 +54,18 @@ def every_case(test: Any = None, *, needs: str | None = None) -> Any:
         A method of a subclass of `StructureConformance`, with an `Instance` as its argument.
     needs : str, default=None
         The capability that is tested. A structure that does not declare it must refuse it instead.
+
+    Examples
+    --------
+    >>> import maxmargin as mm
+    >>> class Numbers:
+    ...     n_cases = 3
+    ...     def instance(self, seed):
+    ...         return mm.testing.Instance(seed)
+    ...     @mm.testing.every_case
+    ...     def test_draws(self, case):
+    ...         assert case.draw(2).shape == (2,)
+    >>> Numbers().test_draws()  # three instances
     """
     if test is None:
         return functools.partial(every_case, needs=needs)

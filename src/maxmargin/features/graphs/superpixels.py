@@ -26,6 +26,16 @@ class Superpixels(NamedTuple):
         The superpixel of each pixel, by any numbers, as ``skimage.segmentation.slic`` returns them.
     features : array of shape (n, d), optional
         Features of the superpixels, in the order of their numbers; by default means of statistics of their pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import maxmargin as mm
+    >>> dark_and_bright = np.repeat([[0.1, 0.9]], 2, axis=0)
+    >>> x = mm.Superpixels(dark_and_bright, [[0, 1], [0, 1]])
+    >>> model = mm.GraphLabeler().fit([x], [[[0, 1], [0, 1]]])
+    >>> model.predict([x])[0].tolist()
+    [[0, 1], [0, 1]]
     """
 
     image: Any
