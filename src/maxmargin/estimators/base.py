@@ -304,7 +304,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         self
             The fitted estimator.
         """
-        if y is None and not isinstance(X, Files):
+        if y is None and X is not None and not isinstance(X, Files):
             raise TypeError("fit() missing 1 required positional argument: 'y'; only Files contain the outputs")
         return self._fit(X, y, sample_weight, resume=resume)
 
