@@ -218,8 +218,10 @@ def test_outputs_are_called_y(model, tmp_path):
     for call in (by_name.fit, by_name.score):
         with pytest.raises(TypeError, match="unexpected keyword argument 'Y'"):
             call(X, Y=Y)
-        with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'"):
-            call(X)
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'y'"):
+        by_name.score(X)
+    with pytest.raises(ValueError, match="Y: expected a sequence of examples, found NoneType"):
+        by_name.fit(X)
 
 
 def test_clusters_by_y():

@@ -304,8 +304,6 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         self
             The fitted estimator.
         """
-        if y is None and X is not None and not isinstance(X, Files):
-            raise TypeError("fit() missing 1 required positional argument: 'y'; only Files contain the outputs")
         return self._fit(X, y, sample_weight, resume=resume)
 
     def _fit(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None, resume: Any = None) -> Self:
