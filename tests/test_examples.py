@@ -318,7 +318,7 @@ def test_predicted_structure(run):
         name: list(map(float, r)) for name, *r in re.findall(r"^  (\w.*?) +log odds (\S+), learnt (\S+)$", out, re.M)
     }
     assert rows["letters"][1] < rows["predicted structure"][1] < rows["known structure"][1]
-    assert all(learnt > odds - 0.01 for odds, learnt in rows.values())
+    assert all(learnt > odds - 0.02 for odds, learnt in rows.values())
 
 
 def test_predict_then_optimise(run):

@@ -138,3 +138,31 @@ def test_a_file_that_became_a_directory(fresh, tmp_path, monkeypatch):
     function = fresh()
     with pytest.warns(UserWarning, match="cannot be kept in"):
         assert function(5) == 8
+
+
+def test_compiled_sums_have_the_bits_of_their_source():
+    """Copies of a function in several callers are optimised apart, so no optimisation may change a value."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        a, b = rng.normal(size=(2, 1001))
+        total = 0.0
+        for x, y in zip(a.tolist(), b.tolist(), strict=True):
+            total += x * y
+        assert dot(a, b) == total  # not several sums side by side
+        assert fused(a, b).tobytes() == (a * b + a).tobytes()  # rounded after the product
+
+
+@_jit.jit
+def dot(a, b):
+    total = 0.0
+    for i in range(len(a)):
+        total += a[i] * b[i]
+    return total
+
+
+@_jit.jit
+def fused(a, b):
+    out = np.empty(len(a))
+    for i in range(len(a)):
+        out[i] = a[i] * b[i] + a[i]
+    return out

@@ -132,8 +132,10 @@ def _warn_once(directory: Any, error: Exception) -> None:
         )
 
 
-#: Reassociation allows dot products to be vectorised; no flag here changes the meaning of minus infinity.
-_FASTMATH = {"nsz", "contract", "reassoc", "nnan"}
+#: No flag here changes the value of a result or the meaning of minus infinity. Reassociated sums and fused products
+#: would: a function that several others call is compiled with each of them, differently, and which of these copies runs
+#: depends on what was loaded first, so a process that compiles would get other bits than one that reads the cache.
+_FASTMATH = {"nsz", "nnan"}
 
 
 #: Seconds that this process has spent compiling.

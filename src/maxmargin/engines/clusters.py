@@ -71,7 +71,7 @@ class Dask(Tasks):
         """
         send = partial(self.client.scatter, data, broadcast=broadcast, hash=False, asynchronous=True)
         limit = DELIVERY + data.nbytes / SLOWEST
-        with self._reaching_the_scheduler():
+        with self._reaching_the_scheduler(self.lost):
             try:
                 return self.client.sync(send, asynchronous=False, callback_timeout=limit)
             except self._timeout as error:
@@ -83,15 +83,18 @@ class Dask(Tasks):
     def recover(self) -> None:
         """Wait for a worker: the scheduler starts or finds them."""
         super().recover()
-        with self._reaching_the_scheduler():
+        with self._reaching_the_scheduler(lost=()):
             self.client.wait_for_workers(1, timeout=WAIT)
 
     @contextmanager
-    def _reaching_the_scheduler(self) -> Iterator[None]:
-        """Raise ConnectionError if there is no scheduler, or no worker, within the time limits of Dask."""
+    def _reaching_the_scheduler(self, lost: tuple[type[BaseException], ...]) -> Iterator[None]:
+        """Raise ConnectionError if there is no scheduler, or no worker, within the time limits of Dask.
+
+        Errors `lost` pass: they tell of a worker that was lost, as far as is known.
+        """
         try:
             yield
-        except self.lost:  # a worker that was lost, as far as is known
+        except lost:
             raise
         except OSError as error:  # errors of connections and of time limits
             raise ConnectionError(
