@@ -176,7 +176,7 @@ def crossed(all_of_them: list[Molecule], parts: list[str], cap: bool, pool: Exec
     def wait() -> dict[str, Any]:
         done = {who: [job.result() for job in jobs] for who, jobs in waiting.items()}
         predicted: dict[str, list[str]] = {}
-        for who, folds in done.items():
+        for folds in done.values():
             for found in folds:
                 for name, structures in found["predicted"].items():
                     predicted[name] = predicted.get(name, []) + structures
