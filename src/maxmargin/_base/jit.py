@@ -160,7 +160,8 @@ def jit(function: Callable[..., Any]) -> Any:
     except RuntimeError:  # Numba: "cannot cache function ...: no locator available"
         return njit(**options)(function)
     with suppress(AttributeError):  # a later Numba may keep its files elsewhere; its own cache is then used
-        compiled._cache = JitCache(compiled._cache, tuple(sorted(_compiled_in(function).items())))
+        stamp = *sorted(_compiled_in(function).items()), ("options", repr(sorted(_FASTMATH)))
+        compiled._cache = JitCache(compiled._cache, stamp)
     return compiled
 
 
