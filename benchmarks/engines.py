@@ -78,7 +78,7 @@ def killed() -> dict[str, Any]:
 
         def kill() -> None:
             nonlocal kills
-            workers = [] if engine._workers is None else list(engine._workers._processes)
+            workers = engine.worker_ids()
             if workers and kills < KILLS:
                 with suppress(ProcessLookupError):
                     os.kill(int(rng.choice(workers)), signal.SIGKILL)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 from uuid import uuid4
@@ -131,15 +131,15 @@ class Found:
 _kept: OrderedDict[str, tuple[Askable, Answers]] = OrderedDict()
 
 
-def answer(key: str, read: Callable[[], bytes], w: Any, method: str, argument: Any, ids: IntArray) -> Found:
+def answer(key: str, read: Any, w: Any, method: str, argument: Any, ids: IntArray) -> Found:
     """Answer a question in a worker, and return the answers.
 
     Parameters
     ----------
     key : str
         Name of the examples.
-    read : callable
-        Returns the pickled examples; called if the worker does not have them.
+    read : callable or bytes-like
+        The pickled examples, or a function that returns them, for a worker that does not have them.
     w : ndarray of shape (dim,), or callable that returns it
         Weights. They are copied, because compiled functions are compiled again for arrays that are read-only.
     method : str
@@ -150,20 +150,27 @@ def answer(key: str, read: Callable[[], bytes], w: Any, method: str, argument: A
         The examples.
     """
     if key not in _kept:
-        examples: Askable = _unpickled(read())
+        examples: Askable = unpickled(read)
         examples.engine = Local(1)
         _kept[key] = examples, examples.empty_answers()
         while len(_kept) > MOST_KEPT:
             _kept.popitem(last=False)
     examples, answers = _kept[key]
-    weights = np.array(w() if callable(w) else w)
+    weights = own_weights(w)
     with one_blas_thread():
         examples.begin(ids)
         Question(method, weights, argument).ask(examples, ids, slice(0, len(ids)), answers)
     return Found.of(examples, ids, answers)
 
 
-def _unpickled(blob: bytes) -> Any:
+def own_weights(w: Any) -> FloatArray:
+    """Return the weights of a task: a copy, because functions are compiled again for arrays that are read-only."""
+    return np.array(w() if callable(w) else w)
+
+
+def unpickled(read: Any) -> Any:
+    """Return what `Tasks.share` made available; raise ImportError with advice if its code is missing here."""
+    blob = read() if callable(read) else bytes(read)
     try:
         return cloudpickle.loads(blob)
     except ImportError as error:
@@ -186,26 +193,33 @@ class Tasks(Local):
     def __init__(self, n_jobs: int | None = None) -> None:
         super().__init__(n_jobs)
         self._shared: dict[int, tuple[Askable, str, Any]] = {}
+        #: Number of times that workers were replaced; what was shared before may be lost with them.
+        self.losses = 0
 
     @abstractmethod
     def share(self, blob: bytes) -> Any:
-        """Make bytes available to all workers, and return a picklable function that reads them there."""
+        """Make bytes available to all workers, and return them there, or a picklable function that returns them."""
 
     @abstractmethod
     def share_weights(self, w: FloatArray) -> Any:
         """Return weights, or a picklable function that returns them in a worker."""
 
     @abstractmethod
-    def submit(self, *arguments: Any) -> Any:
-        """Start ``answer(*arguments)`` in a worker, and return its future."""
+    def submit(self, slot: int | None, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Start ``function(*arguments)`` in a worker, and return its future.
+
+        Tasks of the same slot, a number below `n_jobs`, run in the same worker for as long as it lives, one after the
+        other; None means any worker.
+        """
 
     @abstractmethod
-    def result(self, future: Any, seconds: float) -> Found:
+    def result(self, future: Any, seconds: float) -> Any:
         """Return the result of a future; raise TimeoutError after this number of seconds."""
 
-    def recover(self) -> None:
-        """Replace workers that were lost."""
+    def recover(self, slot: int | None = None) -> None:
+        """Replace workers that were lost, of all tasks without a slot or of one slot."""
         self._shared.clear()
+        self.losses += 1
 
     def cancel(self, futures: list[Any]) -> None:
         """Drop tasks whose results are not needed."""
@@ -253,8 +267,57 @@ class Tasks(Local):
         w, argument = self.share_weights(question.w), question.argument
         parts = [argument[chunk] if isinstance(argument, np.ndarray) else argument for chunk in chunks]
         return {
-            k: self.submit(key, read, w, question.method, parts[k], ids[chunks[k]]) for k in range(first, len(chunks))
+            k: self.submit(None, answer, key, read, w, question.method, parts[k], ids[chunks[k]])
+            for k in range(first, len(chunks))
         }
+
+    def gather(
+        self,
+        slots: Sequence[int | None],
+        call: Callable[[int], tuple[Any, ...]],
+        before: Callable[[], None] | None = None,
+    ) -> Iterator[Any]:
+        """Yield the results of one call for each slot, in order; calls that are lost with a worker are made again.
+
+        Parameters
+        ----------
+        slots : sequence of int or None
+            Slot of each call, as in `submit`; a slot may occur several times.
+        call : callable
+            Returns function and arguments of call k; called again if it is lost.
+        before : callable, optional
+            Called repeatedly while results are awaited; it may raise an exception.
+        """
+        futures: dict[int, Any] = {}
+        try:
+            for k in range(len(slots)):
+                lost, slot = 0, slots[k]
+                while True:
+                    try:
+                        for j in range(k, len(slots)):
+                            if j not in futures:
+                                slot = slots[j]
+                                futures[j] = self.submit(slot, *call(j))
+                        slot = slots[k]
+                        found = self._await(futures[k], before)
+                        break
+                    except self.lost as error:
+                        lost += 1
+                        if lost > MOST_LOSSES:
+                            raise RuntimeError(
+                                f"workers of engine {type(self).__name__} were lost {lost} times in a row: {error}"
+                            ) from error
+                        self.recover(slot)
+                        futures = {j: future for j, future in futures.items() if slots[j] != slot}
+                del futures[k]
+                yield found
+        finally:
+            for future in futures.values():
+                self.drop(future)
+
+    def drop(self, future: Any) -> None:
+        """Cancel a task of `gather` whose result is not needed, if it has not begun; workers keep what they have."""
+        future.cancel()
 
     def _sent_examples(self, examples: Askable) -> tuple[str, Any]:
         known = self._shared.get(id(examples))
@@ -277,7 +340,7 @@ class Tasks(Local):
         """Number of copies of the examples on this machine."""
         return self.n_jobs
 
-    def _await(self, future: Any, before: Callable[[], None] | None) -> Found:
+    def _await(self, future: Any, before: Callable[[], None] | None) -> Any:
         while True:
             if before is not None:
                 before()
