@@ -230,7 +230,9 @@ class Problem:
 
     def _ask(self, question: Question, ids: IntArray, answers: Answers) -> None:
         """Write the answers of ids, in threads or in other processes."""
-        if self.engine.remote and self.examples.portable:
+        if self.examples.elsewhere:
+            self.examples.ask(question, ids, answers, self._check_time)  # type: ignore[attr-defined]
+        elif self.engine.remote and self.examples.portable:
             self.engine.ask(self.examples, question, ids, answers, self._check_time)
         else:
             self._map(lambda some, chunk: question.ask(self.examples, some, chunk, answers), ids)

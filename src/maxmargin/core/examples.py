@@ -58,6 +58,8 @@ class Examples(ABC):
         Smallest number of examples in a task. None means as many as make a call of a compiled function worthwhile.
     portable : bool, default=True
         Whether argmaxes can run in another process; False if they change something that all examples share.
+    elsewhere : bool, default=False
+        Whether the data are in other processes, to which a method `ask` sends questions (`engines.shards`).
     exact : bool, default=True
         Whether the argmaxes are exact.
     bounded : bool, default=False
@@ -111,6 +113,7 @@ class Examples(ABC):
     parallel: bool = True
     smallest_chunk: int | None = None
     portable: bool = True
+    elsewhere: bool = False
     exact: bool = True
     bounded: bool = False
     coded: bool = True
