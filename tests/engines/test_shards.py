@@ -54,6 +54,39 @@ def write_rows(folder, n_files=3):
     return mm.Files(folder / "*.svm", format="svmlight")
 
 
+def write_conllu(folder, n_files=3):
+    """Sentences with heads and tags: each word's head is the first verb, or the root."""
+    rng, lines = np.random.default_rng(5), [[] for _ in range(n_files)]
+    for i in range(45):
+        words = rng.choice(WORDS, rng.integers(1, 6))
+        tags = ["PROPN" if w[0].isupper() else "VERB" for w in words]
+        root = tags.index("VERB") + 1 if "VERB" in tags else 1
+        rows = [
+            f"{k}\t{w}\t_\t{t}\t_\t_\t{0 if k == root else root}\tdep\t_\t_\n"
+            for k, (w, t) in enumerate(zip(words, tags, strict=True), 1)
+        ]
+        lines[i * n_files // 45].append("".join(rows))
+    for k, part in enumerate(lines):
+        (folder / f"{k}.conllu").write_text("\n".join(part) + "\n")
+    return mm.Files(folder / "*.conllu", format="conllu")
+
+
+TREES = [
+    "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))))",
+    "(S (NP (NN cat)) (VP (VBZ sings)))",
+    "(S (NP (DT the) (JJ old) (NN dog)) (VP (VBZ sleeps) (PP (IN in) (NP (NN bed)))))",
+    "(SINV (VP (VBZ sings)) (NP (DT a) (NN cat)))",
+    "(S (NP (NP (DT the) (NN man)) (PP (IN in) (NP (NN town)))) (VP (VBZ sees) (NP (NN cat))))",
+]
+
+
+def write_trees(folder, cuts=(1, 7, 12)):
+    lines = [TREES[k] for k in np.random.default_rng(2).integers(0, 4, 15)] + TREES[4:]
+    for k, part in enumerate(np.split(np.array(lines), cuts)):
+        (folder / f"{k}.mrg").write_text("\n".join(part) + "\n")
+    return mm.Files(folder / "*.mrg", format="trees")
+
+
 def bits(model):
     c = model.certificate_
     return model.coef_.tobytes(), c.primal, c.dual, c.primal_bound, c.oracle_calls, model.stop_reason_
@@ -138,6 +171,36 @@ def test_rows(parameters, engine, tmp_path):
     there = mm.MulticlassSVM(**parameters, engine=engine).fit(files)
     assert bits(here) == bits(there)
     assert here.n_features_in_ == there.n_features_in_
+    assert planes(here) == planes(there)
+
+
+PARSERS = {"plain": {}, "rare features": {"min_count": 3}, "projective": {"projective": True}}
+
+
+@pytest.mark.parametrize("parameters", PARSERS.values(), ids=PARSERS)
+def test_dependency_trees(parameters, engine, tmp_path):
+    files = write_conllu(tmp_path)
+    here = mm.DependencyParser(**parameters, tol=1e-3).fit(files)
+    there = mm.DependencyParser(**parameters, tol=1e-3, engine=engine).fit(files)
+    assert bits(here) == bits(there)
+    assert list(here.feature_names_out) == list(there.feature_names_out)
+    assert planes(here) == planes(there)
+    with pytest.raises(TypeError, match=r"labelled=True needs the data of all files"):
+        mm.DependencyParser(labelled=True, engine=engine).fit(files)
+
+
+GRAMMARS = {"plain": {}, "rare words": {"min_count": 2}, "parents": {"parent_annotation": True, "horizontal": 0},
+            "bundle": {"solver": "bundle", "tol": 0.1}}  # fmt: skip
+
+
+@pytest.mark.parametrize("parameters", GRAMMARS.values(), ids=GRAMMARS)
+def test_trees(parameters, engine, tmp_path):
+    files = write_trees(tmp_path)
+    here = mm.ConstituencyParser(**parameters).fit(files)
+    there = mm.ConstituencyParser(**parameters, engine=engine).fit(files)
+    assert here.rules_ == there.rules_
+    assert bits(here) == bits(there)
+    assert list(here.feature_names_out) == list(there.feature_names_out)
     assert planes(here) == planes(there)
 
 

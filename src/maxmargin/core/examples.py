@@ -45,7 +45,10 @@ class Examples(ABC):
     code_offsets : ndarray of int64
         The code of example i is ``codes[code_offsets[i]:code_offsets[i + 1]]``.
     operations : float
-        Multiply-adds of decoding all examples once; solvers compare their own work with it.
+        Multiply-adds of decoding all examples once; solvers compare their own work with it. A number that floats
+        represent exactly, so that those of parts of the data add up to it.
+    shared_operations : float, default=0.0
+        Those of `operations` that do not depend on the number of examples, as for tables that they share.
     plane_entries : ndarray of int64
         Upper bound on the number of entries of a plane, per example.
     plane_share : float, default=1.0
@@ -107,6 +110,7 @@ class Examples(ABC):
     dim: int
     code_offsets: IntArray
     operations: float
+    shared_operations: float = 0.0
     plane_entries: IntArray
     plane_share: float = 1.0
     float32_exact: bool = False

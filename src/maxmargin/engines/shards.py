@@ -10,7 +10,7 @@ What solvers must know about all examples is merged by a rule for each fact:
 | fact | rule |
 |---|---|
 | lengths of codes, `plane_entries`, `rounding_units` | of each example, concatenated |
-| `operations` | sum of numbers that floats represent exactly |
+| `operations` | sum of numbers that floats represent exactly; of `shared_operations` only those of one shard |
 | `float32_exact` | whether it holds for all shards |
 | `digest` | digest of the digests of the shards, in order |
 | all others, such as `dim`, `lower`, `exact` | must be the same for all shards |
@@ -38,7 +38,7 @@ from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes, gathered
 from maxmargin.core.polytopes import CertificatePolytope, Polytope
 from maxmargin.engines.local import Local, one_blas_thread
-from maxmargin.engines.tasks import Found, Question, Tasks, cloudpickle, own_weights, unpickled
+from maxmargin.engines.tasks import Found, Question, Tasks, own_weights, pickled, unpickled
 
 #: Largest batch whose examples are fetched, instead of sending the weights to them.
 FETCHED = 64
@@ -53,8 +53,9 @@ SAME = (
 class Recipe(Protocol):
     """How to make shards in any process; picklable."""
 
-    #: What the examples refer to, and what is not sent with them.
-    structure: Any
+    @property
+    def structure(self) -> Any:
+        """What the examples refer to, and what is not sent with them."""
 
     def survey(self, shard: int) -> Any:
         """Return what a shard contributes to what is learnt from all data."""
@@ -168,6 +169,7 @@ class Facts:
     plane_entries: IntArray
     rounding_units: FloatArray
     operations: float
+    shared: float
     float32_exact: bool
     lower: FloatArray | None
     sums_planes: bool
@@ -179,7 +181,7 @@ def facts(held: Held, shard: int, w: None) -> Facts:
     examples, _ = held.shard(shard)
     return Facts(
         examples.n_examples, np.diff(examples.code_offsets), examples.plane_entries, examples.rounding_units(),
-        float(examples.operations), bool(examples.float32_exact), examples.lower,
+        float(examples.operations), float(examples.shared_operations), bool(examples.float32_exact), examples.lower,
         type(examples).aggregate is Examples.aggregate, {name: getattr(examples, name) for name in SAME},
     )  # fmt: skip
 
@@ -318,7 +320,7 @@ class Shards:
 
     def _recipe(self) -> Any:
         if self._shared is None or self._shared[0] != self.engine.losses:
-            self._shared = self.engine.losses, self.engine.share(cloudpickle.dumps(self.recipe))
+            self._shared = self.engine.losses, self.engine.share(pickled(self.recipe))
         return self._shared[1]
 
     def _sent(self, w: FloatArray | None) -> Any:
@@ -388,7 +390,7 @@ class ShardedExamples(Examples):
         self.code_offsets = offsets_of(self._ordered([part.code_lengths for part in found]))
         self.plane_entries = self._ordered([part.plane_entries for part in found])
         self._rounding_units = self._ordered([part.rounding_units for part in found])
-        self.operations = float(sum(part.operations for part in found))
+        self.operations = first.shared + float(sum(part.operations - part.shared for part in found))
         self.float32_exact = all(part.float32_exact for part in found)
         self._sums_planes = first.sums_planes
         self._near, self._exact_for = _Near(), dict[Any, bool]()

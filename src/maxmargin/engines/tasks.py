@@ -168,6 +168,12 @@ def own_weights(w: Any) -> FloatArray:
     return np.array(w() if callable(w) else w)
 
 
+def pickled(value: Any) -> bytes:
+    """Return the pickle of a value, with the classes and functions of scripts and notebooks."""
+    blob: bytes = cloudpickle.dumps(value)
+    return blob
+
+
 def unpickled(read: Any) -> Any:
     """Return what `Tasks.share` made available; raise ImportError with advice if its code is missing here."""
     blob = read() if callable(read) else bytes(read)
@@ -323,7 +329,7 @@ class Tasks(Local):
         known = self._shared.get(id(examples))
         if known is None:
             try:
-                blob = cloudpickle.dumps(examples)
+                blob = pickled(examples)
             except Exception as error:
                 raise TypeError(
                     f"engine {type(self).__name__} sends examples to other processes, but they cannot be pickled "

@@ -135,7 +135,8 @@ class MulticlassSVM(FilePredictor, Kernelised, RowClassifier, Probabilistic, Max
         self.classes_ = np.unique(y) if self.classes is None else named_classes(self.classes).array()
         self.class_weight_ = {label: found.get(label, 1.0) for label in self.classes_.tolist()}
         structure, weights = super()._learn_from(surveys, weights)
-        self.n_features_in_: int = structure.n_features_  # type: ignore[attr-defined]
+        assert isinstance(structure, Multiclass)
+        self.n_features_in_ = structure.n_features_
         return structure, weights
 
     def _encode_part(self, structure: Any, X: Any, Y: Any) -> Examples:

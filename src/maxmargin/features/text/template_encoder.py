@@ -126,14 +126,15 @@ class TemplateEncoder:
         n_singles, conjunctions = len(self.fields.singles), self.fields.conjunctions
         bases = np.concatenate([self._single_base[:-1], self._pair_base])
         of_columns = np.array([False] * n_singles + [c.of >= 0 for c in conjunctions])
-        self.width, numbers = 0, []
-        for part, values in zip(parts, values_of, strict=True):
+        numbers: list[IntArray] = []
+        self.width = 0
+        for part, new_values in zip(parts, values_of, strict=True):
             field, left, right = part._definitions()
             for at, v, of in part._sides(field):
                 if field[at[0]] >= n_singles:
-                    right[at] = values[v][right[at]]
+                    right[at] = new_values[v][right[at]]
                 if v >= 0 and not of:
-                    left[at] = values[v][left[at]]
+                    left[at] = new_values[v][left[at]]
             self._enlarge(len(field))
             number = np.zeros(len(field), np.int64)
             self.width = _template_jit.merge_columns(
