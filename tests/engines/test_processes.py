@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
 from maxmargin.core.structure import StructureError
+from maxmargin.engines.processor import fingerprint
 from maxmargin.engines.tasks import Question, answer
 
 
@@ -283,3 +284,12 @@ def test_a_worker_reads_examples_once():
         found = answer("some key", read, w, "decode", np.ones(8), ids)
     assert len(reads) == 1
     assert np.array_equal(found.rises, answers.rises) and np.array_equal(found.keys, answers.keys)
+
+
+def test_a_worker_with_another_processor_is_named_once(engine):
+    same = fingerprint()
+    engine.welcome(same)
+    with pytest.warns(UserWarning, match=r"another processor .*processor: .* here, riscv there.*last bits"):
+        engine.welcome({**same, "processor": "riscv"})
+    engine.welcome({**same, "processor": "riscv"})
+    assert next(engine.gather([None], lambda k: (fingerprint,))) == same

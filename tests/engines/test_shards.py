@@ -289,3 +289,15 @@ def test_errors_about_examples_name_file_and_number(engine, tmp_path):
 def test_what_needs_all_data_is_refused(parameters, engine, tmp_path):
     with pytest.raises(TypeError, match=r"use .*engine='threads'"):
         mm.ColumnTagger(**parameters, engine=engine).fit(write_columns(tmp_path, 2))
+
+
+def test_workers_write_predictions_of_files(engine, tmp_path):
+    files = write_columns(tmp_path, 4)
+    model = mm.ColumnTagger(columns=(0, 1), label_column=2).fit(files)
+    here = model.predict_files(tmp_path / "*.conll", to=tmp_path / "here")
+    there = model.set_params(engine=engine).predict_files(tmp_path / "*.conll", to=tmp_path / "there")
+    assert [path.read_text() for path in here] == [path.read_text() for path in there]
+    (tmp_path / "02.conll").write_text("Ana N PER\nTom N\n")
+    with pytest.raises(mm.exceptions.FormatError, match=r"02\.conll:2: expected 3 columns"):
+        model.predict_files(tmp_path / "*.conll", to=tmp_path / "again")
+    assert "02.conll" not in {path.name for path in (tmp_path / "again").iterdir()}

@@ -38,6 +38,7 @@ from maxmargin.core.examples import Examples
 from maxmargin.core.planes import Planes, gathered
 from maxmargin.core.polytopes import CertificatePolytope, Polytope
 from maxmargin.engines.local import Local, one_blas_thread
+from maxmargin.engines.processor import fingerprint
 from maxmargin.engines.tasks import Found, Question, Tasks, own_weights, pickled, unpickled
 
 #: Largest batch whose examples are fetched, instead of sending the weights to them.
@@ -121,8 +122,10 @@ _held: dict[str, Held] = {}
 Request = tuple[Callable[..., Any], int, tuple[Any, ...]]
 
 
-def serve(key: str, read: Any, w: Any, requests: Sequence[Request]) -> list[Any]:
+def serve(key: str, read: Any, w: Any, requests: Sequence[Request]) -> tuple[list[Any], dict[str, str] | None]:
     """Return the answers of requests in the worker that has the shards, or makes them now.
+
+    The second result is the fingerprint of the worker (`engines.processor`), if it gets the recipe now.
 
     Parameters
     ----------
@@ -135,7 +138,8 @@ def serve(key: str, read: Any, w: Any, requests: Sequence[Request]) -> list[Any]
     requests : sequence of Request
         What to do.
     """
-    if key not in _held:
+    joins = key not in _held
+    if joins:
         _held[key] = Held(unpickled(read))
     held, weights = _held[key], None if w is None else own_weights(w)
     found = []
@@ -146,7 +150,7 @@ def serve(key: str, read: Any, w: Any, requests: Sequence[Request]) -> list[Any]
             except ExampleError as error:
                 error.shard = shard  # type: ignore[attr-defined]
                 raise
-    return found
+    return found, fingerprint() if joins else None
 
 
 def forget(keys: Sequence[str]) -> None:
@@ -303,7 +307,8 @@ class Shards:
         def call(k: int) -> tuple[Any, ...]:
             return serve, self.key, self._recipe(), self._sent(w), [requests[r] for r in mine[k]]
 
-        for some, answers in zip(mine, self.engine.gather(used, call, before), strict=True):
+        for some, (answers, joined) in zip(mine, self.engine.gather(used, call, before), strict=True):
+            self.engine.welcome(joined)
             for r, answer in zip(some, answers, strict=True):
                 found[r] = answer
         self._weights = None
@@ -315,7 +320,8 @@ class Shards:
         def call(k: int) -> tuple[Any, ...]:
             return serve, self.key, self._recipe(), None, [(function, k, ())]
 
-        for (found,) in self.engine.gather(self.slots.tolist(), call, before):
+        for (found,), joined in self.engine.gather(self.slots.tolist(), call, before):
+            self.engine.welcome(joined)
             yield found
 
     def _recipe(self) -> Any:

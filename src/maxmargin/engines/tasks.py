@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -22,6 +22,7 @@ from maxmargin._base.ragged import spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers
 from maxmargin.engines.local import Local, chunks_of, one_blas_thread
+from maxmargin.engines.processor import fingerprint, warn_of_difference
 
 try:
     import cloudpickle
@@ -95,6 +96,8 @@ class Found:
         Result of `Askable.noted`.
     fault : tuple of int and str, or None
         `Askable.fault`.
+    joined : dict or None
+        `processor.fingerprint` of the worker, in its first answer about these examples.
     """
 
     codes: CodeArray
@@ -105,6 +108,7 @@ class Found:
     outputs: AnyArray
     noted: Any
     fault: tuple[int, str] | None
+    joined: dict[str, str] | None = None
 
     @classmethod
     def of(cls, examples: Askable, ids: IntArray, answers: Answers) -> Found:
@@ -149,7 +153,8 @@ def answer(key: str, read: Any, w: Any, method: str, argument: Any, ids: IntArra
     ids : ndarray of int64
         The examples.
     """
-    if key not in _kept:
+    joins = key not in _kept
+    if joins:
         examples: Askable = unpickled(read)
         examples.engine = Local(1)
         _kept[key] = examples, examples.empty_answers()
@@ -160,7 +165,8 @@ def answer(key: str, read: Any, w: Any, method: str, argument: Any, ids: IntArra
     with one_blas_thread():
         examples.begin(ids)
         Question(method, weights, argument).ask(examples, ids, slice(0, len(ids)), answers)
-    return Found.of(examples, ids, answers)
+    found = Found.of(examples, ids, answers)
+    return replace(found, joined=fingerprint()) if joins else found
 
 
 def own_weights(w: Any) -> FloatArray:
@@ -201,6 +207,7 @@ class Tasks(Local):
         self._shared: dict[int, tuple[Askable, str, Any]] = {}
         #: Number of times that workers were replaced; what was shared before may be lost with them.
         self.losses = 0
+        self._known: list[dict[str, str]] = []
 
     @abstractmethod
     def share(self, blob: bytes) -> Any:
@@ -221,6 +228,12 @@ class Tasks(Local):
     @abstractmethod
     def result(self, future: Any, seconds: float) -> Any:
         """Return the result of a future; raise TimeoutError after this number of seconds."""
+
+    def welcome(self, joined: dict[str, str] | None) -> None:
+        """Warn, once, of workers whose bits may differ; `joined` is the fingerprint of a new worker."""
+        if joined is not None and joined not in self._known:
+            self._known.append(joined)
+            warn_of_difference(joined)
 
     def recover(self, slot: int | None = None) -> None:
         """Replace workers that were lost, of all tasks without a slot or of one slot."""
@@ -252,7 +265,9 @@ class Tasks(Local):
                 try:
                     if not futures:
                         futures = self._sent(examples, question, ids, chunks, done)
-                    self._await(futures[done], before).write(examples, ids[chunks[done]], answers)
+                    found: Found = self._await(futures[done], before)
+                    self.welcome(found.joined)
+                    found.write(examples, ids[chunks[done]], answers)
                     done, losses = done + 1, 0
                 except self.lost as error:
                     losses += 1
