@@ -281,7 +281,7 @@ def test_a_worker_reads_examples_once():
         return pickle.dumps(examples)
 
     for _ in range(2):
-        found = answer("some key", read, w, "decode", np.ones(8), ids)
+        (found,), _ = answer("some key", read, w, "decode", [np.ones(8)], [ids])
     assert len(reads) == 1
     assert np.array_equal(found.rises, answers.rises) and np.array_equal(found.keys, answers.keys)
 

@@ -8,6 +8,7 @@ again. Schedulers and transports are those of the package behind an engine: loky
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
@@ -31,6 +32,8 @@ except ImportError:  # joblib before 1.6 has a copy of its own
 
 #: Seconds between two looks at the clock while results are awaited.
 PATIENCE = 0.2
+#: Seconds that a task should take at least: a message takes a millisecond, and several on a busy machine.
+TASK_SECONDS = 0.03
 #: Number of times that tasks are sent again, without any result in between, before an error is raised.
 MOST_LOSSES = 5
 #: Number of sets of examples that a worker keeps.
@@ -135,8 +138,10 @@ class Found:
 _kept: OrderedDict[str, tuple[Askable, Answers]] = OrderedDict()
 
 
-def answer(key: str, read: Any, w: Any, method: str, argument: Any, ids: IntArray) -> Found:
-    """Answer a question in a worker, and return the answers.
+def answer(
+    key: str, read: Any, w: Any, method: str, arguments: Sequence[Any], chunks: Sequence[IntArray]
+) -> tuple[list[Found], float]:
+    """Answer a question about some chunks in a worker, and return the answers and the seconds that they took.
 
     Parameters
     ----------
@@ -148,10 +153,10 @@ def answer(key: str, read: Any, w: Any, method: str, argument: Any, ids: IntArra
         Weights. They are copied, because compiled functions are compiled again for arrays that are read-only.
     method : str
         As in `Question`.
-    argument : object
-        As in `Question`, of these examples alone.
-    ids : ndarray of int64
-        The examples.
+    arguments : sequence
+        For each chunk the argument, as in `Question`, of its examples alone.
+    chunks : sequence of ndarray of int64
+        The examples of each chunk.
     """
     joins = key not in _kept
     if joins:
@@ -161,12 +166,16 @@ def answer(key: str, read: Any, w: Any, method: str, argument: Any, ids: IntArra
         while len(_kept) > MOST_KEPT:
             _kept.popitem(last=False)
     examples, answers = _kept[key]
-    weights = own_weights(w)
+    weights, found = own_weights(w), list[Found]()
+    began = time.perf_counter()
     with one_blas_thread():
-        examples.begin(ids)
-        Question(method, weights, argument).ask(examples, ids, slice(0, len(ids)), answers)
-    found = Found.of(examples, ids, answers)
-    return replace(found, joined=fingerprint()) if joins else found
+        for ids, argument in zip(chunks, arguments, strict=True):
+            examples.begin(ids)
+            Question(method, weights, argument).ask(examples, ids, slice(0, len(ids)), answers)
+            found.append(Found.of(examples, ids, answers))
+    if joins:
+        found[0] = replace(found[0], joined=fingerprint())
+    return found, time.perf_counter() - began
 
 
 def own_weights(w: Any) -> FloatArray:
@@ -208,6 +217,7 @@ class Tasks(Local):
         #: Number of times that workers were replaced; what was shared before may be lost with them.
         self.losses = 0
         self._known: list[dict[str, str]] = []
+        self._pace = 0.0  # seconds per example of the last question
 
     @abstractmethod
     def share(self, blob: bytes) -> Any:
@@ -255,42 +265,62 @@ class Tasks(Local):
     ) -> None:
         """Write the answers of ids to a question; `before` is called repeatedly, and may raise an exception."""
         chunks = chunks_of(ids, examples.smallest_chunk)
+        if not chunks:
+            return
         if len(chunks) == 1:
             question.ask(examples, ids, chunks[0], answers)
             return
+        groups = self._grouped(chunks)
         futures: dict[int, Any] = {}
         done = losses = 0
+        seconds = 0.0
         try:
-            while done < len(chunks):
+            while done < len(groups):
                 try:
                     if not futures:
-                        futures = self._sent(examples, question, ids, chunks, done)
-                    found: Found = self._await(futures[done], before)
-                    self.welcome(found.joined)
-                    found.write(examples, ids[chunks[done]], answers)
-                    done, losses = done + 1, 0
+                        futures = self._sent(examples, question, ids, groups, done)
+                    found, took = self._await(futures[done], before)
+                    for part, chunk in zip(found, groups[done], strict=True):
+                        self.welcome(part.joined)
+                        part.write(examples, ids[chunk], answers)
+                    done, losses, seconds = done + 1, 0, seconds + took
                 except self.lost as error:
                     losses += 1
                     if losses > MOST_LOSSES:
+                        lost = ids[groups[done][0].start], ids[groups[done][-1].stop - 1]
                         raise RuntimeError(
                             f"workers of engine {type(self).__name__} were lost {losses} times in a row while they "
-                            f"answered for examples {ids[chunks[done]][0]} to {ids[chunks[done]][-1]}: {error}"
+                            f"answered for examples {lost[0]} to {lost[1]}: {error}"
                         ) from error
                     futures = {}
                     self.recover()
         finally:
             self.cancel([future for k, future in futures.items() if k >= done])
+        self._pace = seconds / len(ids)
+
+    def _grouped(self, chunks: list[slice]) -> list[list[slice]]:
+        """Return chunks in runs, one for each task: of about `TASK_SECONDS`, but one for each worker at least.
+
+        Answers do not depend on it, so the clock may decide.
+        """
+        size = max(1, int(TASK_SECONDS / max(self._pace * (chunks[0].stop - chunks[0].start), 1e-9)))
+        size = min(size, -(-len(chunks) // self.n_jobs))
+        return [chunks[k : k + size] for k in range(0, len(chunks), size)]
 
     def _sent(
-        self, examples: Askable, question: Question, ids: IntArray, chunks: list[slice], first: int
+        self, examples: Askable, question: Question, ids: IntArray, groups: list[list[slice]], first: int
     ) -> dict[int, Any]:
+        """Send the groups from one on, and return their futures."""
         key, read = self._sent_examples(examples)
         w, argument = self.share_weights(question.w), question.argument
-        parts = [argument[chunk] if isinstance(argument, np.ndarray) else argument for chunk in chunks]
+        split = isinstance(argument, np.ndarray)
         return {
-            k: self.submit(None, answer, key, read, w, question.method, parts[k], ids[chunks[k]])
-            for k in range(first, len(chunks))
-        }
+            k: self.submit(
+                None, answer, key, read, w, question.method,
+                [argument[chunk] if split else argument for chunk in groups[k]], [ids[chunk] for chunk in groups[k]],
+            )
+            for k in range(first, len(groups))
+        }  # fmt: skip
 
     def gather(
         self,

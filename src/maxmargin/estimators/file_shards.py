@@ -75,13 +75,9 @@ def data_in_shards(estimator: Any, files: Files, Y: Any, sample_weight: Any, eng
     twin = clone(estimator).set_params(
         engine=None, callbacks=None, checkpoint=None, start="auto", warm_start=False, n_jobs=1, verbose=0
     )
-    first, surveys = Shards(engine, FileShards(twin, parts), slots), list[dict[str, Any]]()
-    with placing_errors(lambda error: sum(found["n"] for found in surveys) + error.example):
-        for found in first.each(survey):
-            surveys.append(found)
-    first.close()
-    n = sum(found["n"] for found in surveys)
+    surveys = _surveyed(Shards(engine, FileShards(twin, parts), slots))
     files.note_parts([(found["n"], found["form"]) for found in surveys])
+    n = files.n_examples
     weights = example_weights(sample_weight, n)
     if not weights.all():
         raise ValueError(
@@ -89,6 +85,7 @@ def data_in_shards(estimator: Any, files: Files, Y: Any, sample_weight: Any, eng
             f"examples out; use engine='threads', or files without them"
         )
     structure, weights = estimator._learn_from(surveys, weights)
+    del surveys
     shards = Shards(engine, FileShards(twin, parts, structure), slots)
     try:
         examples = ShardedExamples(shards)
@@ -98,6 +95,16 @@ def data_in_shards(estimator: Any, files: Files, Y: Any, sample_weight: Any, eng
         yield TrainingData(files, None, structure, examples, weights, positions, everyone)
     finally:
         shards.close()
+
+
+def _surveyed(shards: Shards) -> list[dict[str, Any]]:
+    """Return the surveys of all shards in order: the first pass."""
+    surveys: list[dict[str, Any]] = []
+    with placing_errors(lambda error: sum(found["n"] for found in surveys) + error.example):
+        for found in shards.each(survey):
+            surveys.append(found)
+    shards.close()
+    return surveys
 
 
 def check_for_shards(estimator: Any) -> None:

@@ -100,43 +100,47 @@ class TemplateEncoder:
             indices[indptr[1:] - 1] = self.width
         return self._as_rows(indptr, indices), offsets
 
-    def merge(self, parts: Sequence[TemplateEncoder], counts: Sequence[IntArray] | None = None) -> list[IntArray]:
+    def merge(self, parts: Sequence[dict[str, Any]], counts: Sequence[IntArray] | None = None) -> list[CodeArray]:
         """Learn what encoders have learnt from the parts of the data, as if all parts were read in order.
 
         Parameters
         ----------
-        parts : sequence of TemplateEncoder
-            The encoders, with ``min_count=1``.
+        parts : sequence of dict
+            The states of the encoders (`get_state`), with ``min_count=1``.
         counts : sequence of ndarray, optional
             How often each column of each part occurs; needed if `min_count` is above 1.
 
         Returns
         -------
-        list of ndarray of int64
+        list of ndarray of int32
             For each part, the column here of each of its columns; −1 if it is left out.
         """
-        self._set_columns(parts[0].n_columns)
+        self._set_columns(int(parts[0]["n_columns"]))
         growing = [GrowingColumns() for _ in self.fields.value_names]
         for values in self.fields.joined:
             growing[values][""] = 0
-        values_of = [[np.fromiter(map(new.__getitem__, known), np.int64, len(known))
-                      for new, known in zip(growing, part._values, strict=True)] for part in parts]  # fmt: skip
+        values_of = [
+            [np.fromiter(map(new.__getitem__, names), np.int64, len(known["lengths"]))
+             for new, known in zip(growing, part["values"], strict=True) for names in [names_from_state(known)]]
+            for part in parts
+        ]  # fmt: skip
         self._set_values([KnownColumns(values) for values in growing])
         self._set_table(np.zeros(0, np.int64), np.zeros(0, np.int32))
         n_singles, conjunctions = len(self.fields.singles), self.fields.conjunctions
         bases = np.concatenate([self._single_base[:-1], self._pair_base])
         of_columns = np.array([False] * n_singles + [c.of >= 0 for c in conjunctions])
-        numbers: list[IntArray] = []
+        numbers: list[CodeArray] = []
         self.width = 0
         for part, new_values in zip(parts, values_of, strict=True):
-            field, left, right = part._definitions()
-            for at, v, of in part._sides(field):
+            field, left, right = (part[name].astype(np.int64) for name in ("field", "left", "right"))
+            for at, v, of in self._sides(field):
                 if field[at[0]] >= n_singles:
                     right[at] = new_values[v][right[at]]
                 if v >= 0 and not of:
                     left[at] = new_values[v][left[at]]
-            self._enlarge(len(field))
-            number = np.zeros(len(field), np.int64)
+            if FULLEST * len(self._keys) < self._used() + len(field):
+                self._enlarge(len(field))
+            number = np.zeros(len(field), np.int32)
             self.width = _template_jit.merge_columns(
                 field, left, right, bases, n_singles, of_columns, self._single, self._keys, self._columns, self.width,
                 number,
@@ -147,7 +151,7 @@ class TemplateEncoder:
             total: IntArray = np.zeros(self.width, np.int64)
             for number, count in zip(numbers, counts, strict=True):
                 np.add.at(total, number, count)
-            kept = self._keep(total >= self.min_count)
+            kept = self._keep(total >= self.min_count).astype(np.int32)
             numbers = [kept[number] for number in numbers]
         return numbers
 

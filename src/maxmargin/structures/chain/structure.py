@@ -149,7 +149,8 @@ class Chain(Compiled):
         assert tokens is not None
         tokens.min_count = 1  # what is rare is known when all parts have been counted
         matrix, offsets = tokens.fit(X)
-        found: dict[str, Any] = {"labels": labels.values, "tokens": tokens}
+        templates = isinstance(tokens, TemplateEncoder)
+        found: dict[str, Any] = {"labels": labels.values, "tokens": tokens.get_state() if templates else tokens}
         rows = self._rows(matrix)
         if self.min_count > 1:
             found["counts"] = np.bincount(rows.indices, minlength=tokens.width)[: tokens.width]
