@@ -74,6 +74,6 @@ def markdown(result: dict[str, Any]) -> str:
         f"# Files that workers read\n\nThe training sentences of CoNLL-2002 (Spanish), {COPIES} times, in {FILES} "
         f"files of {result['megabytes']:.0f} MB together: {result['sentences']:,} sentences, "
         f"{result['tokens']:,} tokens, {result['here']['weights']:,} weights; `ColumnTagger(max_iter={STEPS})` on "
-        f"`Files`, by `engine=Processes({WORKERS})` or in threads. Anonymous memory of the fitting process, all resident "
+        f"`Files`, by `engine=Processes({WORKERS})` or in threads. Anonymous memory of the fitting process, resident "
         "memory of workers (libraries are among it), and CPU seconds of each.\n\n" + table(head, rows)
     )

@@ -35,7 +35,7 @@ from maxmargin._base.ragged import offsets_of, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import TRUTH, Answers
 from maxmargin.core.examples import Examples
-from maxmargin.core.planes import Planes, gathered
+from maxmargin.core.planes import Planes
 from maxmargin.core.polytopes import CertificatePolytope, Polytope
 from maxmargin.engines.local import Local, one_blas_thread
 from maxmargin.engines.processor import fingerprint
@@ -491,6 +491,7 @@ class ShardedExamples(Examples):
             with self._placing_errors():
                 found = self.shards.call(requests)
             parts = [(at, rows) for (_, at), rows in zip(at_shards, found, strict=True)]
+            del found
         return self._in_order(len(ids), parts)
 
     def _places_near(self, ids: IntArray) -> IntArray | None:
@@ -518,14 +519,16 @@ class ShardedExamples(Examples):
 
     def _in_order(self, n: int, parts: list[tuple[IntArray, Planes]]) -> Planes:
         """Return rows of several batches, given their places among n rows."""
-        starts, stops, shift = np.zeros(n, np.int64), np.zeros(n, np.int64), 0
+        lengths: IntArray = np.zeros(n, np.int64)
         for at, rows in parts:
-            starts[at], stops[at] = rows.indptr[:-1] + shift, rows.indptr[1:] + shift
-            shift += len(rows.indices)
-        indices = np.concatenate([rows.indices for _, rows in parts] or [np.zeros(0, np.uint32)])
-        values = np.concatenate([rows.values.astype(self.value_type, copy=False) for _, rows in parts]
-                                or [np.zeros(0, self.value_type)])  # fmt: skip
-        return gathered(starts, stops, indices, values)
+            lengths[at] = np.diff(rows.indptr)
+        indptr = offsets_of(lengths)
+        out = Planes(indptr, np.empty(indptr[-1], np.uint32), np.empty(indptr[-1], self.value_type))
+        while parts:  # each is released when it has been copied
+            at, rows = parts.pop()
+            where = spans(at, indptr)
+            out.indices[where], out.values[where] = rows.indices, rows.values
+        return out
 
     def aggregate(self, ids: IntArray, answers: Answers, coefficients: FloatArray, out: FloatArray) -> None:
         if self._sums_planes:
