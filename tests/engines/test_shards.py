@@ -301,3 +301,25 @@ def test_workers_write_predictions_of_files(engine, tmp_path):
     with pytest.raises(mm.exceptions.FormatError, match=r"02\.conll:2: expected 3 columns"):
         model.predict_files(tmp_path / "*.conll", to=tmp_path / "again")
     assert "02.conll" not in {path.name for path in (tmp_path / "again").iterdir()}
+
+
+@pytest.mark.parametrize("bound", ["likelihood", "softmax-margin"])
+def test_sums_over_outputs_come_from_workers(bound, engine, tmp_path, monkeypatch):
+    """With the data here, bits are those of threads; in shards those of any number of workers."""
+    files = write_columns(tmp_path, 4)
+    X, Y = mm.datasets.make_chains(60, random_state=0)
+    plain = bits(mm.SequenceTagger(bound=bound).fit(X, Y))
+    alone = mm.ColumnTagger(bound=bound, tol=1e-4).fit(files)
+    with mm.engines.Processes(3) as three:
+        there = mm.ColumnTagger(bound=bound, tol=1e-4, engine=three).fit(files)
+    assert np.isclose(there.certificate_.primal, alone.certificate_.primal, rtol=1e-3)
+    assert there.certificate_.gap <= 1e-4
+    monkeypatch.setattr("maxmargin.structures.chain.examples.ChainExamples.sums", None)  # in this process
+    assert bits(mm.SequenceTagger(bound=bound, engine=engine).fit(X, Y)) == plain
+    assert bits(mm.ColumnTagger(bound=bound, tol=1e-4, engine=engine).fit(files)) == bits(there)
+
+
+def test_decisions_of_least_risk_are_checked(engine, tmp_path):
+    files = write_columns(tmp_path, 2)
+    with pytest.raises(ValueError, match="not a sum over tokens"):
+        mm.ColumnTagger(loss="zero-one", decode="risk", engine=engine).fit(files)

@@ -221,6 +221,12 @@ def _with_codes(held: Held, shard: int, ids: IntArray, codes: CodeArray) -> tupl
     return examples, answers
 
 
+def evaluated(held: Held, shard: int, w: FloatArray, function: Callable[..., Any], budgets: FloatArray) -> Any:
+    """Return ``function(examples, w, ids, budgets)`` of all examples of a shard."""
+    examples, _ = held.shard(shard)
+    return function(examples, w, np.arange(examples.n_examples), np.array(budgets))
+
+
 def outputs(held: Held, shard: int, w: None, ids: IntArray, keys: IntArray, codes: list[CodeArray]) -> list[Any]:
     """Return outputs as the user's objects."""
     return held.shard(shard)[0].outputs_of(ids, keys, codes)
@@ -543,6 +549,24 @@ class ShardedExamples(Examples):
                 arguments = self.place[mine], codes, coefficients[some]
                 (found,) = self.shards.call([(aggregated, int(self.shard_of[mine[0]]), arguments)], out)
                 out[:] = found
+
+    def evaluate(
+        self,
+        w: FloatArray,
+        function: Callable[..., Any],
+        budgets: FloatArray,
+        before: Callable[[], None] | None = None,
+    ) -> Iterator[tuple[IntArray, Any]]:
+        """Yield ids and ``function(examples, w, ids, budgets)`` for the examples of each shard, in order."""
+        requests: list[Request] = [(evaluated, shard, (function, budgets[ids])) for shard, ids in enumerate(self._ids)]
+        with self._placing_errors():
+            found = self.shards.call(requests, w, before)
+        return iter(zip(self._ids, found, strict=True))
+
+    def example(self, i: int) -> Examples:
+        """Return one of the examples, fetched."""
+        (blob,) = self.shards.call([(fetched, int(self.shard_of[i]), (self.place[[i]],))])
+        return _unpickled(blob, self.shards.recipe.structure)
 
     def output(self, example: int, key: int, code: CodeArray) -> Any:
         return self.outputs_of(np.array([example]), np.array([key]), [code])[0]

@@ -159,13 +159,7 @@ def answer(
         The examples of each chunk.
     """
     joins = key not in _kept
-    if joins:
-        examples: Askable = unpickled(read)
-        examples.engine = Local(1)
-        _kept[key] = examples, examples.empty_answers()
-        while len(_kept) > MOST_KEPT:
-            _kept.popitem(last=False)
-    examples, answers = _kept[key]
+    examples, answers = _known_examples(key, read)
     weights, found = own_weights(w), list[Found]()
     began = time.perf_counter()
     with one_blas_thread():
@@ -176,6 +170,24 @@ def answer(
     if joins:
         found[0] = replace(found[0], joined=fingerprint())
     return found, time.perf_counter() - began
+
+
+def _known_examples(key: str, read: Any) -> tuple[Askable, Answers]:
+    """Return examples of this worker, which reads them when they are first asked for."""
+    if key not in _kept:
+        examples: Askable = unpickled(read)
+        examples.engine = Local(1)
+        _kept[key] = examples, examples.empty_answers()
+        while len(_kept) > MOST_KEPT:
+            _kept.popitem(last=False)
+    return _kept[key]
+
+
+def evaluate(key: str, read: Any, w: Any, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Return ``function(examples, w, *arguments)`` in a worker."""
+    examples, _ = _known_examples(key, read)
+    with one_blas_thread():
+        return function(examples, own_weights(w), *arguments)
 
 
 def own_weights(w: Any) -> FloatArray:
@@ -321,6 +333,24 @@ class Tasks(Local):
             )
             for k in range(first, len(groups))
         }  # fmt: skip
+
+    def evaluate(
+        self,
+        examples: Any,
+        w: FloatArray,
+        function: Callable[..., Any],
+        arguments: Sequence[tuple[Any, ...]],
+        before: Callable[[], None] | None = None,
+    ) -> Iterator[Any]:
+        """Yield ``function(examples, w, *some)`` for each tuple of arguments, in order."""
+        weights: dict[int, Any] = {}
+
+        def call(k: int) -> tuple[Any, ...]:
+            if self.losses not in weights:
+                weights[self.losses] = self.share_weights(w)
+            return evaluate, *self._sent_examples(examples), weights[self.losses], function, arguments[k]
+
+        return self.gather([None] * len(arguments), call, before)
 
     def gather(
         self,

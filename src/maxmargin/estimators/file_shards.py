@@ -16,6 +16,7 @@ from maxmargin._base.types import IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.engines.shards import ShardedExamples, Shards, placing_errors, survey
 from maxmargin.engines.tasks import Tasks
+from maxmargin.estimators.probabilities import Probabilistic
 from maxmargin.formats.files import Files
 
 
@@ -89,6 +90,8 @@ def data_in_shards(estimator: Any, files: Files, Y: Any, sample_weight: Any, eng
     shards = Shards(engine, FileShards(twin, parts, structure), slots)
     try:
         examples = ShardedExamples(shards)
+        if isinstance(estimator, Probabilistic):
+            estimator._check_decisions(structure, examples.example(0))
         everyone = np.arange(n)
         examples, weights, positions = estimator._merged(examples, weights, everyone)
         shards = examples.shards
