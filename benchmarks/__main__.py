@@ -42,6 +42,8 @@ NAMES = (
     "conformance",
     "own_structure",
     "engines",
+    "python_argmaxes",
+    "shards",
     "memory",
     "capacity",
     "defaults",

@@ -1,4 +1,4 @@
-"""Argmaxes in Python, in this process and in two others: seconds of a fit, the same bits, and workers killed."""
+"""Workers of argmaxes in Python that are killed at random times: fits keep their bits."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ import numpy as np
 
 import maxmargin as mm
 from benchmarks.measure import Clock
-from benchmarks.report import table
 
-#: Seconds of pure Python in an argmax, and number of examples.
-SECONDS, EXAMPLES = (0.0, 0.001, 0.005, 0.02), 160
-WORKERS = 2
+#: Number of examples, and of workers.
+EXAMPLES, WORKERS = 160, 2
 #: Workers killed in all, seconds of an argmax meanwhile, and seconds after a step within which one is killed.
 KILLS, KILLED_SECONDS, SOON = 100, 0.002, 0.3
 
@@ -55,20 +53,6 @@ def data() -> tuple[list[Any], list[Any]]:
     return X, [[1 if s > 0 else -1 for s in x @ [1.0, -2.0, 0.5] + 0.3 * rng.normal(size=4)] for x in X]
 
 
-def measured(seconds: float, engine: mm.engines.Processes) -> dict[str, Any]:
-    X, y = data()
-    found: dict[str, Any] = {"seconds": seconds}
-    weights = []
-    for name, where in (("threads", None), ("processes", engine)):
-        mm.StructuralSVM(Signs(0.0), engine=where, tol=0.5).fit(X, y)  # compile, and start the workers
-        clock = Clock()
-        model = mm.StructuralSVM(Signs(seconds), engine=where, tol=0.01).fit(X, y)
-        found |= {name: {"wall": clock.wall, "cpu": clock.cpu}, "argmaxes": model.certificate_.oracle_calls}
-        weights.append(model.coef_.tobytes())
-    found["same"] = weights[0] == weights[1]
-    return found
-
-
 def killed() -> dict[str, Any]:
     """Fit again and again, and kill a random worker at a random time after every step, KILLS in all."""
     (X, y), rng, kills, fits, same = data(), np.random.default_rng(1), 0, 0, 0
@@ -78,7 +62,7 @@ def killed() -> dict[str, Any]:
 
         def kill() -> None:
             nonlocal kills
-            workers = [] if engine._workers is None else list(engine._workers._processes)
+            workers = engine.worker_ids()
             if workers and kills < KILLS:
                 with suppress(ProcessLookupError):
                     os.kill(int(rng.choice(workers)), signal.SIGKILL)
@@ -102,36 +86,16 @@ def killed() -> dict[str, Any]:
 
 
 def run() -> dict[str, Any]:
-    with mm.engines.Processes(WORKERS) as engine:
-        fits = [measured(seconds, engine) for seconds in SECONDS]
-    return {"fits": fits, "killed": killed()}
+    return {"killed": killed()}
 
 
 def markdown(result: dict[str, Any]) -> str:
-    rows = [
-        [
-            f"{1000 * fit['seconds']:g}", fit["argmaxes"], f"{fit['threads']['wall']:.2f}",
-            f"{fit['processes']['wall']:.2f}", f"{fit['threads']['wall'] / fit['processes']['wall']:.2f}",
-            "yes" if fit["same"] else "no",
-        ]
-        for fit in result["fits"]
-    ]  # fmt: skip
-    head = ["ms of Python per argmax", "argmaxes", "this process, s", "two processes, s", "ratio", "same bits"]
+    found = result["killed"]
     return (
-        (
-            "# Argmaxes in other processes\n\n"
-            f"A fit of {EXAMPLES} examples of a user-defined structure whose argmax runs Python for some time, in one "
-            f"thread of this process and by `engine=Processes({WORKERS})`, whose workers were started before. Wall "
-            "seconds.\n\n"
-        )
-        + table(head, rows)
-        + _about_kills(result["killed"])
-    )
-
-
-def _about_kills(found: dict[str, Any]) -> str:
-    return (
-        f"\n\nA random worker was killed by SIGKILL within {SOON} s after every step, "
+        "# Workers that are killed\n\n"
+        f"Fits of {EXAMPLES} examples of a user-defined structure whose argmax runs Python for "
+        f"{1000 * KILLED_SECONDS:g} ms, by `engine=Processes({WORKERS})`. "
+        f"A random worker was killed by SIGKILL within {SOON} s after every step, "
         f"{found['kills']} in all, in {found['fits']} fits, of which {found['same']} have the same bits as in this "
         f"process; {found['wall'] / max(found['kills'], 1):.1f} s of wall time per kill, "
         f"work between kills included."

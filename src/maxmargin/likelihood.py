@@ -12,7 +12,9 @@ probabilities at any weights are dual points, and certificates are as true as th
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from maxmargin.core.examples import Examples
 from maxmargin.core.objective import Objective
 from maxmargin.core.sums import tempered
 from maxmargin.engines.engine import Engine
+from maxmargin.engines.tasks import Tasks
 from maxmargin.problem import Problem
 
 #: Most numbers that the partial gradients of all chunks may take together; otherwise chunks run one after the other.
@@ -103,7 +106,8 @@ class SmoothProblem(Problem):
         """Compute hinges and the aggregate plane at w; `ids` must be all examples."""
         if len(ids) != self.n_examples:
             raise ValueError(f"sums are computed for all {self.n_examples} examples at once, not for {len(ids)}")
-        self._row = -self._swept(w, self._evaluate)
+        self._row = -self._swept(w, evaluate)
+        self.answers.keys[:] = 1  # no single output
 
     def curvatures(self, w: FloatArray) -> FloatArray:
         """Return an estimate of the second derivatives of the objective at w, as if parts were independent.
@@ -111,61 +115,60 @@ class SmoothProblem(Problem):
         A part of probability p has the variance p (1 − p), whose sum with the squares of features is the diagonal of
         the Hessian; of a table that examples share half the expected counts are taken.
         """
-        return 1.0 + np.maximum(self._swept(w, self._add_curvatures), 0.0)
+        return 1.0 + np.maximum(self._swept(w, add_curvatures), 0.0)
 
-    def _swept(self, w: FloatArray, add: Any) -> FloatArray:
-        """Return the sum of what `add` adds for each chunk of examples, which does not depend on threads."""
+    def _swept(self, w: FloatArray, function: Sum) -> FloatArray:
+        """Return the sum of what a function adds for each chunk of examples, which does not depend on threads.
+
+        It does not depend on workers either, but on the shards, if examples are in some.
+        """
         self.oracle_calls += self.n_examples
-        at, budgets, ids = self.weights(w), self.objective.budgets, self.everyone
+        at, budgets, examples = self.weights(w), self.objective.budgets, self.examples
+        if examples.elsewhere:
+            asked = examples.evaluate(at, partial(packed_sum, function, self.smooth_bound), budgets, self._check_time)  # type: ignore[attr-defined]
+            return self._added(asked)
         size = -(-self.n_examples // self.engine.most_chunks)
-        chunks = [slice(k, min(k + size, self.n_examples)) for k in range(0, self.n_examples, size)]
+        chunks = [np.arange(k, min(k + size, self.n_examples)) for k in range(0, self.n_examples, size)]
+        if isinstance(self.engine, Tasks) and examples.portable:
+            arguments = [(ids, budgets[ids]) for ids in chunks]
+            task = partial(packed_sum, function, self.smooth_bound)
+            found = self.engine.evaluate(examples, at, task, arguments, self._check_time)
+            return self._added(zip(chunks, found, strict=True))
         apart = self.dim * len(chunks) <= MOST_PARTIAL
         total: FloatArray = np.zeros(self.dim)
-        partial = {chunk.start: np.zeros(self.dim) if apart else total for chunk in chunks}
+        sums = [np.zeros(self.dim) if apart else total for _ in chunks]
 
-        def evaluate(some: IntArray, chunk: slice) -> None:
+        def one(some: IntArray, chunk: slice) -> None:
             self._check_time()
-            add(at, some, budgets[chunk], chunk, partial[chunk.start])
+            found = function(examples, self.smooth_bound, at, some, budgets[some], sums[chunk.start // size])
+            self._take(some, found)
 
-        if apart and self.examples.parallel:
-            self.engine.map(evaluate, ids, size)
+        if apart and examples.parallel:
+            self.engine.map(one, self.everyone, size)
         else:
-            for chunk in chunks:
-                evaluate(ids[chunk], chunk)
+            for ids in chunks:
+                one(ids, slice(int(ids[0]), int(ids[-1]) + 1))
         if apart:
-            for chunk in chunks:  # in a fixed order, so sums do not depend on the number of threads
-                total += partial[chunk.start]
+            for part in sums:  # in a fixed order, so sums do not depend on the number of threads
+                total += part
         return total
 
-    def _evaluate(self, w: FloatArray, ids: IntArray, budgets: FloatArray, chunk: slice, out: FloatArray) -> None:
-        """Set the hinges of a chunk, and add Σ C c_i (E[Ψ] − Ψ(y)) to `out`."""
-        examples, bound = self.examples, self.smooth_bound
-        T = bound.temperature
-        scores = examples.scores(w, ids)
-        true = examples.true_totals(scores, ids)
-        full = examples.augmented(scores, ids, np.ones(len(ids))) if bound.margin else scores
-        # a constant of the loss may be missing in the augmented scores, of the truth as of every other output
-        level = examples.true_totals(full, ids) if bound.margin else true
-        sums = examples.sums(tempered(full, T), ids, budgets)
-        logs = T * sums.log_partitions
-        self.hinges[chunk] = np.maximum(logs - level, 0.0)
-        self.values[chunk] = 0.0 if self.shifted else np.maximum(T * sums.entropies, 0.0)
-        self._errors[chunk] = ROUNDING * (np.abs(logs) + np.abs(level))
-        self.answers.keys[ids] = 1  # no single output
-        examples.subtract_truths(sums.marginals, scores, ids, budgets)
-        examples.add_features(sums.marginals, ids, out)
+    def _take(self, ids: IntArray, found: Computed | None) -> None:
+        """Set hinges, values and errors of ids, if they were computed."""
+        if found is not None:
+            self.hinges[ids], self._errors[ids] = found[0], found[2]
+            self.values[ids] = 0.0 if self.shifted else found[1]
 
-    def _add_curvatures(self, w: FloatArray, ids: IntArray, budgets: FloatArray, chunk: slice, out: FloatArray) -> None:
-        examples, T = self.examples, self.smooth_bound.temperature
-        scores = tempered(examples.scores(w, ids), T)
-        marginals, shared = examples.sums(scores, ids, budgets).marginals, [not b.starts[-1] for b in scores]
-        for values, block, table in zip(marginals, scores, shared, strict=True):
-            if table:
-                values *= 0.5 / T
+    def _added(self, parts: Iterable[tuple[IntArray, tuple[Computed | None, Any]]]) -> FloatArray:
+        """Take over what workers have computed for examples, and return the sum, added up in order."""
+        total: FloatArray = np.zeros(self.dim)
+        for ids, (found, packed) in parts:
+            self._take(ids, found)
+            if isinstance(packed, tuple):
+                total[packed[0]] += packed[1]
             else:
-                each = np.repeat(budgets, np.diff(block.starts))
-                values *= (1.0 - values / np.maximum(each, 1e-300)) / T
-        examples.add_features(marginals, ids, out, squared=True)
+                total += packed
+        return total
 
     def aggregate(self, slopes: FloatArray) -> FloatArray:
         """Return Σ C c_i a_i at the weights of the last decode; penalties are linear, so slopes are C c_i."""
@@ -180,3 +183,55 @@ class SmoothProblem(Problem):
 
     def bound_with_planes_found(self, w: FloatArray, bound: float) -> float:
         return bound
+
+
+#: Hinges, values and rounding errors of some examples.
+Computed = tuple[FloatArray, FloatArray, FloatArray]
+#: Called as (examples, bound, w, ids, budgets, out): adds to `out`.
+Sum = Callable[[Examples, SmoothBound, FloatArray, IntArray, FloatArray, FloatArray], "Computed | None"]
+
+
+def evaluate(
+    examples: Examples, bound: SmoothBound, w: FloatArray, ids: IntArray, budgets: FloatArray, out: FloatArray
+) -> Computed:
+    """Return hinges, values b and rounding errors of ids, and add Σ C c_i (E[Ψ] − Ψ(y)) to `out`."""
+    T = bound.temperature
+    scores = examples.scores(w, ids)
+    true = examples.true_totals(scores, ids)
+    full = examples.augmented(scores, ids, np.ones(len(ids))) if bound.margin else scores
+    # a constant of the loss may be missing in the augmented scores, of the truth as of every other output
+    level = examples.true_totals(full, ids) if bound.margin else true
+    sums = examples.sums(tempered(full, T), ids, budgets)
+    logs = T * sums.log_partitions
+    examples.subtract_truths(sums.marginals, scores, ids, budgets)
+    examples.add_features(sums.marginals, ids, out)
+    hinges, errors = np.maximum(logs - level, 0.0), ROUNDING * (np.abs(logs) + np.abs(level))
+    return hinges, np.maximum(T * sums.entropies, 0.0), errors
+
+
+def add_curvatures(
+    examples: Examples, bound: SmoothBound, w: FloatArray, ids: IntArray, budgets: FloatArray, out: FloatArray
+) -> None:
+    """Add estimates of second derivatives to `out`."""
+    T = bound.temperature
+    scores = tempered(examples.scores(w, ids), T)
+    marginals, shared = examples.sums(scores, ids, budgets).marginals, [not b.starts[-1] for b in scores]
+    for values, block, table in zip(marginals, scores, shared, strict=True):
+        if table:
+            values *= 0.5 / T
+        else:
+            each = np.repeat(budgets, np.diff(block.starts))
+            values *= (1.0 - values / np.maximum(each, 1e-300)) / T
+    examples.add_features(marginals, ids, out, squared=True)
+
+
+def packed_sum(
+    function: Sum, bound: SmoothBound, examples: Examples, w: FloatArray, ids: IntArray, budgets: FloatArray
+) -> tuple[Computed | None, Any]:
+    """Return what a function returns and what it adds, in a worker: its nonzero entries, if that is shorter."""
+    out: FloatArray = np.zeros(len(w))
+    found = function(examples, bound, w, ids, budgets, out)
+    where = np.flatnonzero(out)
+    if 12 * len(where) < out.nbytes:
+        return found, (where.astype(np.uint32), out[where])
+    return found, out

@@ -230,11 +230,21 @@ class Problem:
 
     def _ask(self, question: Question, ids: IntArray, answers: Answers) -> None:
         """Write the answers of ids, in threads or in other processes."""
-        if self.engine.remote and self.examples.portable:
+        if self.examples.elsewhere:
+            self.examples.ask(question, ids, answers, self._check_time)  # type: ignore[attr-defined]
+        elif self.engine.remote and self.examples.portable:
             self.engine.ask(self.examples, question, ids, answers, self._check_time)
         else:
             self._map(lambda some, chunk: question.ask(self.examples, some, chunk, answers), ids)
         self._check_answers(ids, answers)
+
+    def decode_plain(self, w: FloatArray, ids: IntArray, trial: FloatArray, answers: Answers) -> None:
+        """Write plain argmaxes of a user-defined structure at other weights, with losses and rises at w."""
+        question = Question("decode_plain", w, [trial])
+        if self.engine.remote and self.examples.portable:
+            self.engine.ask(self.examples, question, ids, answers)
+        else:
+            question.ask(self.examples, ids, slice(0, len(ids)), answers)
 
     def _map(self, task: Callable[[IntArray, slice], None], ids: IntArray) -> None:
         """Run a task for chunks of ids; with a time limit, also argmaxes in one thread are interruptible."""

@@ -12,6 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
 from tests.engines.test_processes import Delayed, Failing, Killed, Signs, Slow, bits, signs
+from tests.engines.test_shards import bits as shard_bits
+from tests.engines.test_shards import write_columns, write_rows
 
 ROOT = Path(__file__).parents[2]
 
@@ -76,6 +78,31 @@ def check_faults(engine, tmp_path):
 def test_faults_of_dask_workers(client, tmp_path):
     with mm.engines.Dask(client) as engine:
         check_faults(engine, tmp_path)
+
+
+def check_shards(engine, tmp_path):
+    """Workers read their own files of columns and rows; one of them is killed in a fit."""
+    (tmp_path / "columns").mkdir()
+    columns = write_columns(tmp_path / "columns", 5)
+    assert shard_bits(mm.ColumnTagger().fit(columns)) == shard_bits(mm.ColumnTagger(engine=engine).fit(columns))
+    rows = write_rows(tmp_path)
+    assert shard_bits(mm.MulticlassSVM().fit(rows)) == shard_bits(mm.MulticlassSVM(engine=engine).fit(rows))
+    killed = []
+
+    def kill(step):
+        if step.iteration == 2:
+            killed.extend(engine.gather([0], lambda k: (os.getpid,)))
+            os.kill(killed[0], 9)
+
+    there = mm.ColumnTagger(engine=engine, callbacks=kill).fit(columns)
+    assert killed and shard_bits(mm.ColumnTagger().fit(columns)) == shard_bits(there)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_dask_workers_read_their_own_files(client, tmp_path):
+    with mm.engines.Dask(client) as engine:
+        check_shards(engine, tmp_path)
 
 
 @pytest.mark.slow
@@ -158,6 +185,7 @@ def test_ray_gives_the_same_bits(tmp_path, monkeypatch):
         assert bits(mm.MulticlassSVM().fit(rows, labels)) == bits(mm.MulticlassSVM(engine="ray").fit(rows, labels))
         with mm.engines.Ray() as engine:
             check_faults(engine, tmp_path)
+            check_shards(engine, tmp_path)
     finally:
         ray.shutdown()
 

@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
 from maxmargin.core.structure import StructureError
+from maxmargin.engines.processor import fingerprint
 from maxmargin.engines.tasks import Question, answer
 
 
@@ -227,7 +228,7 @@ def test_modules_that_workers_lack_are_named_and_no_worker_stays(monkeypatch):
     with mm.engines.Processes(2) as engine:
         with pytest.raises(ImportError, match=r"a worker cannot import .*only_here.*: make the module importable"):
             mm.StructuralSVM(module.Other(), engine=engine).fit(X, Y)
-        assert engine._workers is None or all(engine._workers.submit(os.getpid).result() for _ in range(2))
+        assert all(engine.submit(None, os.getpid).result() for _ in range(2))
         assert bits(mm.StructuralSVM(Signs(), engine=engine).fit(X, Y)) == bits(mm.StructuralSVM(Signs()).fit(X, Y))
 
 
@@ -280,6 +281,15 @@ def test_a_worker_reads_examples_once():
         return pickle.dumps(examples)
 
     for _ in range(2):
-        found = answer("some key", read, w, "decode", np.ones(8), ids)
+        (found,), _ = answer("some key", read, w, "decode", [np.ones(8)], [ids])
     assert len(reads) == 1
     assert np.array_equal(found.rises, answers.rises) and np.array_equal(found.keys, answers.keys)
+
+
+def test_a_worker_with_another_processor_is_named_once(engine):
+    same = fingerprint()
+    engine.welcome(same)
+    with pytest.warns(UserWarning, match=r"another processor .*processor: .* here, riscv there.*last bits"):
+        engine.welcome({**same, "processor": "riscv"})
+    engine.welcome({**same, "processor": "riscv"})
+    assert next(engine.gather([None], lambda k: (fingerprint,))) == same

@@ -65,6 +65,8 @@ class ExampleError(ValueError):
     example: int | None = None
     _text: str = ""
     _message: str = ""
+    #: Text before the index, such as the file of the example.
+    origin: str = ""
 
     @property
     def message(self) -> str:
@@ -82,7 +84,7 @@ class ExampleError(ValueError):
     def move_to(self, example: int) -> None:
         """Set the index of the example, also in the message."""
         self.example = example
-        self.args = (f"{self.name}[{example}]{self._text}",)
+        self.args = (f"{self.origin}{self.name}[{example}]{self._text}",)
 
 
 def inside(where: Where, part: str) -> Where:

@@ -53,6 +53,14 @@ def row_sums(values: AnyArray, offsets: IntArray) -> AnyArray:
     return np.diff(running[offsets])
 
 
+def row_maxima(values: IntArray, offsets: IntArray) -> IntArray:
+    """Return the maximum of each row of numbers ≥ 0; 0 for a row without entries."""
+    maxima, filled = np.zeros(len(offsets) - 1, np.int64), offsets[1:] > offsets[:-1]
+    if filled.any():
+        maxima[filled] = np.maximum.reduceat(values, offsets[:-1][filled])
+    return maxima
+
+
 def batches(sizes: IntArray, most: int) -> list[slice]:
     """Return runs of rows whose sizes add up to about `most`, or to more if a single row does."""
     cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // most)) + 1

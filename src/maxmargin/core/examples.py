@@ -45,7 +45,10 @@ class Examples(ABC):
     code_offsets : ndarray of int64
         The code of example i is ``codes[code_offsets[i]:code_offsets[i + 1]]``.
     operations : float
-        Multiply-adds of decoding all examples once; solvers compare their own work with it.
+        Multiply-adds of decoding all examples once; solvers compare their own work with it. A number that floats
+        represent exactly, so that those of parts of the data add up to it.
+    shared_operations : float, default=0.0
+        Those of `operations` that do not depend on the number of examples, as for tables that they share.
     plane_entries : ndarray of int64
         Upper bound on the number of entries of a plane, per example.
     plane_share : float, default=1.0
@@ -58,6 +61,8 @@ class Examples(ABC):
         Smallest number of examples in a task. None means as many as make a call of a compiled function worthwhile.
     portable : bool, default=True
         Whether argmaxes can run in another process; False if they change something that all examples share.
+    elsewhere : bool, default=False
+        Whether the data are in other processes, to which a method `ask` sends questions (`engines.shards`).
     exact : bool, default=True
         Whether the argmaxes are exact.
     bounded : bool, default=False
@@ -105,12 +110,14 @@ class Examples(ABC):
     dim: int
     code_offsets: IntArray
     operations: float
+    shared_operations: float = 0.0
     plane_entries: IntArray
     plane_share: float = 1.0
     float32_exact: bool = False
     parallel: bool = True
     smallest_chunk: int | None = None
     portable: bool = True
+    elsewhere: bool = False
     exact: bool = True
     bounded: bool = False
     coded: bool = True

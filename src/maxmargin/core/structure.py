@@ -314,6 +314,22 @@ class Compiled(Structure, BaseEstimator):
         self._check_tables(examples.dim)
         return examples
 
+    def survey(self, X: Any, Y: Any) -> Any:
+        """Return what a part of the data contributes to what is learnt: a picklable object, for `learn_from`."""
+        raise self._not_surveyed("")
+
+    def learn_from(self, surveys: Sequence[Any]) -> None:
+        """Learn from the surveys of all parts of the data, in order, what `fit` learns from all data at once.
+
+        Then `encode` returns the examples of each part as they are among those of `fit_encode`.
+        """
+        raise self._not_surveyed("")
+
+    def _not_surveyed(self, parameter: str) -> TypeError:
+        """Return the error of a structure, or of one with this parameter, that cannot learn from parts of the data."""
+        what = f"{type(self).__name__} with {parameter}" if parameter else type(self).__name__
+        return TypeError(f"{what} learns from all data in one process; use engine='threads'")
+
     def encode(self, X: Any, Y: Any = None) -> Any:
         """Return these examples as flat arrays; without Y they can only be used for prediction."""
         return self._paired(X, Y, False)

@@ -431,14 +431,11 @@ class CustomExamples(Examples):
             self.decode(w, sample, np.ones(len(sample)), answers)
         return answers.losses[sample], answers.keys[sample]
 
-    def plain_answers(self, w: FloatArray, trial: FloatArray, ids: IntArray) -> Answers:
-        """Return the plain argmaxes at the weights `trial`, with losses and rises at w, without a trace."""
-        trial = read_only(trial)
-        with self._without_trace() as answers:
-            self._answer(
-                w, ids, "argmax", [None] * len(ids), answers, lambda _, x, y, __: self.structure.argmax(trial, x)
-            )
-        return answers
+    def decode_plain(self, w: FloatArray, ids: IntArray, trial: list[FloatArray], answers: Answers) -> None:
+        """Write the plain argmaxes at other weights, ``trial[0]``, with losses and rises at w, without a trace."""
+        at = read_only(trial[0])
+        with self._without_trace():
+            self._answer(w, ids, "argmax", [None] * len(ids), answers, lambda _, x, y, __: self.structure.argmax(at, x))
 
     @contextmanager
     def _without_trace(self) -> Iterator[Answers]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -11,12 +12,14 @@ import numpy as np
 
 from maxmargin._base.extras import needed
 from maxmargin._base.types import AnyArray, FloatArray
-from maxmargin.engines.tasks import Found, Tasks, answer
+from maxmargin.engines.tasks import Tasks
 
 #: Seconds to wait for another worker of a Dask cluster after all have been lost.
 WAIT = 60
 #: Seconds that data may take to be sent to workers of a Dask cluster, and bytes per second of the slowest network.
 DELIVERY, SLOWEST = 15.0, 1e6
+#: Seconds after which the workers of slots are compared with those that the scheduler has.
+LOOK = 1.0
 
 
 class NotDelivered(Exception):
@@ -53,6 +56,8 @@ class Dask(Tasks):
             NotDelivered,
         )  # fmt: skip
         self._timeout = distributed.TimeoutError
+        self._addresses: dict[int, str] = {}
+        self._looked = -np.inf
 
     @property
     def copies(self) -> int:
@@ -77,12 +82,30 @@ class Dask(Tasks):
             except self._timeout as error:
                 raise NotDelivered(f"{data.nbytes} bytes were not delivered in {limit:.0f} s") from error
 
-    def submit(self, key: str, read: Any, *arguments: Any) -> Any:
-        return self.client.submit(_answer_of_bytes, key, read, *arguments, pure=False, retries=0)
+    def submit(self, slot: int | None, function: Callable[..., Any], *arguments: Any) -> Any:
+        where = None if slot is None else [self._address(slot)]
+        return self.client.submit(
+            function, *arguments, pure=False, retries=0, workers=where, allow_other_workers=where is not None
+        )
 
-    def recover(self) -> None:
+    def _address(self, slot: int) -> str:
+        """Return the worker of a slot, which stays the same for as long as the worker lives."""
+        if slot not in self._addresses or time.monotonic() - self._looked > LOOK:
+            with self._reaching_the_scheduler(lost=()):
+                workers = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+            self._looked = time.monotonic()
+            if not workers:
+                raise NotDelivered("the Dask cluster has no worker")
+            self._addresses = {k: address for k, address in self._addresses.items() if address in workers}
+            if slot not in self._addresses:
+                used = list(self._addresses.values())
+                self._addresses[slot] = min(workers, key=used.count)
+        return self._addresses[slot]
+
+    def recover(self, slot: int | None = None) -> None:
         """Wait for a worker: the scheduler starts or finds them."""
-        super().recover()
+        super().recover(slot)
+        self._looked = -np.inf
         with self._reaching_the_scheduler(lost=()):
             self.client.wait_for_workers(1, timeout=WAIT)
 
@@ -102,7 +125,7 @@ class Dask(Tasks):
                 f"checkpoint, fit(X, y, resume=path), with the new client"
             ) from error
 
-    def result(self, future: Any, seconds: float) -> Found:
+    def result(self, future: Any, seconds: float) -> Any:
         try:
             return future.result(timeout=seconds)
         except self._timeout as error:
@@ -139,8 +162,10 @@ class Ray(Tasks):
         errors = self._ray.exceptions
         self.lost = (
             errors.WorkerCrashedError, errors.OutOfMemoryError, errors.ObjectLostError, errors.NodeDiedError,
+            errors.RayActorError,
         )  # fmt: skip
-        self._task = self._ray.remote(max_retries=0)(_answer_of_bytes)
+        self._task = self._ray.remote(max_retries=0)(_called)
+        self._actor, self._actors = self._ray.remote(_Caller), dict[int, Any]()
 
     @property
     def copies(self) -> int:
@@ -152,10 +177,19 @@ class Ray(Tasks):
     def share_weights(self, w: FloatArray) -> Any:
         return self._ray.put(w)
 
-    def submit(self, *arguments: Any) -> Any:
-        return self._task.remote(*arguments)
+    def submit(self, slot: int | None, function: Callable[..., Any], *arguments: Any) -> Any:
+        if slot is None:
+            return self._task.remote(function, *arguments)
+        if slot not in self._actors:
+            self._actors[slot] = self._actor.remote()
+        return self._actors[slot].call.remote(function, *arguments)
 
-    def result(self, future: Any, seconds: float) -> Found:
+    def recover(self, slot: int | None = None) -> None:
+        super().recover(slot)
+        if slot in self._actors:
+            self._ray.kill(self._actors.pop(slot))
+
+    def result(self, future: Any, seconds: float) -> Any:
         try:
             return self._ray.get(future, timeout=seconds)
         except self._ray.exceptions.GetTimeoutError as error:
@@ -167,7 +201,22 @@ class Ray(Tasks):
         for future in futures:
             self._ray.cancel(future)
 
+    def drop(self, future: Any) -> None:
+        """Let the task of an actor run to its end."""
 
-def _answer_of_bytes(key: str, blob: AnyArray, *arguments: Any) -> Found:
-    """Answer in a worker to which the scheduler has sent the pickled examples."""
-    return answer(key, partial(bytes, blob), *arguments)
+    def close(self) -> None:
+        for slot in list(self._actors):
+            self._ray.kill(self._actors.pop(slot))
+        super().close()
+
+
+def _called(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in a worker; Ray has replaced references among the arguments by what they refer to."""
+    return function(*arguments)
+
+
+class _Caller:
+    """Ray actor of a slot."""
+
+    def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
+        return function(*arguments)

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import suppress
 from functools import partial
@@ -17,7 +18,7 @@ from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import BrokenProcessPool
 
 from maxmargin._base.types import FloatArray
-from maxmargin.engines.tasks import Found, Tasks, answer
+from maxmargin.engines.tasks import Tasks
 
 #: Weights of more bytes than this travel by a file, which all workers read, and not with each task.
 LARGE = 1 << 17
@@ -48,7 +49,7 @@ class Processes(Tasks):
 
     def __init__(self, n_jobs: int | None = None) -> None:
         super().__init__(n_jobs)
-        self._workers: ProcessPoolExecutor | None = None
+        self._workers: dict[int | None, ProcessPoolExecutor] = {}  # by slot; those of None are all alike
         self._folder: Path | None = None
         self._files = 0
         self._weights: Path | None = None
@@ -73,12 +74,12 @@ class Processes(Tasks):
         self._files += 1
         return self._folder / f"{self._files}{suffix}"
 
-    def submit(self, *arguments: Any) -> Any:
-        if self._workers is None:
-            self._workers = ProcessPoolExecutor(self.n_jobs)
-        return self._workers.submit(answer, *arguments)
+    def submit(self, slot: int | None, function: Callable[..., Any], *arguments: Any) -> Any:
+        if slot not in self._workers:
+            self._workers[slot] = ProcessPoolExecutor(self.n_jobs if slot is None else 1)
+        return self._workers[slot].submit(function, *arguments)
 
-    def result(self, future: Any, seconds: float) -> Found:
+    def result(self, future: Any, seconds: float) -> Any:
         try:
             return future.result(seconds)
         except FutureTimeoutError as error:
@@ -90,24 +91,32 @@ class Processes(Tasks):
         loky then sees a broken pool, which it handles. If a future was cancelled, or if it is asked to kill workers
         itself, its thread may fail and leave workers behind.
         """
-        if self._workers is not None and not all(future.done() for future in futures):
-            for worker in list(self._workers._processes.values()):
+        if None in self._workers and not all(future.done() for future in futures):
+            for worker in list(self._workers[None]._processes.values()):
                 with suppress(ProcessLookupError):
                     os.kill(worker.pid, signal.SIGTERM if os.name == "nt" else signal.SIGKILL)
-            self._end_workers()
+            self._end_workers(None)
 
-    def recover(self) -> None:
-        self._end_workers()
-        super().recover()
+    def drop(self, future: Any) -> None:
+        """Let the task run to its end; loky's thread may fail if a future was cancelled."""
 
-    def _end_workers(self) -> None:
-        if self._workers is not None:
-            self._workers.shutdown(wait=True)
-            self._workers = None
+    def recover(self, slot: int | None = None) -> None:
+        self._end_workers(slot)
+        super().recover(slot)
+
+    def worker_ids(self) -> list[int]:
+        """Return the process ids of all workers."""
+        return [pid for workers in self._workers.values() for pid in list(workers._processes)]
+
+    def _end_workers(self, slot: int | None) -> None:
+        workers = self._workers.pop(slot, None)
+        if workers is not None:
+            workers.shutdown(wait=True)
 
     def close(self) -> None:
         """End the workers and remove their files."""
-        self._end_workers()
+        for slot in list(self._workers):
+            self._end_workers(slot)
         super().close()
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)

@@ -8,10 +8,11 @@ again. Schedulers and transports are those of the package behind an engine: loky
 
 from __future__ import annotations
 
+import time
 from abc import abstractmethod
 from collections import OrderedDict
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -22,6 +23,7 @@ from maxmargin._base.ragged import spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.codes import Answers
 from maxmargin.engines.local import Local, chunks_of, one_blas_thread
+from maxmargin.engines.processor import fingerprint, warn_of_difference
 
 try:
     import cloudpickle
@@ -30,6 +32,8 @@ except ImportError:  # joblib before 1.6 has a copy of its own
 
 #: Seconds between two looks at the clock while results are awaited.
 PATIENCE = 0.2
+#: Seconds that a task should take at least: a message takes a millisecond, and several on a busy machine.
+TASK_SECONDS = 0.03
 #: Number of times that tasks are sent again, without any result in between, before an error is raised.
 MOST_LOSSES = 5
 #: Number of sets of examples that a worker keeps.
@@ -95,6 +99,8 @@ class Found:
         Result of `Askable.noted`.
     fault : tuple of int and str, or None
         `Askable.fault`.
+    joined : dict or None
+        `processor.fingerprint` of the worker, in its first answer about these examples.
     """
 
     codes: CodeArray
@@ -105,6 +111,7 @@ class Found:
     outputs: AnyArray
     noted: Any
     fault: tuple[int, str] | None
+    joined: dict[str, str] | None = None
 
     @classmethod
     def of(cls, examples: Askable, ids: IntArray, answers: Answers) -> Found:
@@ -131,39 +138,72 @@ class Found:
 _kept: OrderedDict[str, tuple[Askable, Answers]] = OrderedDict()
 
 
-def answer(key: str, read: Callable[[], bytes], w: Any, method: str, argument: Any, ids: IntArray) -> Found:
-    """Answer a question in a worker, and return the answers.
+def answer(
+    key: str, read: Any, w: Any, method: str, arguments: Sequence[Any], chunks: Sequence[IntArray]
+) -> tuple[list[Found], float]:
+    """Answer a question about some chunks in a worker, and return the answers and the seconds that they took.
 
     Parameters
     ----------
     key : str
         Name of the examples.
-    read : callable
-        Returns the pickled examples; called if the worker does not have them.
+    read : callable or bytes-like
+        The pickled examples, or a function that returns them, for a worker that does not have them.
     w : ndarray of shape (dim,), or callable that returns it
         Weights. They are copied, because compiled functions are compiled again for arrays that are read-only.
     method : str
         As in `Question`.
-    argument : object
-        As in `Question`, of these examples alone.
-    ids : ndarray of int64
-        The examples.
+    arguments : sequence
+        For each chunk the argument, as in `Question`, of its examples alone.
+    chunks : sequence of ndarray of int64
+        The examples of each chunk.
     """
+    joins = key not in _kept
+    examples, answers = _known_examples(key, read)
+    weights, found = own_weights(w), list[Found]()
+    began = time.perf_counter()
+    with one_blas_thread():
+        for ids, argument in zip(chunks, arguments, strict=True):
+            examples.begin(ids)
+            Question(method, weights, argument).ask(examples, ids, slice(0, len(ids)), answers)
+            found.append(Found.of(examples, ids, answers))
+    if joins:
+        found[0] = replace(found[0], joined=fingerprint())
+    return found, time.perf_counter() - began
+
+
+def _known_examples(key: str, read: Any) -> tuple[Askable, Answers]:
+    """Return examples of this worker, which reads them when they are first asked for."""
     if key not in _kept:
-        examples: Askable = _unpickled(read())
+        examples: Askable = unpickled(read)
         examples.engine = Local(1)
         _kept[key] = examples, examples.empty_answers()
         while len(_kept) > MOST_KEPT:
             _kept.popitem(last=False)
-    examples, answers = _kept[key]
-    weights = np.array(w() if callable(w) else w)
+    return _kept[key]
+
+
+def evaluate(key: str, read: Any, w: Any, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Return ``function(examples, w, *arguments)`` in a worker."""
+    examples, _ = _known_examples(key, read)
     with one_blas_thread():
-        examples.begin(ids)
-        Question(method, weights, argument).ask(examples, ids, slice(0, len(ids)), answers)
-    return Found.of(examples, ids, answers)
+        return function(examples, own_weights(w), *arguments)
 
 
-def _unpickled(blob: bytes) -> Any:
+def own_weights(w: Any) -> FloatArray:
+    """Return the weights of a task: a copy, because functions are compiled again for arrays that are read-only."""
+    return np.array(w() if callable(w) else w)
+
+
+def pickled(value: Any) -> bytes:
+    """Return the pickle of a value, with the classes and functions of scripts and notebooks."""
+    blob: bytes = cloudpickle.dumps(value)
+    return blob
+
+
+def unpickled(read: Any) -> Any:
+    """Return what `Tasks.share` made available; raise ImportError with advice if its code is missing here."""
+    blob = read() if callable(read) else bytes(read)
     try:
         return cloudpickle.loads(blob)
     except ImportError as error:
@@ -186,26 +226,41 @@ class Tasks(Local):
     def __init__(self, n_jobs: int | None = None) -> None:
         super().__init__(n_jobs)
         self._shared: dict[int, tuple[Askable, str, Any]] = {}
+        #: Number of times that workers were replaced; what was shared before may be lost with them.
+        self.losses = 0
+        self._known: list[dict[str, str]] = []
+        self._pace = 0.0  # seconds per example of the last question
 
     @abstractmethod
     def share(self, blob: bytes) -> Any:
-        """Make bytes available to all workers, and return a picklable function that reads them there."""
+        """Make bytes available to all workers, and return them there, or a picklable function that returns them."""
 
     @abstractmethod
     def share_weights(self, w: FloatArray) -> Any:
         """Return weights, or a picklable function that returns them in a worker."""
 
     @abstractmethod
-    def submit(self, *arguments: Any) -> Any:
-        """Start ``answer(*arguments)`` in a worker, and return its future."""
+    def submit(self, slot: int | None, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Start ``function(*arguments)`` in a worker, and return its future.
+
+        Tasks of the same slot, a number below `n_jobs`, run in the same worker for as long as it lives, one after the
+        other; None means any worker.
+        """
 
     @abstractmethod
-    def result(self, future: Any, seconds: float) -> Found:
+    def result(self, future: Any, seconds: float) -> Any:
         """Return the result of a future; raise TimeoutError after this number of seconds."""
 
-    def recover(self) -> None:
-        """Replace workers that were lost."""
+    def welcome(self, joined: dict[str, str] | None) -> None:
+        """Warn, once, of workers whose bits may differ; `joined` is the fingerprint of a new worker."""
+        if joined is not None and joined not in self._known:
+            self._known.append(joined)
+            warn_of_difference(joined)
+
+    def recover(self, slot: int | None = None) -> None:
+        """Replace workers that were lost, of all tasks without a slot or of one slot."""
         self._shared.clear()
+        self.losses += 1
 
     def cancel(self, futures: list[Any]) -> None:
         """Drop tasks whose results are not needed."""
@@ -222,45 +277,134 @@ class Tasks(Local):
     ) -> None:
         """Write the answers of ids to a question; `before` is called repeatedly, and may raise an exception."""
         chunks = chunks_of(ids, examples.smallest_chunk)
+        if not chunks:
+            return
         if len(chunks) == 1:
             question.ask(examples, ids, chunks[0], answers)
             return
+        groups = self._grouped(chunks)
         futures: dict[int, Any] = {}
         done = losses = 0
+        seconds = 0.0
         try:
-            while done < len(chunks):
+            while done < len(groups):
                 try:
                     if not futures:
-                        futures = self._sent(examples, question, ids, chunks, done)
-                    self._await(futures[done], before).write(examples, ids[chunks[done]], answers)
-                    done, losses = done + 1, 0
+                        futures = self._sent(examples, question, ids, groups, done)
+                    found, took = self._await(futures[done], before)
+                    for part, chunk in zip(found, groups[done], strict=True):
+                        self.welcome(part.joined)
+                        part.write(examples, ids[chunk], answers)
+                    done, losses, seconds = done + 1, 0, seconds + took
                 except self.lost as error:
                     losses += 1
                     if losses > MOST_LOSSES:
+                        lost = ids[groups[done][0].start], ids[groups[done][-1].stop - 1]
                         raise RuntimeError(
                             f"workers of engine {type(self).__name__} were lost {losses} times in a row while they "
-                            f"answered for examples {ids[chunks[done]][0]} to {ids[chunks[done]][-1]}: {error}"
+                            f"answered for examples {lost[0]} to {lost[1]}: {error}"
                         ) from error
                     futures = {}
                     self.recover()
         finally:
             self.cancel([future for k, future in futures.items() if k >= done])
+        self._pace = seconds / len(ids)
+
+    def _grouped(self, chunks: list[slice]) -> list[list[slice]]:
+        """Return chunks in runs, one for each task: of about `TASK_SECONDS`, but one for each worker at least.
+
+        Answers do not depend on it, so the clock may decide.
+        """
+        size = max(1, int(TASK_SECONDS / max(self._pace * (chunks[0].stop - chunks[0].start), 1e-9)))
+        size = min(size, -(-len(chunks) // self.n_jobs))
+        return [chunks[k : k + size] for k in range(0, len(chunks), size)]
 
     def _sent(
-        self, examples: Askable, question: Question, ids: IntArray, chunks: list[slice], first: int
+        self, examples: Askable, question: Question, ids: IntArray, groups: list[list[slice]], first: int
     ) -> dict[int, Any]:
+        """Send the groups from one on, and return their futures."""
         key, read = self._sent_examples(examples)
         w, argument = self.share_weights(question.w), question.argument
-        parts = [argument[chunk] if isinstance(argument, np.ndarray) else argument for chunk in chunks]
+        split = isinstance(argument, np.ndarray)
         return {
-            k: self.submit(key, read, w, question.method, parts[k], ids[chunks[k]]) for k in range(first, len(chunks))
-        }
+            k: self.submit(
+                None, answer, key, read, w, question.method,
+                [argument[chunk] if split else argument for chunk in groups[k]], [ids[chunk] for chunk in groups[k]],
+            )
+            for k in range(first, len(groups))
+        }  # fmt: skip
+
+    def evaluate(
+        self,
+        examples: Any,
+        w: FloatArray,
+        function: Callable[..., Any],
+        arguments: Sequence[tuple[Any, ...]],
+        before: Callable[[], None] | None = None,
+    ) -> Iterator[Any]:
+        """Yield ``function(examples, w, *some)`` for each tuple of arguments, in order."""
+        weights: dict[int, Any] = {}
+
+        def call(k: int) -> tuple[Any, ...]:
+            if self.losses not in weights:
+                weights[self.losses] = self.share_weights(w)
+            return evaluate, *self._sent_examples(examples), weights[self.losses], function, arguments[k]
+
+        return self.gather([None] * len(arguments), call, before)
+
+    def gather(
+        self,
+        slots: Sequence[int | None],
+        call: Callable[[int], tuple[Any, ...]],
+        before: Callable[[], None] | None = None,
+    ) -> Iterator[Any]:
+        """Yield the results of one call for each slot, in order; calls that are lost with a worker are made again.
+
+        Parameters
+        ----------
+        slots : sequence of int or None
+            Slot of each call, as in `submit`; a slot may occur several times.
+        call : callable
+            Returns function and arguments of call k; called again if it is lost.
+        before : callable, optional
+            Called repeatedly while results are awaited; it may raise an exception.
+        """
+        futures: dict[int, Any] = {}
+        try:
+            for k in range(len(slots)):
+                lost, slot = 0, slots[k]
+                while True:
+                    try:
+                        for j in range(k, len(slots)):
+                            if j not in futures:
+                                slot = slots[j]
+                                futures[j] = self.submit(slot, *call(j))
+                        slot = slots[k]
+                        found = self._await(futures[k], before)
+                        break
+                    except self.lost as error:
+                        lost += 1
+                        if lost > MOST_LOSSES:
+                            raise RuntimeError(
+                                f"workers of engine {type(self).__name__} were lost {lost} times in a row: {error}"
+                            ) from error
+                        self.recover(slot)
+                        futures = {j: future for j, future in futures.items() if slots[j] != slot}
+                del futures[k]
+                yield found
+        finally:
+            for future in futures.values():
+                self.drop(future)
+
+    def drop(self, future: Any) -> None:
+        """Cancel a task of `gather` whose result is not needed, if it has not begun; workers keep what they have."""
+        future.cancel()
 
     def _sent_examples(self, examples: Askable) -> tuple[str, Any]:
         known = self._shared.get(id(examples))
         if known is None:
             try:
-                blob = cloudpickle.dumps(examples)
+                blob = pickled(examples)
             except Exception as error:
                 raise TypeError(
                     f"engine {type(self).__name__} sends examples to other processes, but they cannot be pickled "
@@ -277,7 +421,7 @@ class Tasks(Local):
         """Number of copies of the examples on this machine."""
         return self.n_jobs
 
-    def _await(self, future: Any, before: Callable[[], None] | None) -> Found:
+    def _await(self, future: Any, before: Callable[[], None] | None) -> Any:
         while True:
             if before is not None:
                 before()

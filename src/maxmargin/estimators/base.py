@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -35,8 +35,10 @@ from maxmargin.custom.arguments import declared_size
 from maxmargin.custom.examples import CustomExamples
 from maxmargin.custom.joint_kernel import KernelCoordinates, coordinates_for
 from maxmargin.engines.engine import Engine, check_engine, engine_of
+from maxmargin.engines.tasks import Tasks
 from maxmargin.estimators.callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators.explain import Support
+from maxmargin.estimators.file_shards import data_in_shards
 from maxmargin.estimators.html import CertificateInNotebooks
 from maxmargin.estimators.kernelised import check_kernel, check_no_weights, part_kernel, prefer_support
 from maxmargin.estimators.parameters import (
@@ -313,12 +315,14 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             raise ValueError(
                 f"bound={self.bound!r} has no checkpoints to resume from: only convex bounds have checkpoints"
             )
-        naming: AbstractContextManager[None] = nullcontext()
-        if isinstance(X, Files):
-            naming = X.naming()
-            X, Y = self._read(X, Y)
-        with refitting(self) as before, engine_of(self.engine, self.n_jobs) as engine, naming:
-            data = self._training_data(X, Y, sample_weight, groups=groups)
+        with refitting(self) as before, engine_of(self.engine, self.n_jobs) as engine, ExitStack() as stack:
+            if isinstance(X, Files):
+                stack.enter_context(X.naming())
+            if isinstance(X, Files) and isinstance(engine, Tasks):
+                data = stack.enter_context(data_in_shards(self, X, Y, sample_weight, engine))
+            else:
+                X, Y = self._read(X, Y) if isinstance(X, Files) else (X, Y)
+                data = self._training_data(X, Y, sample_weight, groups=groups)
             self._learn(data, engine, last=before._warm_weights(data.examples.dim), resume=resume)
         return self
 
@@ -329,11 +333,42 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
 
     def _read(self, files: Files, Y: Any) -> tuple[Any, Any]:
         """Return the inputs and outputs of files."""
+        self._check_files(files, Y)
+        return files.read()
+
+    def _check_files(self, files: Files, Y: Any) -> None:
+        """Raise ValueError unless the files can be read for this estimator, without other outputs."""
         if Y is not None:
             raise ValueError("y must be None if X is Files, which contain the outputs")
         if files.memory is not None and not self._maps:
             raise ValueError("Files(memory=) is for ColumnTagger with TokenTemplates: leave it out")
-        return files.read()
+
+    # ------------------------------------------------------------------ data in the workers of an engine
+
+    def _why_not_in_shards(self) -> str:
+        """Return the parameter that needs all data in one process; empty if there is none."""
+        if isinstance(getattr(self, "temperature", None), str):
+            return "temperature='auto'"
+        if not isinstance(self._known_structure(), Compiled | None):
+            return "a user-defined structure"
+        return "a kernel" if part_kernel(self) is not None else ""
+
+    def _survey(self, X: Any, Y: Any) -> dict[str, Any]:
+        """Return what a part of the data contributes to what is learnt, in a worker."""
+        X, Y, _, _ = self._prepare(X, Y, None)
+        structure: Any = self._make_structure()
+        return {"structure": structure.survey(X, Y)}
+
+    def _learn_from(self, surveys: Sequence[dict[str, Any]], weights: FloatArray) -> tuple[Compiled, FloatArray]:
+        """Return the structure that is learnt from the surveys of all parts in order, and the weights c_i."""
+        structure: Any = self._make_structure()
+        structure.learn_from([survey["structure"] for survey in surveys])
+        return structure, weights
+
+    def _encode_part(self, structure: Compiled, X: Any, Y: Any) -> Examples:
+        """Return the examples of a part of the data, in a worker."""
+        examples: Examples = structure.encode(X, Y)
+        return examples
 
     def _training_data(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None) -> TrainingData:
         """Return the data checked, encoded and merged."""

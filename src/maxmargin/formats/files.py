@@ -77,6 +77,7 @@ class Files:
         self._read: Callable[..., tuple[Any, Any]] = read
         self._first = offsets_of([0])
         self._lines: IntArray | None = None
+        self._form: tuple[int, str, int] | None = None  # columns of a file, its name, and its first line of a token
 
     def __repr__(self) -> str:
         return f"Files of format {self.format!r}: {len(self.paths)} files from {self.paths[0]!r}"
@@ -93,6 +94,37 @@ class Files:
         """
         return self._read(self, **self.options)
 
+    @property
+    def n_examples(self) -> int:
+        """Number of examples that have been read."""
+        return int(self._first[-1])
+
+    def parts(self) -> list[Files]:
+        """Return each file by itself, as the workers of an engine read them (`engines.shards`)."""
+        return [Files([path], self.format, memory=self.memory, **self.options) for path in self.paths]
+
+    def note_parts(self, parts: Sequence[tuple[int, Any]]) -> None:
+        """Note the number of examples of each file, and its form, as others have read them.
+
+        Raise FormatError if a file has another form than the first: as a number of columns.
+        """
+        self._first, self._lines = offsets_of([n for n, _ in parts]), None
+        for _, form in parts:
+            self._check_form(form)
+
+    @property
+    def form(self) -> Any:
+        """What all files must have in common, as the first of those that have been read has it."""
+        return self._form
+
+    def _check_form(self, form: tuple[int, str, int] | None) -> None:
+        if self._form is None or form is None:
+            self._form = form
+        elif form[0] != self._form[0]:
+            raise FormatError(
+                form[1], form[2], f"expected {self._form[0]} columns as in {self._form[1]}, found {form[0]}"
+            )
+
     def place(self, example: int) -> str:
         """Return the file of an example that has been read, and its line if it is known."""
         file = int(np.searchsorted(self._first, example, "right")) - 1
@@ -105,8 +137,9 @@ class Files:
         try:
             yield
         except ExampleError as error:
-            if error.example is not None and error.example < self._first[-1]:
-                error.args = (f"{self.place(error.example)}: {error.args[0]}",)
+            if error.example is not None and error.example < self._first[-1] and not error.origin:
+                error.origin = f"{self.place(error.example)}: "
+                error.move_to(error.example)
             raise
 
     def _concatenated(self, read: Callable[[str], Sequence[Any]]) -> list[Any]:
@@ -122,7 +155,7 @@ class Files:
         lengths: list[int] = []
         lines: list[int] = []
         counts: list[int] = []
-        first: ColumnReader | None = None
+        self._form = None
         for path in self.paths:
             reader, before = ColumnReader(path, comments=comments, documents=documents), len(lengths)
             used: tuple[int, ...] = ()
@@ -131,12 +164,7 @@ class Files:
                 if not sentence.tokens:
                     continue
                 if len(lengths) == before:
-                    first = first or reader
-                    if reader.n_columns != first.n_columns:
-                        raise FormatError(
-                            path, reader.first_line,
-                            f"expected {first.n_columns} columns as in {first.source}, found {reader.n_columns}",
-                        )  # fmt: skip
+                    self._check_form((reader.n_columns, path, reader.first_line))
                     used, at = _positions(reader, columns, label_column)
                 texts[0].add([tuple([token[c] for c in used]) for token in sentence.tokens])
                 texts[1].add(labels_of(sentence, at, path))

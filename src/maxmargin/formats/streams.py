@@ -50,7 +50,12 @@ class FormatError(ValueError):
 
     def __init__(self, source: Source, line: int | None, message: str) -> None:
         self.source, self.line = shown_name(source), line
+        self.message = message
         super().__init__(f"{self.source}: {message}" if line is None else f"{self.source}:{line}: {message}")
+
+    def __reduce__(self) -> Any:
+        """Return what pickles need, for errors of workers."""
+        return FormatError, (self.source, self.line, self.message)
 
 
 def shown_name(source: Source) -> str:

@@ -102,6 +102,7 @@ class PartExamples(Examples):
         self.largest = [int(n_parts.max(initial=0)) for n_parts in self.n_parts]
         self.part_offsets = [block.part_offsets(self.n_examples) for block in self.blocks]
         self.operations = sum(block.operations for block in blocks) + 8.0 * float(code_offsets[-1])
+        self.shared_operations = sum(block.operations for block in blocks if block.offsets is None)
         self.plane_entries = np.zeros(self.n_examples, np.int64)
         self._scratch, self.most_parts = Scratch(), self._most_parts()
         if self.known:

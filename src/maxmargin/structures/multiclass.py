@@ -31,7 +31,7 @@ from maxmargin.features.mercer.on_rows import MatrixEncoder
 from maxmargin.features.rows.costs import check_costs, cost_matrix
 from maxmargin.features.rows.labels import Labels, distinct_labels, named_classes
 from maxmargin.features.rows.matrices import feature_matrix
-from maxmargin.features.rows.rows import Rows
+from maxmargin.features.rows.rows import Rows, hash_rows
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
@@ -90,6 +90,18 @@ class Multiclass(Compiled):
             self._set_labels(labels)
         rows = self.rows_.fit(rows) if learn else self.rows_.encode(rows)
         return MulticlassExamples(self, self._compiled_rows(rows), self._codes(Y))
+
+    def survey(self, X: Any, Y: Any) -> dict[str, Any]:
+        if self.kernel_ is not None:
+            raise self._not_surveyed("kernel")
+        return {"width": X.shape[1], "labels": distinct_labels(labels_of(Y), place_of_label)}
+
+    def learn_from(self, surveys: Sequence[dict[str, Any]]) -> None:
+        found = Labels(label for survey in surveys for label in survey["labels"])
+        self._set_labels(found if self.classes is None else named_classes(self.classes))
+        self.rows_ = MatrixEncoder()
+        self.rows_.width = max(survey["width"] for survey in surveys)
+        self._set_size()
 
     def _set_labels(self, labels: Labels) -> None:
         """Set all attributes that follow from the labels."""
@@ -214,6 +226,12 @@ class MulticlassExamples(Examples):
         part.shuffled = True  # sorted by hash
         total: FloatArray = np.bincount(group, weights, len(first)).astype(float)
         return part, total, first.astype(np.int64)
+
+    def example_hashes(self) -> tuple[IntArray, IntArray]:
+        """Return two independent hashes of each pair of row and label."""
+        again = np.empty(self.n_examples, np.int64)
+        hash_rows(self.rows.indptr, self.rows.indices, (self.rows.values() + 0.0).view(np.int64), HASH_PRIME, again)
+        return hash_pairs(self.rows.hashes(), self.labels), hash_pairs(again, self.labels)
 
     def _equal_rows(self) -> tuple[IntArray, IntArray]:
         """Return the first position of each distinct pair of row and label, by hash, and the pair of each row."""

@@ -124,8 +124,9 @@ def _suspects(
     w, noise = problem.weights(state.best_w), rng.normal(size=problem.dim)
     ids = np.sort(rng.choice(problem.n_examples, size, replace=False))
     trial = problem.objective.raised(w + np.abs(w) * noise if w.any() else noise)
+    answers = examples.empty_answers()
     try:
-        answers = examples.plain_answers(w, trial, ids)
+        problem.decode_plain(w, ids, trial, answers)
     except StructureError:  # the fit may never need such weights
         return {}
     found, hinges = problem.bound.violation(answers.rises[ids], answers.losses[ids]), problem.hinges[ids]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,8 @@ from maxmargin._base.declared import changed, declared, parameter
 from maxmargin._base.input import check_labels_of_one_kind, example_weights, naming_rows
 from maxmargin._base.sparse import checked_rows
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
-from maxmargin.core.structure import Structure
+from maxmargin.core.examples import Examples
+from maxmargin.core.structure import Compiled, Structure
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.files import FilePredictor
 from maxmargin.estimators.kernelised import Kernelised
@@ -28,7 +29,7 @@ from maxmargin.estimators.rows.row_classifier import RowClassifier
 from maxmargin.estimators.warnings import warn_of_unknown_labels
 from maxmargin.features.rows.costs import check_class_weight, check_costs, class_weights
 from maxmargin.features.rows.labels import Labels, named_classes
-from maxmargin.formats.svmlight import read_svmlight
+from maxmargin.formats.svmlight import read_svmlight, whole_numbers, with_width
 from maxmargin.structures.multiclass import Multiclass
 
 
@@ -122,6 +123,24 @@ class MulticlassSVM(FilePredictor, Kernelised, RowClassifier, Probabilistic, Max
         self.classes_ = np.unique(y) if named is None else named
         self.class_weight_ = {label: found.get(label, 1.0) for label in self.classes_.tolist()}
         return X, y, weights, positions
+
+    def _survey(self, X: Any, Y: Any) -> dict[str, Any]:
+        return {**super()._survey(X, Y), "labels": np.asarray(Y)}
+
+    def _learn_from(self, surveys: Sequence[dict[str, Any]], weights: FloatArray) -> tuple[Compiled, FloatArray]:
+        y = whole_numbers(np.concatenate([survey["labels"] for survey in surveys]))
+        found: dict[Any, float] = {}
+        if self.class_weight is not None:
+            weights, found = self._class_factors(y, weights)
+        self.classes_ = np.unique(y) if self.classes is None else named_classes(self.classes).array()
+        self.class_weight_ = {label: found.get(label, 1.0) for label in self.classes_.tolist()}
+        structure, weights = super()._learn_from(surveys, weights)
+        assert isinstance(structure, Multiclass)
+        self.n_features_in_ = structure.n_features_
+        return structure, weights
+
+    def _encode_part(self, structure: Any, X: Any, Y: Any) -> Examples:
+        return super()._encode_part(structure, with_width(X, structure.n_features_), Y)
 
     def _class_factors(self, y: AnyArray, weights: FloatArray) -> tuple[FloatArray, dict[Any, float]]:
         """Return the sample weights multiplied by the weights of the classes, and these."""

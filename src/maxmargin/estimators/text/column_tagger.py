@@ -17,7 +17,7 @@ from maxmargin.estimators.files import FilePredictor
 from maxmargin.estimators.text.tagger import Tagger
 from maxmargin.features.text.sentences import are_tokens
 from maxmargin.features.text.templates import TokenTemplates
-from maxmargin.features.text.token_types import check_tokens
+from maxmargin.features.text.token_types import check_tokens, n_columns_of
 from maxmargin.formats.conll import ColumnReader, Sentence, Token, column_index, labelled, split_sentences
 from maxmargin.formats.streams import FormatError, shown_name
 
@@ -134,6 +134,18 @@ class ColumnTagger(FilePredictor, Tagger):
             return structure, examples
         self.n_columns_in_ = check_tokens(X)
         return super()._encode(self.features(X), Y)
+
+    def _survey(self, X: Any, Y: Any) -> dict[str, Any]:
+        if type(self.templates) is TokenTemplates:
+            return {"n_columns": n_columns_of(X), **super()._survey(X, Y)}
+        return {"n_columns": check_tokens(X), **super()._survey(self.features(X), Y)}
+
+    def _learn_from(self, surveys: Sequence[dict[str, Any]], weights: Any) -> Any:
+        self.n_columns_in_ = surveys[0]["n_columns"]
+        return super()._learn_from(surveys, weights)
+
+    def _encode_part(self, structure: Any, X: Any, Y: Any) -> Examples:
+        return super()._encode_part(structure, X if structure.templates is not None else self.features(X), Y)
 
     def _features(self, X: Any) -> Any:
         if self.structure_.templates is not None:  # type: ignore[attr-defined]

@@ -14,7 +14,8 @@ from maxmargin._base.declared import changed, declared, parameter
 from maxmargin._base.errors import Place, Where, error_at
 from maxmargin._base.input import by_position, indexable, kept_examples, one_example, outputs_called
 from maxmargin._base.types import FloatArray, IntArray
-from maxmargin.core.structure import Structure
+from maxmargin.core.examples import Examples
+from maxmargin.core.structure import Compiled, Structure
 from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
 from maxmargin.estimators.parameters import check_prior
 from maxmargin.estimators.probabilities import ProbabilisticSets
@@ -218,6 +219,17 @@ class ConstituencyParser(ProbabilisticSets, MaxMarginEstimator):
         else:
             prior = super()._centre(data)
         return None if prior is None else float(self.prior_scale) * prior
+
+    def _why_not_in_shards(self) -> str:
+        return f"prior={PCFG!r}" if isinstance(self.prior, str) else super()._why_not_in_shards()
+
+    def _survey(self, X: Any, Y: Any) -> dict[str, Any]:
+        with outputs_called("X"):
+            return super()._survey(X, Y)
+
+    def _encode_part(self, structure: Compiled, X: Any, Y: Any) -> Examples:
+        with outputs_called("X"):
+            return super()._encode_part(structure, *self._sentences(X, Y))
 
     def _training_data(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None) -> TrainingData:
         with outputs_called("X" if Y is None else "Y"):

@@ -16,7 +16,8 @@ from maxmargin._base.declared import changed, declared, parameter
 from maxmargin._base.errors import ExampleError, Place
 from maxmargin._base.input import by_position, indexable, kept_examples, one_example, outputs_called
 from maxmargin._base.types import FloatArray, IntArray
-from maxmargin.core.structure import Structure
+from maxmargin.core.examples import Examples
+from maxmargin.core.structure import Compiled, Structure
 from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
 from maxmargin.estimators.files import FilePredictor
 from maxmargin.estimators.probabilities import ProbabilisticSets
@@ -176,6 +177,17 @@ class DependencyParser(FilePredictor, ProbabilisticSets, MaxMarginEstimator):
         if relations is None:
             return data
         return LabelledData(**vars(data), relations=[relations[i] for i in data.positions.tolist()])
+
+    def _why_not_in_shards(self) -> str:
+        return "labelled=True" if self.labelled else super()._why_not_in_shards()
+
+    def _survey(self, X: Any, Y: Any) -> dict[str, Any]:
+        with outputs_called("X"):
+            return super()._survey(*_sentences(X, Y, False)[:2])
+
+    def _encode_part(self, structure: Compiled, X: Any, Y: Any) -> Examples:
+        with outputs_called("X"):
+            return super()._encode_part(structure, *_sentences(X, Y, False)[:2])
 
     def _learn(self, data: TrainingData, *arguments: Any, **options: Any) -> State:
         state = super()._learn(data, *arguments, **options)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from maxmargin._base.declared import changed, declared, parameter
 from maxmargin._base.errors import ExampleError, Place, inside
 from maxmargin._base.input import by_position, example_weights, paired_examples
 from maxmargin._base.types import FloatArray, IntArray
-from maxmargin.core.structure import Structure
+from maxmargin.core.structure import Compiled, Structure
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.predictor import label_margins
@@ -89,6 +89,21 @@ class Tagger(Probabilistic, MaxMarginEstimator):
         if self.class_weight is not None:
             self.class_weight_ = class_weights(self.class_weight, _label_counts(Y, weights))
         return X, Y, weights, positions
+
+    def _survey(self, X: Any, Y: Any) -> dict[str, Any]:
+        found = super()._survey(X, Y)
+        if self.class_weight is not None:
+            found["labels"] = _label_counts(Y, np.ones(len(Y)))
+        return found
+
+    def _learn_from(self, surveys: Sequence[dict[str, Any]], weights: FloatArray) -> tuple[Compiled, FloatArray]:
+        if self.class_weight is not None:
+            if (weights != 1.0).any():
+                raise ValueError("class_weight and sample_weight together need the data of all files in one process; "
+                                 "use engine='threads'")  # fmt: skip
+            counts = sum((survey["labels"] for survey in surveys), Counter[Any]())
+            self.class_weight_ = class_weights(self.class_weight, counts)
+        return super()._learn_from(surveys, weights)
 
     def _costs(self) -> Any:
         """Return the costs of errors, multiplied by the weights of the true labels if there are some."""

@@ -136,7 +136,7 @@ class Rows:
     def hashes(self) -> IntArray:
         """Return a hash of each row; equal rows have equal hashes."""
         out = np.empty(len(self.indptr) - 1, np.int64)
-        hash_rows(self.indptr, self.indices, (self.values() + 0.0).view(np.int64), out)
+        hash_rows(self.indptr, self.indices, (self.values() + 0.0).view(np.int64), HASH_START, out)
         return out
 
     def norms(self) -> FloatArray:
@@ -263,10 +263,10 @@ def sums_of_weights(rows, indptr, indices, weights, out):
 
 
 @jit
-def hash_rows(indptr, indices, bits, out):
-    """Compute a hash of the indices and the bits of the values of each row."""
+def hash_rows(indptr, indices, bits, start, out):
+    """Compute a hash of the indices and the bits of the values of each row, which begins with a number."""
     for r in range(len(out)):
-        key = HASH_START
+        key = start
         for q in range(indptr[r], indptr[r + 1]):
             key = mix_step(mix_step(key, np.int64(indices[q])), bits[q])
         out[r] = key

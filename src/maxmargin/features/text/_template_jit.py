@@ -112,6 +112,34 @@ def encode_sentences(
 
 
 @jit
+def merge_columns(
+    field, left, right, bases, n_singles, of_columns, single, keys, columns, n_columns, numbers,
+):  # fmt: skip
+    """Add the columns of another encoder, given by field and numbers of values here; return the number of columns.
+
+    `bases` are those of the values of a field; where ``of_columns[field]``, the left value is a column there.
+    ``numbers[q]`` becomes the column here of column q there. The table must have enough empty places.
+    """
+    for q in range(len(field)):
+        f = field[q]
+        if f < n_singles:
+            at = bases[f] + left[q]
+            if single[at] < 0:
+                single[at] = n_columns
+                n_columns += 1
+            numbers[q] = single[at]
+            continue
+        value = numbers[left[q]] if of_columns[f] else left[q]
+        key = ((bases[f] + value) << 32) | right[q]
+        at = place_of(key, keys)
+        if keys[at] != key:
+            keys[at], columns[at] = key, n_columns
+            n_columns += 1
+        numbers[q] = columns[at]
+    return n_columns
+
+
+@jit
 def keep_columns(numbers, constant, indptr, indices):
     """Renumber the columns of rows in place, without those numbered −1; the constant, a last entry, stays."""
     q = 0

@@ -44,6 +44,25 @@ class ArcRows(NamedTuple):
     offsets: IntArray
 
 
+class ArcSurvey(NamedTuple):
+    """What a part of the data contributes to the features of arcs.
+
+    Attributes
+    ----------
+    columns : list of str
+        Columns of tags that all of its sentences have.
+    values : list of Counter
+        How often each word, and each tag of a column, occurs.
+    keys, counts : ndarray of int64
+        The features of its true arcs, with its own numbers of words and tags, and how often each occurs.
+    """
+
+    columns: list[str]
+    values: list[Counter[str]]
+    keys: IntArray
+    counts: IntArray
+
+
 class ArcTemplates:
     """Encoder of the arcs of sentences: the features that occur in the arcs of the training trees.
 
@@ -73,8 +92,77 @@ class ArcTemplates:
     def fit(self, words: Words, heads: CodeArray) -> None:
         """Learn words, tags and features from sentences and the heads of all their words."""
         self.columns = [name for name in self.tags if name in words.columns]
-        forms = _distinct(words.columns["form"], _arc_jit.WORD_BITS)
-        self.values = [forms, *(_distinct(words.columns[name], _arc_jit.TAG_BITS) for name in self.columns)]
+        self._set_values(self._value_counts(words))
+        self._set_most_frequent(*self._true_keys(words, heads))
+
+    def survey(self, words: Words, heads: CodeArray) -> ArcSurvey:
+        """Return what a part of the data contributes, for `learn_from`."""
+        self.columns = [name for name in self.tags if name in words.columns]
+        counts = self._value_counts(words)
+        self._set_values(counts)
+        if any(len(known) < len(count) for known, count in zip(self.values, counts, strict=True)):
+            raise ValueError("too many different words in one file: divide it into several")
+        return ArcSurvey(self.columns, counts, *self._true_keys(words, heads))
+
+    def learn_from(self, surveys: Sequence[ArcSurvey]) -> None:
+        """Learn what `fit` learns from all sentences, from the surveys of their parts."""
+        self.columns = surveys[0].columns
+        for k, survey in enumerate(surveys):
+            if survey.columns != self.columns:
+                raise ValueError(
+                    f"part {k} of the data has the tags {survey.columns}, part 0 has {self.columns}; leave out those "
+                    f"that some sentences lack (tags=)"
+                )
+        counts = [Counter[str]() for _ in surveys[0].values]
+        for survey in surveys:
+            for total, count in zip(counts, survey.values, strict=True):
+                total.update(count)
+        self._set_values(counts)
+        parts = [self._renumbered(survey) for survey in surveys]
+        keys, inverse = np.unique(np.concatenate(parts), return_inverse=True)
+        totals: IntArray = np.zeros(len(keys), np.int64)
+        np.add.at(totals, inverse, np.concatenate([survey.counts for survey in surveys]))
+        self._set_most_frequent(keys, totals)
+
+    def _renumbered(self, survey: ArcSurvey) -> IntArray:
+        """Return the features of a part with the numbers that values have here."""
+        special = np.arange(len(_SPECIAL))
+        numbers = []
+        for known, count in zip(self.values, survey.values, strict=True):
+            found = np.fromiter(map(known.columns.__getitem__, _ordered(count)), np.int64, len(count))
+            numbers.append(np.append(special, np.where(found < 0, _UNKNOWN, found + len(_SPECIAL))))
+        templates, out = self._templates()[0], np.zeros_like(survey.keys)
+        code, value = survey.keys >> _arc_jit.CODE_SHIFT, survey.keys & ((1 << _arc_jit.CODE_SHIFT) - 1)
+        for t in range(len(templates) + 1):
+            of = code // _arc_jit.N_PLACES == t
+            if not of.any():
+                continue
+            between = t == len(templates)  # three tags of the first column
+            columns = [1, 1, 1] if between else [_column_of(int(a)) for a in templates[t] if a >= 0]
+            shift, rest = 0, value[of]
+            packed = np.zeros_like(rest)
+            for c in reversed(columns):
+                bits = _arc_jit.TAG_BITS if c else _arc_jit.WORD_BITS
+                packed |= numbers[c][rest & ((1 << bits) - 1)] << shift
+                rest, shift = rest >> bits, shift + bits
+            out[of] = (code[of] << _arc_jit.CODE_SHIFT) | packed
+        return out
+
+    def _value_counts(self, words: Words) -> list[Counter[str]]:
+        """Return how often each word, and each tag of a column, occurs."""
+        return [Counter(map(_text, words.columns[name])) for name in ("form", *self.columns)]
+
+    def _set_values(self, counts: Sequence[Counter[str]]) -> None:
+        """Set the vocabularies: as many values as fit into the bits of a number, the others are unknown."""
+        self.values = []
+        for column, count in enumerate(counts):
+            bits = _arc_jit.TAG_BITS if column else _arc_jit.WORD_BITS
+            vocabulary = Vocabulary()
+            vocabulary.encode([_ordered(count)[: (1 << bits) - len(_SPECIAL)]], True)
+            self.values.append(vocabulary)
+
+    def _true_keys(self, words: Words, heads: CodeArray) -> tuple[IntArray, IntArray]:
+        """Return the features of true arcs, ascending, and how often each occurs."""
         templates = self._templates()[0]
         n_words, coded = len(heads), self._coded(words)
         position = np.arange(n_words) - np.repeat(words.offsets[:-1], np.diff(words.offsets)) + 1
@@ -84,6 +172,10 @@ class ArcTemplates:
         keys_of_arcs = np.empty(room, np.int64)
         used = _arc_jit.true_arc_keys(words.offsets, *coded, heads, templates, keys_of_arcs)
         keys, counts = np.unique(keys_of_arcs[:used], return_counts=True)
+        return keys, counts
+
+    def _set_most_frequent(self, keys: IntArray, counts: IntArray) -> None:
+        """Set the features that occur often enough."""
         kept = counts >= self.min_count
         keys, counts = keys[kept], counts[kept]
         self._set_keys(keys[np.argsort(-counts, kind="stable")])  # frequent features close together in memory
@@ -172,7 +264,7 @@ class ArcTemplates:
             return f"{self.columns[0]}: {tags[0]} … {tags[1]} … {tags[2]}, {'right' if place > 6 else 'left'}"
         texts = []
         for a in [int(a) for a in self._atoms[t] if a >= 0][::-1]:
-            c = 0 if a < 2 else 1 + (a - 2) // _arc_jit.TAG_ATOMS
+            c = _column_of(a)
             atom = _WORD_ATOMS[a] if a < 2 else _TAG_ATOMS[(a - 2) % _arc_jit.TAG_ATOMS]
             texts.append(f"{atom} {('form', *self.columns)[c]}={self._value(c, value)}")
             value >>= _arc_jit.TAG_BITS if c else _arc_jit.WORD_BITS
@@ -247,13 +339,14 @@ def _text(value: Any) -> str:
     return "_" if value is None else str(value)
 
 
-def _distinct(values: Sequence[Any], bits: int) -> Vocabulary:
-    """Return the distinct values, most frequent first; as many as fit into these bits, the others are unknown."""
-    counts = Counter(map(_text, values))
-    names = sorted(counts, key=lambda name: (-counts[name], name))[: (1 << bits) - len(_SPECIAL)]
-    vocabulary = Vocabulary()
-    vocabulary.encode([names], True)
-    return vocabulary
+def _ordered(counts: Counter[str]) -> list[str]:
+    """Return values, the most frequent first."""
+    return sorted(counts, key=lambda name: (-counts[name], name))
+
+
+def _column_of(atom: int) -> int:
+    """Return the column of an atom: 0 for words, then those of tags."""
+    return 0 if atom < 2 else 1 + (atom - 2) // _arc_jit.TAG_ATOMS
 
 
 def _runs(offsets: AnyArray) -> Iterator[tuple[int, int]]:

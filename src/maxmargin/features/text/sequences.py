@@ -93,6 +93,29 @@ class SequenceEncoder(KernelRows):
         matrix, offsets = self._encode(X, learn=True)
         return self._fit_kernel(matrix, offsets) if self.width > 0 else matrix, offsets
 
+    def merge(self, parts: Sequence[SequenceEncoder]) -> list[IntArray]:
+        """Learn what encoders without kernel and with ``min_count=1`` have learnt from the parts of the data in order.
+
+        Return the column here of each column of each part, −1 if it is left out.
+        """
+        names = [part.vocabulary for part in parts if part.vocabulary is not None]
+        if 0 < len(names) < len(parts):
+            k = next(k for k, part in enumerate(parts) if part.named != parts[0].named)
+            raise ValueError(f"part {k} of the data has {'names' if parts[k].named else 'numbers'} as features, part 0 "
+                             f"has {'names' if parts[0].named else 'numbers'}")  # fmt: skip
+        if names:
+            self.vocabulary = Vocabulary()
+            numbers = self.vocabulary.merge(names, self.min_count)
+            self.width = len(self.vocabulary)
+            return numbers
+        self.width, self.names = parts[0].width, parts[0].names
+        for k, part in enumerate(parts):
+            if (part.width, part.names) != (self.width, self.names):
+                raise ValueError(
+                    f"part {k} of the data has {part.width} features per {self.row}, expected {self.width}"
+                )
+        return [np.arange(self.width)] * len(parts)
+
     @property
     def named(self) -> bool:
         """Whether features have names."""

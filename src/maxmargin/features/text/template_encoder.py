@@ -100,6 +100,61 @@ class TemplateEncoder:
             indices[indptr[1:] - 1] = self.width
         return self._as_rows(indptr, indices), offsets
 
+    def merge(self, parts: Sequence[dict[str, Any]], counts: Sequence[IntArray] | None = None) -> list[CodeArray]:
+        """Learn what encoders have learnt from the parts of the data, as if all parts were read in order.
+
+        Parameters
+        ----------
+        parts : sequence of dict
+            The states of the encoders (`get_state`), with ``min_count=1``.
+        counts : sequence of ndarray, optional
+            How often each column of each part occurs; needed if `min_count` is above 1.
+
+        Returns
+        -------
+        list of ndarray of int32
+            For each part, the column here of each of its columns; −1 if it is left out.
+        """
+        self._set_columns(int(parts[0]["n_columns"]))
+        growing = [GrowingColumns() for _ in self.fields.value_names]
+        for values in self.fields.joined:
+            growing[values][""] = 0
+        values_of = [
+            [np.fromiter(map(new.__getitem__, names), np.int64, len(known["lengths"]))
+             for new, known in zip(growing, part["values"], strict=True) for names in [names_from_state(known)]]
+            for part in parts
+        ]  # fmt: skip
+        self._set_values([KnownColumns(values) for values in growing])
+        self._set_table(np.zeros(0, np.int64), np.zeros(0, np.int32))
+        n_singles, conjunctions = len(self.fields.singles), self.fields.conjunctions
+        bases = np.concatenate([self._single_base[:-1], self._pair_base])
+        of_columns = np.array([False] * n_singles + [c.of >= 0 for c in conjunctions])
+        numbers: list[CodeArray] = []
+        self.width = 0
+        for part, new_values in zip(parts, values_of, strict=True):
+            field, left, right = (part[name].astype(np.int64) for name in ("field", "left", "right"))
+            for at, v, of in self._sides(field):
+                if field[at[0]] >= n_singles:
+                    right[at] = new_values[v][right[at]]
+                if v >= 0 and not of:
+                    left[at] = new_values[v][left[at]]
+            if FULLEST * len(self._keys) < self._used() + len(field):
+                self._enlarge(len(field))
+            number = np.zeros(len(field), np.int32)
+            self.width = _template_jit.merge_columns(
+                field, left, right, bases, n_singles, of_columns, self._single, self._keys, self._columns, self.width,
+                number,
+            )  # fmt: skip
+            numbers.append(number)
+        if self.min_count > 1:
+            assert counts is not None
+            total: IntArray = np.zeros(self.width, np.int64)
+            for number, count in zip(numbers, counts, strict=True):
+                np.add.at(total, number, count)
+            kept = self._keep(total >= self.min_count).astype(np.int32)
+            numbers = [kept[number] for number in numbers]
+        return numbers
+
     def _as_rows(self, indptr: IntArray, indices: AnyArray) -> Rows:
         return Rows.of_ones(indptr, indices, self.width + self.constant, self.constant)
 
@@ -204,11 +259,15 @@ class TemplateEncoder:
         self._set_table(((base + left[~one]) << 32) | right[~one], columns[~one])
 
     def _drop_rare(self, indptr: IntArray, indices: AnyArray) -> AnyArray:
-        """Leave out columns of fewer than `min_count` entries, and values that no column uses; return new indices."""
+        """Leave out columns of fewer than `min_count` entries; return new indices."""
         counted = np.ones(len(indices), bool)
         if self.constant:
             counted[indptr[1:] - 1] = False
-        kept = np.bincount(indices[counted], minlength=self.width) >= self.min_count
+        numbers = self._keep(np.bincount(indices[counted], minlength=self.width) >= self.min_count)
+        return indices[: _template_jit.keep_columns(numbers, self.constant, indptr, indices)]
+
+    def _keep(self, kept: AnyArray) -> IntArray:
+        """Leave out columns, and values that no column uses; return the new number of each column, −1 if left out."""
         numbers = renumbered(kept)
         field, left, right = (part[kept] for part in self._definitions())
         n_singles, values = len(self.fields.singles), [list(known) for known in self._values]
@@ -231,7 +290,7 @@ class TemplateEncoder:
                        for known, mask in zip(values, used, strict=True)]  # fmt: skip
         self._set_values([numbered(known) for known in kept_values])
         self._define(field, left, right)
-        return indices[: _template_jit.keep_columns(numbers, self.constant, indptr, indices)]
+        return numbers
 
     def _sides(self, field: IntArray) -> Any:
         """Yield for each field its columns, its set of values, and whether the left value is a column."""

@@ -30,6 +30,7 @@ class Vocabulary:
 
     def __init__(self) -> None:
         self.columns: dict[str, int] = KnownColumns()
+        self.counts: IntArray = np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         return len(self.columns)
@@ -37,8 +38,9 @@ class Vocabulary:
     def encode(self, tokens: list[Any], learn: bool, min_count: int = 1) -> sp.csr_array:
         """Return the CSR rows of tokens; new names are added if `learn` is true, otherwise left out.
 
-        If `learn` is true, names that occur fewer than `min_count` times are left out too. Rows of which all values are
-        1 are of type int8. If `learn` is false, a column may occur twice in a row; its entries are summed.
+        If `learn` is true, names that occur fewer than `min_count` times are left out too, and `counts` is set to the
+        number of times that each of the others occurs. Rows of which all values are 1 are of type int8. The values of a
+        name that occurs twice in a row are added, at its first place.
         """
         names, lengths, values = _named_values(tokens)
         indptr = offsets_of(lengths)
@@ -47,29 +49,43 @@ class Vocabulary:
         except TypeError:
             list(map(_name, _named_values(tokens)[0]))  # raises a clearer error if a name is not even hashable
             raise
-        if learn and min_count > 1:
-            indices = self._without_rare(indices, min_count)
+        if learn:
+            self.counts = np.bincount(indices, minlength=len(self))
+            if min_count > 1:
+                indices = self._keep(self.counts >= min_count)[indices]
         known = indices >= 0
         if not known.all():
             indptr = kept_offsets(known, indptr)
             indices, values = indices[known], None if values is None else values[known]
-        repeated = learn and repeats(indptr, indices, np.full(len(self), -1, np.int32))
-        if values is None:
-            values = np.ones(len(indices), float if repeated else np.int8)
-        elif not repeated and (values == 1.0).all():
+        if repeats(indptr, indices):
+            values = np.ones(len(indices)) if values is None else values
+            used = add_repeated(indptr, indices, values)
+            indices, values = indices[:used], values[:used]
+        elif values is None or (values == 1.0).all():
             values = np.ones(len(indices), np.int8)
-        matrix = sp.csr_array((values, indices, indptr), shape=(len(tokens), len(self.columns)))
-        if repeated:
-            matrix.sum_duplicates()
-        return matrix
+        return sp.csr_array((values, indices, indptr), shape=(len(tokens), len(self.columns)))
 
-    def _without_rare(self, indices: CodeArray, least: int) -> CodeArray:
-        """Leave out names that occur fewer than `least` times; return the new columns, −1 for these names."""
-        kept = np.bincount(indices, minlength=len(self)) >= least
+    def _keep(self, kept: AnyArray) -> CodeArray:
+        """Leave out the other names; return the new column of each, −1 for those that are left out."""
         numbers = renumbered(kept).astype(np.int32)
         names = [name for name, is_kept in zip(self.columns, kept.tolist(), strict=True) if is_kept]
-        self.columns = numbered(names)
-        return numbers[indices]
+        self.columns, self.counts = numbered(names), self.counts[kept]
+        return numbers
+
+    def merge(self, parts: Sequence[Vocabulary], min_count: int = 1) -> list[IntArray]:
+        """Learn the names of the parts of the data, as if all parts were read in order.
+
+        Return the column here of each column of each part, −1 for names that occur fewer than `min_count` times.
+        """
+        growing = GrowingColumns()
+        numbers = [np.fromiter(map(growing.__getitem__, part.columns), np.int64, len(part)) for part in parts]
+        self.columns, self.counts = numbered(list(growing)), np.zeros(len(growing), np.int64)
+        for number, part in zip(numbers, parts, strict=True):
+            self.counts[number] += part.counts
+        if min_count > 1:
+            kept = self._keep(self.counts >= min_count).astype(np.int64)
+            numbers = [kept[number] for number in numbers]
+        return numbers
 
     def _look_up(self, names: Iterable[str], total: int) -> CodeArray:
         """Return the column of each name, −1 for unknown names."""
@@ -118,15 +134,52 @@ def names_from_state(state: Any) -> list[str]:
     return names
 
 
+#: Longest row whose entries are compared pair by pair.
+FEW = 48
+
+
 @jit
-def repeats(indptr, indices, last_row):
-    """Return whether a column occurs twice in a row; `last_row` is −1 for every column."""
+def repeats(indptr, indices):
+    """Return whether a column occurs twice in a row."""
     for r in range(len(indptr) - 1):
-        for q in range(indptr[r], indptr[r + 1]):
-            if last_row[indices[q]] == r:
-                return True
-            last_row[indices[q]] = r
+        first, stop = indptr[r], indptr[r + 1]
+        if stop - first <= FEW:
+            for q in range(first + 1, stop):
+                for p in range(first, q):
+                    if indices[p] == indices[q]:
+                        return True
+        else:
+            row = np.sort(indices[first:stop])
+            for q in range(1, len(row)):
+                if row[q] == row[q - 1]:
+                    return True
     return False
+
+
+@jit
+def add_repeated(indptr, indices, values):
+    """Add the values of a column that occurs twice in a row, at its first place, and return the number of entries.
+
+    A row does not depend on the others.
+    """
+    used, first = 0, indptr[0]
+    for r in range(len(indptr) - 1):
+        stop = indptr[r + 1]
+        order = np.argsort(indices[first:stop], kind="mergesort")
+        at = np.arange(stop - first)  # the first place of each entry's column
+        for k in range(1, len(order)):
+            if indices[first + order[k]] == indices[first + order[k - 1]]:
+                at[order[k]] = at[order[k - 1]]
+        for q in range(stop - first):
+            if at[q] == q:
+                indices[used], values[used] = indices[first + q], values[first + q]
+                at[q] = used
+                used += 1
+            else:
+                values[at[at[q]]] += values[first + q]
+        first = stop
+        indptr[r + 1] = used
+    return used
 
 
 class KnownColumns(dict[str, int]):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._base.ragged import offsets_among, offsets_of, places, row_sums, spans
+from maxmargin._base.ragged import offsets_among, offsets_of, places, row_maxima, row_sums, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.remaining_outputs import Ranked, best_ranked, tangent_scale
 from maxmargin.core.codes import Answers, key_of
@@ -57,13 +57,13 @@ class ChainExamples(Examples):
         self.most_loss = 1.0 if self.zero_one else np.inf
         self.units = 1.0 / np.maximum(lengths, 1) if named == "hamming-share" else np.ones(self.n_examples)
         seen = structure.seen_
-        work = len(rows.indices) if seen is None else seen.counted(rows) / self.n_labels
-        work += n_tokens * self.n_labels
+        work = len(rows.indices) * self.n_labels if seen is None else seen.counted(rows)
+        work += n_tokens * self.n_labels**2
         entries = rows.counts()
         if edges is not None:
-            work += len(edges.indices) * self.n_labels
+            work += len(edges.indices) * self.n_labels**2
             entries = entries + edges.counts()
-        self.operations = float(work) * self.n_labels
+        self.operations = float(work)
         self.plane_entries = 2 * (row_sums(entries, offsets) + lengths + 2)
         self.float32_exact = rows.float32_exact and (edges is None or edges.float32_exact)
 
@@ -124,7 +124,7 @@ class ChainExamples(Examples):
         terms, norms = 4.0 * (lengths + 1), 2.0 * (lengths + 1)
         for rows in (self.rows, self.edges):
             if rows is not None:
-                terms = terms + int(rows.counts().max(initial=0))
+                terms = terms + row_maxima(rows.counts(), self.code_offsets)
                 norms = norms + row_sums(rows.norms(), self.code_offsets)
         return rounding_units(terms, norms)
 

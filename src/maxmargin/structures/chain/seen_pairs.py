@@ -6,6 +6,7 @@ The weight of any other pair is fixed at 0, as in CRF packages. The weights of f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,32 @@ class SeenPairs:
         mark_pairs(labels, rows.indptr, rows.indices, rows.data, seen)
         pointers = offsets_of(np.count_nonzero(seen, axis=1))
         return cls(pointers, np.nonzero(seen)[1].astype(np.int32), n_labels)
+
+    @classmethod
+    def merged(
+        cls,
+        parts: Sequence[SeenPairs],
+        columns: Sequence[IntArray],
+        labels: Sequence[CodeArray],
+        shape: tuple[int, int],
+    ) -> SeenPairs:
+        """Return the pairs that occur in any part of the data.
+
+        Parameters
+        ----------
+        parts : sequence of SeenPairs
+            The pairs of each part.
+        columns, labels : sequence of ndarray
+            Column and label in the whole of each column and label of a part; −1 if it is left out.
+        shape : tuple of int
+            Number of columns and of labels in the whole.
+        """
+        seen: IntArray = np.zeros(0, np.int64)
+        for part, column, label in zip(parts, columns, labels, strict=True):
+            at, to = column[part.columns()], label[part.labels]
+            seen = np.union1d(seen, (at * shape[1] + to)[(at >= 0) & (to >= 0)])
+        pointers = offsets_of(np.bincount(seen // shape[1], minlength=shape[0]))
+        return cls(pointers, (seen % shape[1]).astype(np.int32), shape[1])
 
     def __len__(self) -> int:
         return len(self.labels)

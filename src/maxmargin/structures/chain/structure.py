@@ -142,6 +142,48 @@ class Chain(Compiled):
         self._check_feasible(offsets)
         return ChainExamples(self, rows, offsets, edge_rows, labels)
 
+    def survey(self, X: Sequence[Any], Y: Sequence[Any]) -> dict[str, Any]:
+        self._check_surveyed()
+        labels = Labels(_distinct(Y))
+        tokens = self._new_encoder("tokens_")
+        assert tokens is not None
+        tokens.min_count = 1  # what is rare is known when all parts have been counted
+        matrix, offsets = tokens.fit(X)
+        templates = isinstance(tokens, TemplateEncoder)
+        found: dict[str, Any] = {"labels": labels.values, "tokens": tokens.get_state() if templates else tokens}
+        rows = self._rows(matrix)
+        if self.min_count > 1:
+            found["counts"] = np.bincount(rows.indices, minlength=tokens.width)[: tokens.width]
+        if self.seen_pairs:
+            _check_lengths(offsets, np.array(list(map(len, Y)), np.int64))
+            codes = labels.encode(list(chain.from_iterable(Y)), "Y")
+            found["seen"] = SeenPairs.of(rows, codes, len(labels))
+        return found
+
+    def learn_from(self, surveys: Sequence[dict[str, Any]]) -> None:
+        self._check_surveyed()
+        found = Labels(chain.from_iterable(survey["labels"] for survey in surveys))
+        self._set_labels(found if self.classes is None else named_classes(self.classes))
+        self.edges_, self.seen_, tokens = None, None, self._new_encoder("tokens_")
+        assert tokens is not None
+        parts: Any = [survey["tokens"] for survey in surveys]
+        counts = [survey["counts"] for survey in surveys] if self.min_count > 1 else None
+        columns = tokens.merge(parts, counts) if isinstance(tokens, TemplateEncoder) else tokens.merge(parts)
+        self.tokens_ = tokens
+        if self.seen_pairs:
+            constant = [np.array([tokens.width])] if self.fit_intercept else []
+            self.seen_ = SeenPairs.merged(
+                [survey["seen"] for survey in surveys], [np.concatenate([part, *constant]) for part in columns],
+                [self.labels_.find(survey["labels"]) for survey in surveys], (self.n_columns_, len(self.labels_)),
+            )  # fmt: skip
+        self._set_size()
+
+    def _check_surveyed(self) -> None:
+        """Raise TypeError for parameters with which all of the data must be read at once."""
+        for name, given in (("transition_features", self.transition_features), ("kernel", self.kernel_ is not None)):
+            if given:
+                raise self._not_surveyed(name)
+
     def _rows(self, matrix: Any) -> Rows:
         return matrix if isinstance(matrix, Rows) else Rows(matrix, self.fit_intercept)
 
@@ -205,7 +247,6 @@ class Chain(Compiled):
         return sp.csr_array((matrix.data, matrix.indices, indptr), shape=(len(counts), matrix.shape[1]))
 
     def _encode_labels(self, Y: Sequence[Any], offsets: IntArray) -> CodeArray:
-        expected = np.diff(offsets)
         sequences = Y if isinstance(Y, Numbered) else [label_sequence(y, Place("Y", i)) for i, y in enumerate(Y)]
         if isinstance(Y, Numbered):
             lengths = np.diff(Y.offsets)
@@ -220,9 +261,7 @@ class Chain(Compiled):
             codes = self.labels_.encode(Y.values, "Y")[Y.numbers]
         else:
             codes = self.labels_.encode(list(chain.from_iterable(sequences)), place_of)
-        if (lengths != expected).any():
-            i = int(np.flatnonzero(lengths != expected)[0])
-            raise ExampleError.at(Place("X", i), f"{expected[i]} rows of features but {lengths[i]} labels")
+        _check_lengths(offsets, lengths)
         first, last = codes[offsets[:-1][lengths > 0]], codes[offsets[1:][lengths > 0] - 1]
         within = self.allowed_[codes[:-1], codes[1:]]
         within[(offsets[1:-1] - 1)[(offsets[1:-1] > 0) & (offsets[1:-1] < len(codes))]] = True
@@ -476,6 +515,14 @@ def label_sequence(y: Any, where: Where) -> list[Any]:
     if not is_list(y):
         raise error_at(where, f"expected a sequence of labels, found {type(y).__name__} {y!r}")
     return y.tolist() if isinstance(y, np.ndarray) else list(y)
+
+
+def _check_lengths(offsets: IntArray, lengths: IntArray) -> None:
+    """Raise ExampleError unless each sequence of tokens has as many labels."""
+    expected = np.diff(offsets)
+    if (lengths != expected).any():
+        i = int(np.flatnonzero(lengths != expected)[0])
+        raise ExampleError.at(Place("X", i), f"{expected[i]} rows of features but {lengths[i]} labels")
 
 
 def _distinct(Y: Sequence[Any]) -> Iterator[Any]:

@@ -109,7 +109,8 @@ class GrammarExamples(PartExamples):
         super().__init__(structure, blocks, 4 * self.offsets, truths, [None] * len(blocks), settings)
         everyone = np.arange(self.n_examples)
         self.true = self._listed(everyone, self.truths) if self.known else _nothing(self.n_examples)
-        self.operations = float((lengths.astype(float) ** 3).sum()) * max(len(self.rules.rules), 12) / 12.0
+        work = lengths**3 * max(len(self.rules.rules), 12) // 12
+        self.operations, self.shared_operations = float(work.sum()), 0.0
         self.operations *= {F1: 20.0, ZERO_ONE: 4.0}.get(self.cost, 1.0)
 
     def _taken(self, ids: IntArray) -> dict[str, Any]:

@@ -52,6 +52,25 @@ class GrammarRules:
 
     def fit(self, trees: Sequence[TreeTuple]) -> None:
         """Learn from trees whose leaves are tags."""
+        self.read(trees)
+        self.finish()
+
+    def merge(self, parts: Sequence[GrammarRules]) -> None:
+        """Learn what others have read from the parts of the data (`read`), as if all trees were read in order."""
+        symbols: dict[Symbol, int] = {}
+        rules: dict[Rule, None] = {}
+        chains: dict[tuple[int, ...], None] = {}
+        starts: dict[int, None] = {}
+        for part in parts:
+            here = [symbols.setdefault(symbol, len(symbols)) for symbol in part.symbols]
+            rules |= dict.fromkeys((here[left], tuple(here[s] for s in right)) for left, right in part.rules)
+            chains |= dict.fromkeys(tuple(here[s] for s in chain) for chain in part.chains)
+            starts |= dict.fromkeys(here[s] for s in part.starts)
+        self.symbols, self.rules, self.chains, self.starts = list(symbols), list(rules), list(chains), list(starts)
+        self.finish()
+
+    def read(self, trees: Sequence[TreeTuple]) -> None:
+        """Set symbols, rules and chains to those that occur in trees."""
         symbols: dict[Symbol, int] = {}
         rules: dict[Rule, int] = {}
         chains: dict[tuple[int, ...], int] = {}
@@ -72,10 +91,17 @@ class GrammarRules:
                     chains.setdefault(path[k:], len(chains))
                 if right:
                     rules.setdefault((path[-1], tuple(map(number, right))), len(rules))
-        if self.annotated:
-            _share_between_parents(symbols, rules, chains)
         self.symbols, self.rules, self.starts = list(symbols), list(rules), list(starts)
         self.chains = list(chains)
+
+    def finish(self) -> None:
+        """Add what belongs to the grammar although no tree has it, and set what follows."""
+        if self.annotated:
+            symbols, rules, chains = (
+                {value: k for k, value in enumerate(known)} for known in (self.symbols, self.rules, self.chains)
+            )
+            _share_between_parents(symbols, rules, chains)  # type: ignore[arg-type]
+            self.symbols, self.rules, self.chains = list(symbols), list(rules), list(chains)  # type: ignore[arg-type]
         self._index()
 
     # ------------------------------------------------------------------ numbers

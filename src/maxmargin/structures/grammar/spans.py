@@ -60,6 +60,24 @@ class SpanRows(NamedTuple):
     rows: dict[str, sp.csr_array]
 
 
+class SpanSurvey(NamedTuple):
+    """What a part of the data contributes to the features of constituents.
+
+    Attributes
+    ----------
+    tags : list of str
+        Its tags, sorted.
+    words : Counter
+        How often each word occurs.
+    keys : dict of str to (ndarray, ndarray)
+        For each block the keys of its columns, with its own numbers of tags and words, and how often each occurs.
+    """
+
+    tags: list[str]
+    words: Counter[str]
+    keys: dict[str, tuple[IntArray, IntArray]]
+
+
 class SpanFeatures:
     """Encoder of what surrounds constituents, by integers; tables that depend on tags alone have no rows.
 
@@ -104,16 +122,46 @@ class SpanFeatures:
 
     def fit(self, sentences: Sequence[Sequence[Token]]) -> None:
         """Learn tags, words and columns."""
+        self.learn_from([self.survey(sentences)])
+
+    def survey(self, sentences: Sequence[Sequence[Token]]) -> SpanSurvey:
+        """Return what a part of the data contributes, for `learn_from`."""
         self.tags = sorted({tag for sentence in sentences for _, tag in sentence})
-        counts = Counter(word for sentence in sentences for word, _ in sentence if word is not None)
-        self.words = sorted(word for word, count in counts.items() if count >= self.min_count)
+        words = Counter(word for sentence in sentences for word, _ in sentence if word is not None)
+        self.words = sorted(words)
         self._index()
-        values = self._values(sentences)
-        self.keys = {}
+        values, keys = self._values(sentences), dict[str, tuple[IntArray, IntArray]]()
         for block in self.blocks:
             block_keys = [self._block_keys(values, t, block) for t in self._used(block)]
-            keys, counts_of = np.unique(np.concatenate([*block_keys, np.zeros(0, np.int64)]), return_counts=True)
-            self.keys[block] = keys[counts_of >= self.min_count]
+            keys[block] = np.unique(np.concatenate([*block_keys, np.zeros(0, np.int64)]), return_counts=True)
+        return SpanSurvey(self.tags, words, keys)
+
+    def learn_from(self, surveys: Sequence[SpanSurvey]) -> None:
+        """Learn what the parts of the data have, and what occurs often enough in all of them."""
+        self.tags = sorted({tag for survey in surveys for tag in survey.tags})
+        counts = Counter[str]()
+        for survey in surveys:
+            counts.update(survey.words)
+        self.words = sorted(word for word, count in counts.items() if count >= self.min_count)
+        self._index()
+        parts = [self._numbers_of(survey) for survey in surveys]
+        self.keys = {}
+        for block in self.blocks:
+            keys, inverse = np.unique(
+                np.concatenate([_renumbered(survey.keys[block][0], block, numbers)
+                                for survey, numbers in zip(surveys, parts, strict=True)]), return_inverse=True
+            )  # fmt: skip
+            totals: IntArray = np.zeros(len(keys), np.int64)
+            np.add.at(totals, inverse, np.concatenate([survey.keys[block][1] for survey in surveys]))
+            self.keys[block] = keys[totals >= self.min_count]
+
+    def _numbers_of(self, survey: SpanSurvey) -> dict[str, IntArray]:
+        """Return the number here of each tag and each word of a survey, by the number there; 0 for rare words."""
+        special = list(range(len(_SPECIAL)))
+        return {
+            "tag": np.array(special + [self._tag_numbers[tag] for tag in survey.tags], np.int64),
+            "word": np.array(special + [self._word_numbers.get(word, 0) for word in sorted(survey.words)], np.int64),
+        }
 
     def _index(self) -> None:
         self._tag_numbers = {tag: k for k, tag in enumerate(self.tags, len(_SPECIAL))}
@@ -224,6 +272,19 @@ class SpanFeatures:
                     f"features of spans must be of templates that exist, those of {block} are not"
                 ) from None
         return self
+
+
+def _renumbered(keys: IntArray, block: str, numbers: dict[str, IntArray]) -> IntArray:
+    """Return the keys of columns with other numbers of tags and words."""
+    out, templates = np.zeros_like(keys), keys >> 2 * _VALUE_BITS
+    for t, (_, _, places) in enumerate(_COLUMNS[block]):
+        of = templates == t
+        packed: IntArray = np.zeros(int(of.sum()), np.int64)
+        for k, (name, _) in enumerate(places):
+            value = (keys[of] >> _VALUE_BITS * (len(places) - 1 - k)) & ((1 << _VALUE_BITS) - 1)
+            packed = (packed << _VALUE_BITS) | numbers[name][value]
+        out[of] = packed | (t << 2 * _VALUE_BITS)
+    return out
 
 
 class ShapeNames(Sequence[str]):

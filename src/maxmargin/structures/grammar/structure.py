@@ -129,19 +129,12 @@ class Grammar(PartStructure):
 
     def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> GrammarExamples:
         sentences = [read_sentence_tags(x, Place("X", i)) for i, x in enumerate(X)]
-        trees: list[TreeTuple] | None = None
-        if Y is not None:
-            read = [read_tree(y, Place("Y", i)) for i, y in enumerate(Y)]
-            if learn:
-                self.form_.fit(Y, read, self.leaves)
-            trees = [self._paired_tree(y, sentences[i], i) for i, y in enumerate(read)]
+        trees = None if Y is None else self._bare_trees(Y, sentences, learn)
         if learn:
             assert trees is not None
-            self.rules_.annotated = bool(self.parent_annotation)
-            self.rules_.horizontal = None if self.horizontal is None else int(self.horizontal)
+            self._set_options()
             self.rules_.fit(trees)
             self.spans_.templates = self._templates() if self.rules_.labels else ()
-            self.spans_.min_count = int(self.min_count)
             self.spans_.fit(sentences)
         truths = None
         if trees is not None:
@@ -154,6 +147,45 @@ class Grammar(PartStructure):
                 check_tagged(sentence, self.rules_.tags, self.form_.words, Place("X", i))
         rows = self.spans_.encode(sentences) if self.spans_.templates else None
         return GrammarExamples(self, sentences, rows, truths)
+
+    def _bare_trees(self, Y: Sequence[Any], sentences: Sequence[list[Token]], learn: bool) -> list[TreeTuple]:
+        """Return true trees with tags as leaves."""
+        read = [read_tree(y, Place("Y", i)) for i, y in enumerate(Y)]
+        if learn:
+            self.form_.fit(Y, read, self.leaves)
+        return [self._paired_tree(y, sentences[i], i) for i, y in enumerate(read)]
+
+    def _set_options(self) -> None:
+        """Hand the parameters to the encoders."""
+        self.rules_.annotated = bool(self.parent_annotation)
+        self.rules_.horizontal = None if self.horizontal is None else int(self.horizontal)
+        self.spans_.min_count = int(self.min_count)
+
+    def survey(self, X: Sequence[Any], Y: Sequence[Any]) -> dict[str, Any]:
+        self.form_, self.rules_, self.spans_ = TreeForm(), GrammarRules(), SpanFeatures()
+        sentences = [read_sentence_tags(x, Place("X", i)) for i, x in enumerate(X)]
+        trees = self._bare_trees(Y, sentences, True)
+        self._set_options()
+        self.rules_.read(trees)
+        self.spans_.templates = self._templates()
+        rules = {name: getattr(self.rules_, name) for name in ("symbols", "rules", "chains", "starts")}
+        return {"form": self.form_, "rules": rules, "spans": self.spans_.survey(sentences)}
+
+    def learn_from(self, surveys: Sequence[dict[str, Any]]) -> None:
+        self.form_, self.rules_, self.spans_ = surveys[0]["form"], GrammarRules(), SpanFeatures()
+        for k, survey in enumerate(surveys):
+            if survey["form"].get_state() != self.form_.get_state():
+                raise ValueError(
+                    f"the trees of part {k} of the data have other leaves than those of part 0; set leaves="
+                )
+        parts = [GrammarRules() for _ in surveys]
+        for part, survey in zip(parts, surveys, strict=True):
+            vars(part).update(survey["rules"])
+        self._set_options()
+        self.rules_.merge(parts)
+        self.spans_.templates = self._templates() if self.rules_.labels else ()
+        self.spans_.learn_from([survey["spans"] for survey in surveys])
+        self._set_size()
 
     def encode(self, X: Sequence[Any], Y: Sequence[Any] | None = None) -> GrammarExamples:
         examples = super().encode(X, Y)

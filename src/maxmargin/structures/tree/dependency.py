@@ -10,10 +10,10 @@ import numpy as np
 
 from maxmargin._base.checks import check_flag, is_list, whole_number
 from maxmargin._base.errors import Place, Where, error_at
-from maxmargin._base.types import CodeArray, FloatArray
+from maxmargin._base.types import CodeArray, FloatArray, IntArray
 from maxmargin.features.graphs.arcs import Arcs
-from maxmargin.features.text.arc_templates import ArcTemplates
-from maxmargin.features.text.sentences import concatenated, read_sentence
+from maxmargin.features.text.arc_templates import ArcSurvey, ArcTemplates
+from maxmargin.features.text.sentences import Words, concatenated, read_sentence
 from maxmargin.parts.indicators import Indicators
 from maxmargin.structures.tree import _projective
 from maxmargin.structures.tree.structure import Tree, TreeExamples
@@ -91,26 +91,15 @@ class DependencyTree(Tree):
     # ------------------------------------------------------------------ data
 
     def _encoded(self, X: Sequence[Any], Y: Sequence[Any] | None, learn: bool) -> TreeExamples:
-        names = tuple(self.tags) if learn else self.arcs_.columns
-        sentences = [read_sentence(x, Place("X", i), names) for i, x in enumerate(X)]
-        words = concatenated(sentences, names, required=not learn)
+        names = tuple(self.tags if learn else self.arcs_.columns)
+        words = self._words(X, names, learn)
         lengths = np.diff(words.offsets)
         truths: list[CodeArray] | None = None
         costs: FloatArray | float = 1.0
         if Y is not None:
-            arcs = [Arcs(None, int(n) + 1, True, None) for n in lengths]
-            truths = [self._truth(y, arc, Place("Y", i)) for i, (y, arc) in enumerate(zip(Y, arcs, strict=True))]
-            costs = self._costs(Y, truths, arcs)
+            truths, costs = self._truths(Y, lengths)
         if learn:
             assert truths is not None
-            empty = np.flatnonzero(lengths == 0)
-            if len(empty):
-                raise error_at(Place("X", int(empty[0])), "a sentence without words")
-            for name in names:
-                if name in ("upos", "xpos"):  # named by default, whether data have them or not
-                    continue
-                if all(value is None for sentence in sentences for value in sentence.columns.get(name, ())):
-                    raise ValueError(f"tags: no training sentence has the column {name!r}; leave it out, or correct it")
             self.arcs_.tags, self.arcs_.min_count = names, int(self.min_count)
             self.arcs_.fit(words, np.concatenate([*truths, np.zeros(0, np.int32)]))
         rows = self.arcs_.encode(words)
@@ -119,6 +108,38 @@ class DependencyTree(Tree):
         forbidden[np.repeat(rows.offsets[:-1], lengths) + child * np.repeat(lengths + 1, lengths) + child + 1] = True
         block = Indicators(rows.indptr, rows.indices, len(self.arcs_.keys), rows.offsets, forbidden)
         return TreeExamples(self, [block], words.offsets, truths, [costs], self._settings())
+
+    def _words(self, X: Sequence[Any], names: tuple[str, ...], learn: bool) -> Words:
+        """Return the columns of all words; raise an error for sentences from which nothing can be learnt."""
+        sentences = [read_sentence(x, Place("X", i), names) for i, x in enumerate(X)]
+        words = concatenated(sentences, names, required=not learn)
+        empty = np.flatnonzero(np.diff(words.offsets) == 0)
+        if learn and len(empty):
+            raise error_at(Place("X", int(empty[0])), "a sentence without words")
+        for name in names if learn else ():
+            if name in ("upos", "xpos"):  # named by default, whether data have them or not
+                continue
+            if all(value is None for sentence in sentences for value in sentence.columns.get(name, ())):
+                raise ValueError(f"tags: no training sentence has the column {name!r}; leave it out, or correct it")
+        return words
+
+    def _truths(self, Y: Sequence[Any], lengths: IntArray) -> tuple[list[CodeArray], FloatArray | float]:
+        """Return the heads of true trees, and the costs of arcs."""
+        arcs = [Arcs(None, int(n) + 1, True, None) for n in lengths]
+        truths = [self._truth(y, arc, Place("Y", i)) for i, (y, arc) in enumerate(zip(Y, arcs, strict=True))]
+        return truths, self._costs(Y, truths, arcs)
+
+    def survey(self, X: Sequence[Any], Y: Sequence[Any]) -> ArcSurvey:
+        words, encoder = self._words(X, tuple(self.tags), True), ArcTemplates()
+        truths, _ = self._truths(Y, np.diff(words.offsets))
+        encoder.tags = tuple(self.tags)
+        return encoder.survey(words, np.concatenate([*truths, np.zeros(0, np.int32)]))
+
+    def learn_from(self, surveys: Sequence[ArcSurvey]) -> None:
+        self.arcs_ = ArcTemplates()
+        self.arcs_.tags, self.arcs_.min_count = tuple(self.tags), int(self.min_count)
+        self.arcs_.learn_from(surveys)
+        self._set_size()
 
     def _size_of(self, arcs: Arcs) -> str:
         return f"{arcs.n_nodes - 1} words"

@@ -1,0 +1,119 @@
+"""Training data in files that the workers of an engine read, each its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from maxmargin._base.input import example_weights
+from maxmargin._base.types import IntArray
+from maxmargin.core.examples import Examples
+from maxmargin.engines.shards import ShardedExamples, Shards, placing_errors, survey
+from maxmargin.engines.tasks import Tasks
+from maxmargin.estimators.probabilities import Probabilistic
+from maxmargin.formats.files import Files
+
+
+@dataclass(frozen=True)
+class FileShards:
+    """Recipe of shards that are files: the first pass surveys them, the second encodes them.
+
+    Attributes
+    ----------
+    estimator : MaxMarginEstimator
+        The estimator, without what belongs to the process that fits.
+    parts : list of Files
+        The file of each shard.
+    structure : Compiled or None
+        What was learnt from the surveys; None in the first pass.
+    """
+
+    estimator: Any
+    parts: Sequence[Files]
+    structure: Any = None
+
+    def survey(self, shard: int) -> dict[str, Any]:
+        """Return the survey of a file, with the number of its examples."""
+        files = self.parts[shard]
+        with files.naming():
+            X, Y = files.read()
+            found: dict[str, Any] = self.estimator._survey(X, Y)
+        return {"n": files.n_examples, "form": files.form, **found}
+
+    def examples(self, shard: int) -> Examples:
+        """Return the encoded examples of a file."""
+        files = self.parts[shard]
+        with files.naming():
+            X, Y = files.read()
+            found: Examples = self.estimator._encode_part(self.structure, X, Y)
+        return found
+
+
+def balanced(sizes: Sequence[int], n_slots: int) -> IntArray:
+    """Return a slot for each shard, such that the sums of sizes are about equal: the largest first."""
+    slots, loads = np.zeros(len(sizes), np.int64), np.zeros(n_slots)
+    for shard in np.argsort(-np.asarray(sizes), kind="stable").tolist():
+        slots[shard] = int(np.argmin(loads))
+        loads[slots[shard]] += max(sizes[shard], 1)
+    return slots
+
+
+@contextmanager
+def data_in_shards(estimator: Any, files: Files, Y: Any, sample_weight: Any, engine: Tasks) -> Iterator[Any]:
+    """Return the training data of files that workers read, which are released at the end."""
+    from maxmargin.estimators.base import TrainingData
+
+    estimator._check_files(files, Y)
+    check_for_shards(estimator)
+    parts = files.parts()
+    slots = balanced([os.path.getsize(path) for path in files.paths], engine.n_jobs)
+    twin = clone(estimator).set_params(
+        engine=None, callbacks=None, checkpoint=None, start="auto", warm_start=False, n_jobs=1, verbose=0
+    )
+    surveys = _surveyed(Shards(engine, FileShards(twin, parts), slots))
+    files.note_parts([(found["n"], found["form"]) for found in surveys])
+    n = files.n_examples
+    weights = example_weights(sample_weight, n)
+    if not weights.all():
+        raise ValueError(
+            f"sample_weight[{int(np.flatnonzero(weights == 0)[0])}] is 0: workers that read files cannot leave "
+            f"examples out; use engine='threads', or files without them"
+        )
+    structure, weights = estimator._learn_from(surveys, weights)
+    del surveys
+    shards = Shards(engine, FileShards(twin, parts, structure), slots)
+    try:
+        examples = ShardedExamples(shards)
+        if isinstance(estimator, Probabilistic):
+            estimator._check_decisions(structure, examples.example(0))
+        everyone = np.arange(n)
+        examples, weights, positions = estimator._merged(examples, weights, everyone)
+        shards = examples.shards
+        yield TrainingData(files, None, structure, examples, weights, positions, everyone)
+    finally:
+        shards.close()
+
+
+def _surveyed(shards: Shards) -> list[dict[str, Any]]:
+    """Return the surveys of all shards in order: the first pass."""
+    surveys: list[dict[str, Any]] = []
+    with placing_errors(lambda error: sum(found["n"] for found in surveys) + error.example):
+        for found in shards.each(survey):
+            surveys.append(found)
+    shards.close()
+    return surveys
+
+
+def check_for_shards(estimator: Any) -> None:
+    """Raise TypeError if an estimator, with its parameters, needs all data in one process."""
+    why = estimator._why_not_in_shards()
+    if why:
+        raise TypeError(
+            f"{type(estimator).__name__} with {why} needs the data of all files in one process; use engine='threads'"
+        )

@@ -1,0 +1,325 @@
+"""Files that workers read give the model of one process, bit for bit, for any number of files and workers."""
+
+import os
+import signal
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import maxmargin as mm
+from maxmargin.engines.shards import ShardedExamples
+
+WORDS = ["Ana", "met", "Tom", "sings", "in", "Rio", "Oslo", "he", "saw", "Waits", "1999", "today"]
+
+
+@pytest.fixture(scope="module")
+def engine():
+    with mm.engines.Processes(2) as engine:
+        yield engine
+
+
+def sentences(n=90, seed=0):
+    """Sentences of three columns; the label depends on word and tag, with noise."""
+    rng = np.random.default_rng(seed)
+    out = []
+    for _ in range(n):
+        words = rng.choice(WORDS, rng.integers(1, 8))
+        tags = ["N" if w[0].isupper() else "V" for w in words]
+        out.append(
+            [(w, t, "PER" if t == "N" and rng.random() < 0.8 else "O") for w, t in zip(words, tags, strict=True)]
+        )
+    return out
+
+
+def write_columns(folder, n_files, seed=0):
+    """Write sentences to files of different sizes; the last one has a label and a word of its own."""
+    X = sentences(seed=seed)
+    X[-1].append(("Bergen", "N", "LOC"))
+    cuts = np.sort(np.random.default_rng(n_files).choice(np.arange(1, len(X)), n_files - 1, replace=False))
+    for k, part in enumerate(np.split(np.arange(len(X)), cuts)):
+        text = "\n".join("".join(" ".join(token) + "\n" for token in X[i]) for i in part)
+        (folder / f"{k:02d}.conll").write_text(text)
+    return mm.Files(folder / "*.conll", format="conll")
+
+
+def write_rows(folder, n_files=3):
+    rng = np.random.default_rng(3)
+    rows = np.round(rng.normal(size=(150, 6)), 2) * (rng.random((150, 6)) < 0.6)
+    rows[100:] = rows[:50]  # equal rows in different files, some with other labels
+    labels = (rows[:, 0] + 0.3 * rng.normal(size=150) > 0).astype(int) + (rows[:, 1] > 0.5)
+    for k, part in enumerate(np.array_split(np.arange(150), n_files)):
+        lines = [f"{labels[i]} " + " ".join(f"{f + 1}:{v:g}" for f, v in enumerate(rows[i]) if v) for i in part]
+        (folder / f"{k}.svm").write_text("\n".join(lines) + "\n")
+    return mm.Files(folder / "*.svm", format="svmlight")
+
+
+def write_conllu(folder, n_files=3):
+    """Sentences with heads and tags: each word's head is the first verb, or the root."""
+    rng, lines = np.random.default_rng(5), [[] for _ in range(n_files)]
+    for i in range(45):
+        words = rng.choice(WORDS, rng.integers(1, 6))
+        tags = ["PROPN" if w[0].isupper() else "VERB" for w in words]
+        root = tags.index("VERB") + 1 if "VERB" in tags else 1
+        rows = [
+            f"{k}\t{w}\t_\t{t}\t_\t_\t{0 if k == root else root}\tdep\t_\t_\n"
+            for k, (w, t) in enumerate(zip(words, tags, strict=True), 1)
+        ]
+        lines[i * n_files // 45].append("".join(rows))
+    for k, part in enumerate(lines):
+        (folder / f"{k}.conllu").write_text("\n".join(part) + "\n")
+    return mm.Files(folder / "*.conllu", format="conllu")
+
+
+TREES = [
+    "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (DT a) (NN dog))))",
+    "(S (NP (NN cat)) (VP (VBZ sings)))",
+    "(S (NP (DT the) (JJ old) (NN dog)) (VP (VBZ sleeps) (PP (IN in) (NP (NN bed)))))",
+    "(SINV (VP (VBZ sings)) (NP (DT a) (NN cat)))",
+    "(S (NP (NP (DT the) (NN man)) (PP (IN in) (NP (NN town)))) (VP (VBZ sees) (NP (NN cat))))",
+]
+
+
+def write_trees(folder, cuts=(1, 7, 12)):
+    lines = [TREES[k] for k in np.random.default_rng(2).integers(0, 4, 15)] + TREES[4:]
+    for k, part in enumerate(np.split(np.array(lines), cuts)):
+        (folder / f"{k}.mrg").write_text("\n".join(part) + "\n")
+    return mm.Files(folder / "*.mrg", format="trees")
+
+
+def bits(model):
+    c = model.certificate_
+    return model.coef_.tobytes(), c.primal, c.dual, c.primal_bound, c.oracle_calls, model.stop_reason_
+
+
+def planes(model):
+    return [(p.example, p.output, p.alpha) for p in model.support_ or ()]
+
+
+TAGGERS = {
+    "plain": {},
+    "rare names": {"min_count": 3},
+    "seen pairs": {"seen_pairs": True},
+    "rare names, seen pairs": {"min_count": 2, "seen_pairs": True},
+    "slack": {"bound": "slack", "tol": 0.1},
+    "ramp": {"bound": "ramp"},
+    "bundle": {"solver": "bundle", "tol": 0.05},
+    "1-slack": {"solver": "oneslack", "tol": 0.1},
+    "subgradient": {"solver": "subgradient", "tol": 0.2},
+    "balanced": {"class_weight": "balanced"},
+    "no constant": {"fit_intercept": False, "start_end": False},
+}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("parameters", TAGGERS.values(), ids=TAGGERS)
+def test_columns(parameters, engine, tmp_path):
+    files = write_columns(tmp_path, 5)
+    here = mm.ColumnTagger(**parameters).fit(files)
+    there = mm.ColumnTagger(**parameters, engine=engine).fit(files)
+    assert bits(here) == bits(there)
+    assert list(here.feature_names_out) == list(there.feature_names_out)
+    assert list(here.classes_) == list(there.classes_)
+    assert planes(here) == planes(there)
+
+
+@pytest.mark.parametrize("n_files", [1, 2, 17])
+def test_any_number_of_files(n_files, engine, tmp_path):
+    files = write_columns(tmp_path, n_files)
+    assert bits(mm.ColumnTagger().fit(files)) == bits(mm.ColumnTagger(engine=engine).fit(files))
+
+
+@pytest.mark.parametrize("parameters", [{}, {"min_count": 2}, {"seen_pairs": True}], ids=str)
+def test_names_of_other_taggers(parameters, engine, tmp_path):
+    """Names of features by first occurrence; a name may occur twice in a token."""
+    write_columns(tmp_path, 4)
+    files = mm.Files(tmp_path / "*.conll", format="conll", columns=(0, 1, 1))
+    here = mm.SequenceTagger(**parameters).fit(files)
+    there = mm.SequenceTagger(**parameters, engine=engine).fit(files)
+    assert bits(here) == bits(there)
+    assert list(here.feature_names_out) == list(there.feature_names_out)
+
+
+def test_own_templates(engine, tmp_path):
+    files = write_columns(tmp_path, 3)
+    own = mm.ColumnTagger(templates=own_templates)
+    assert bits(clone(own).fit(files)) == bits(clone(own).set_params(engine=engine).fit(files))
+
+
+def own_templates(sentence):
+    return [(token[0].lower(), token[1], f"{token[1]} {t == 0}") for t, token in enumerate(sentence)]
+
+
+def test_sample_weights(engine, tmp_path):
+    files = write_columns(tmp_path, 3)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 90)
+    here, there = mm.ColumnTagger().fit(files, sample_weight=weights), mm.ColumnTagger(engine=engine)
+    assert bits(here) == bits(there.fit(files, sample_weight=weights))
+    weights[7] = 0.0
+    with pytest.raises(ValueError, match=r"sample_weight\[7\] is 0: workers that read files cannot leave examples out"):
+        there.fit(files, sample_weight=weights)
+
+
+ROWS = {"plain": {}, "balanced": {"class_weight": "balanced"}, "bundle": {"solver": "bundle", "tol": 0.05},
+        "slack": {"bound": "slack"}}  # fmt: skip
+
+
+@pytest.mark.parametrize("parameters", ROWS.values(), ids=ROWS)
+def test_rows(parameters, engine, tmp_path):
+    files = write_rows(tmp_path)
+    here = mm.MulticlassSVM(**parameters).fit(files)
+    there = mm.MulticlassSVM(**parameters, engine=engine).fit(files)
+    assert bits(here) == bits(there)
+    assert here.n_features_in_ == there.n_features_in_
+    assert planes(here) == planes(there)
+
+
+PARSERS = {"plain": {}, "rare features": {"min_count": 3}, "projective": {"projective": True}}
+
+
+@pytest.mark.parametrize("parameters", PARSERS.values(), ids=PARSERS)
+def test_dependency_trees(parameters, engine, tmp_path):
+    files = write_conllu(tmp_path)
+    here = mm.DependencyParser(**parameters, tol=1e-3).fit(files)
+    there = mm.DependencyParser(**parameters, tol=1e-3, engine=engine).fit(files)
+    assert bits(here) == bits(there)
+    assert list(here.feature_names_out) == list(there.feature_names_out)
+    assert planes(here) == planes(there)
+    with pytest.raises(TypeError, match=r"labelled=True needs the data of all files"):
+        mm.DependencyParser(labelled=True, engine=engine).fit(files)
+
+
+GRAMMARS = {"plain": {}, "rare words": {"min_count": 2}, "parents": {"parent_annotation": True, "horizontal": 0},
+            "bundle": {"solver": "bundle", "tol": 0.1}}  # fmt: skip
+
+
+@pytest.mark.parametrize("parameters", GRAMMARS.values(), ids=GRAMMARS)
+def test_trees(parameters, engine, tmp_path):
+    files = write_trees(tmp_path)
+    here = mm.ConstituencyParser(**parameters).fit(files)
+    there = mm.ConstituencyParser(**parameters, engine=engine).fit(files)
+    assert here.rules_ == there.rules_
+    assert bits(here) == bits(there)
+    assert list(here.feature_names_out) == list(there.feature_names_out)
+    assert planes(here) == planes(there)
+
+
+def test_this_process_has_no_examples(engine, tmp_path, monkeypatch):
+    """Examples of small batches are fetched, but never those of a sweep."""
+    monkeypatch.setattr("maxmargin.formats.files.Files.read", None)
+    found, largest = [], []
+    original = ShardedExamples._answer_here
+
+    def fetch(self, question, ids, *rest):
+        largest.append(len(ids))
+        return original(self, question, ids, *rest)
+
+    monkeypatch.setattr(ShardedExamples, "_answer_here", fetch)
+    model = mm.ColumnTagger(engine=engine, callbacks=lambda step: found.append(step.certificate.gap))
+    files = write_columns(tmp_path, 3)
+    model.fit(files)
+    assert model.certificate_.gap <= model.tol
+    assert max(largest) <= 64
+
+
+def kill_in(engine, step_to_kill, killed):
+    def kill(step):
+        if step.iteration == step_to_kill and not killed:
+            killed.append(engine.worker_ids()[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+    return kill
+
+
+@pytest.mark.parametrize("write", [write_columns, write_rows])
+def test_the_shards_of_a_worker_that_is_killed_are_read_again(write, tmp_path):
+    files = write(tmp_path, 4)
+    model = mm.ColumnTagger(tol=1e-3) if write is write_columns else mm.MulticlassSVM(tol=1e-4)
+    here, killed = clone(model).fit(files), []
+    with mm.engines.Processes(2) as engine:
+        there = model.set_params(engine=engine, callbacks=kill_in(engine, 3, killed)).fit(files)
+        assert killed and killed[0] not in engine.worker_ids()
+    assert bits(here) == bits(there)
+
+
+def test_a_fit_continues_from_a_checkpoint(engine, tmp_path):
+    (tmp_path / "data").mkdir()
+    files, path = write_columns(tmp_path / "data", 3), tmp_path / "fit.npz"
+    stop = [lambda step: step.iteration == 3]
+    checkpoint = mm.Checkpoint(path, every=0.0)
+    mm.ColumnTagger(engine=engine, tol=1e-3, checkpoint=checkpoint, callbacks=stop).fit(files)
+    resumed = mm.ColumnTagger(engine="processes", n_jobs=2, tol=1e-3).fit(files, resume=path)
+    assert resumed.n_iter_ > 3
+    assert resumed.coef_.tobytes() == mm.ColumnTagger(tol=1e-3).fit(files).coef_.tobytes()
+    (tmp_path / "data" / "01.conll").write_text("Ana N PER\n")
+    with pytest.raises(ValueError, match="belongs to another run"):
+        mm.ColumnTagger(engine=engine, tol=1e-3).fit(files, resume=path)
+
+
+BAD = {
+    "columns": ("Ana N PER\nsings V O\n\nTom PER\n", r"01.conll:4: expected 3 columns"),
+    "other columns": ("Ana PER\n", r"01.conll:1: expected 3 columns as in .*00.conll, found 2"),
+    "empty": ("\n", r"01.conll: expected a line of columns for each token, found no tokens"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_errors_name_the_file(case, engine, tmp_path):
+    files = write_columns(tmp_path, 3)
+    text, message = BAD[case]
+    (tmp_path / "01.conll").write_text(text)
+    for where in (None, engine):
+        with pytest.raises(mm.exceptions.FormatError, match=message):
+            mm.ColumnTagger(engine=where).fit(files)
+
+
+def test_errors_about_examples_name_file_and_number(engine, tmp_path):
+    files = write_columns(tmp_path, 3)
+    messages = []
+    for where in (None, engine):
+        with pytest.raises(
+            mm.exceptions.ExampleError, match=r"conll:\d+: Y\[\d+\], position \d+: unknown label"
+        ) as error:
+            mm.ColumnTagger(classes=["O", "PER"], engine=where).fit(files)
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("parameters", [{"temperature": "auto"}, {"solver": "minmax"}], ids=str)
+def test_what_needs_all_data_is_refused(parameters, engine, tmp_path):
+    with pytest.raises(TypeError, match=r"use .*engine='threads'"):
+        mm.ColumnTagger(**parameters, engine=engine).fit(write_columns(tmp_path, 2))
+
+
+def test_workers_write_predictions_of_files(engine, tmp_path):
+    files = write_columns(tmp_path, 4)
+    model = mm.ColumnTagger(columns=(0, 1), label_column=2).fit(files)
+    here = model.predict_files(tmp_path / "*.conll", to=tmp_path / "here")
+    there = model.set_params(engine=engine).predict_files(tmp_path / "*.conll", to=tmp_path / "there")
+    assert [path.read_text() for path in here] == [path.read_text() for path in there]
+    (tmp_path / "02.conll").write_text("Ana N PER\nTom N\n")
+    with pytest.raises(mm.exceptions.FormatError, match=r"02\.conll:2: expected 3 columns"):
+        model.predict_files(tmp_path / "*.conll", to=tmp_path / "again")
+    assert "02.conll" not in {path.name for path in (tmp_path / "again").iterdir()}
+
+
+@pytest.mark.parametrize("bound", ["likelihood", "softmax-margin"])
+def test_sums_over_outputs_come_from_workers(bound, engine, tmp_path, monkeypatch):
+    """With the data here, bits are those of threads; in shards those of any number of workers."""
+    files = write_columns(tmp_path, 4)
+    X, Y = mm.datasets.make_chains(60, random_state=0)
+    plain = bits(mm.SequenceTagger(bound=bound).fit(X, Y))
+    alone = mm.ColumnTagger(bound=bound, tol=1e-4).fit(files)
+    with mm.engines.Processes(3) as three:
+        there = mm.ColumnTagger(bound=bound, tol=1e-4, engine=three).fit(files)
+    assert np.isclose(there.certificate_.primal, alone.certificate_.primal, rtol=1e-3)
+    assert there.certificate_.gap <= 1e-4
+    monkeypatch.setattr("maxmargin.structures.chain.examples.ChainExamples.sums", None)  # in this process
+    assert bits(mm.SequenceTagger(bound=bound, engine=engine).fit(X, Y)) == plain
+    assert bits(mm.ColumnTagger(bound=bound, tol=1e-4, engine=engine).fit(files)) == bits(there)
+
+
+def test_decisions_of_least_risk_are_checked(engine, tmp_path):
+    files = write_columns(tmp_path, 2)
+    with pytest.raises(ValueError, match="not a sum over tokens"):
+        mm.ColumnTagger(loss="zero-one", decode="risk", engine=engine).fit(files)
