@@ -218,6 +218,14 @@ def copy_into(target, source):
         target[k] = source[k]
 
 
+@inlined
+def copy_table(target, source):
+    """Copy a table of two dimensions into another of the same shape, as `copy_into`."""
+    for r in range(source.shape[0]):
+        for k in range(source.shape[1]):
+            target[r, k] = source[r, k]
+
+
 #: Environment variable that silences the messages.
 QUIET = "MAXMARGIN_QUIET"
 #: Seconds of compilation before the first line, and between lines.
