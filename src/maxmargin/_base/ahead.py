@@ -84,11 +84,11 @@ def _text(kind: Any) -> str | None:
 @cache
 def _type(text: str) -> Any:
     name, bracket, rest = text.partition("[")
-    dtype = types.boolean if name == "bool" else getattr(types, name)
+    dtype: Any = types.boolean if name == "bool" else getattr(types, name)
     if not bracket:
         return dtype
     ndim, _, suffixes = rest.partition("]")
-    layout = "A" if " A" in suffixes else "F" if " F" in suffixes else "C"
+    layout: Any = "A" if " A" in suffixes else "F" if " F" in suffixes else "C"
     return types.Array(dtype, int(ndim), layout, readonly="readonly" in suffixes)
 
 
