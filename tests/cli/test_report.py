@@ -35,7 +35,7 @@ class Page(HTMLParser):
             self.tables[-1].append([])
         if tag in ("td", "th"):
             self.tables[-1][-1].append("")
-        if tag == "td" and given.get("class") == "wrong":
+        if tag == "td" and (given.get("class") or "").startswith("wrong"):
             self.marked.append("")
         if tag not in self.VOID:
             self.open.append((tag, given.get("class")))
@@ -50,7 +50,7 @@ class Page(HTMLParser):
             self.headings.append(data)
         if tag in ("td", "th"):
             self.tables[-1][-1][-1] += data
-        if tag == "td" and kind == "wrong":
+        if tag == "td" and (kind or "").startswith("wrong"):
             self.marked[-1] += data
         self.texts.append(data)
 

@@ -15,6 +15,8 @@ from maxmargin.estimators.html import certificate_html, curve_html
 
 #: Labels for which weights or transitions are shown.
 _MOST_LABELS = 40
+#: Tables of weights that are shown at once; the others unfold.
+_OPEN = 12
 
 _STYLE = """
 :root { color-scheme: light dark; }
@@ -68,7 +70,8 @@ def table_html(table: Table) -> str:
 
 def _cell(value: Any) -> str:
     if isinstance(value, Marked):
-        return f'<td class="wrong">{escape(str(value))}</td>'
+        number = " number" if value.isdecimal() else ""
+        return f'<td class="wrong{number}">{escape(str(value))}</td>'
     if isinstance(value, bool) or not isinstance(value, int | float):
         return f"<td>{escape(str(value))}</td>"
     return f'<td class="number">{escape(shown_number(value))}</td>'
@@ -119,7 +122,8 @@ def _data(model: Any, found: Analysis | None) -> str:
     blocks = getattr(model.structure_, "split_weights", None)
     if blocks is not None:
         for name, weights in blocks(model._flat_weights()).items():
-            rows.append((f"weights of {name}", " × ".join(map(str, weights.shape))))
+            if weights.size:
+                rows.append((f"weights of {name}", " × ".join(map(str, weights.shape))))
     return _pairs(rows)
 
 
@@ -134,7 +138,13 @@ def _weights(model: Any, content: dict[str, Any]) -> str:
     note = ""
     if parts and has_numbered_features(model):
         note = '<p class="note">x0 is the first feature: number 1 in svmlight and SVM-hmm files.</p>'
-    columns = f'<div class="columns">{"".join(parts)}</div>' if parts else "<p>All weights are 0.</p>"
+    if not parts:
+        return "<p>No weights are above 0.</p>" + _transitions(content)
+    first, others = parts[:_OPEN], parts[_OPEN:]
+    columns = f'<div class="columns">{"".join(first)}</div>'
+    if others:
+        more = f"<summary>{len(others)} more tables</summary>"
+        columns += f'<details>{more}<div class="columns">{"".join(others)}</div></details>'
     return columns + note + _transitions(content)
 
 
