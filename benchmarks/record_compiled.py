@@ -35,14 +35,29 @@ def dispatchers() -> dict[tuple[str, str], Any]:
     return {(value.py_func.__module__, value.py_func.__name__): value for value in cached}
 
 
-def signatures() -> set[Signature]:
-    """Return the functions that were called since `forget`, with the functions that these call."""
-    direct = [(d, arguments) for d in dispatchers().values() for arguments in d.signatures]
-    for function, arguments in direct:
-        if called_by(function) & dispatchers().keys():  # its code in the cache contains that of what it calls
-            njit(nogil=True, fastmath=jit._FASTMATH, error_model="numpy")(function.py_func).compile(arguments)
+#: What a function with these types was found to call.
+_called: dict[Any, set[Signature]] = {}
+
+
+def loaded() -> set[Signature]:
+    """Return the functions that were called, or compiled into others, since `forget`."""
     found = [Signature.of(d, arguments) for d in dispatchers().values() for arguments in d.signatures]
     return {signature for signature in found if signature is not None}
+
+
+def signatures() -> set[Signature]:
+    """Return the functions that were called since `forget`, with the functions that these call."""
+    found, known = loaded(), dispatchers()
+    called = {function: list(function.signatures) for function in known.values()}
+    for function in known.values():
+        if called_by(function) & known.keys():  # its code in the cache contains that of what it calls
+            for arguments in called[function]:
+                if (function, arguments) not in _called:
+                    forget()
+                    njit(nogil=True, fastmath=jit._FASTMATH, error_model="numpy")(function.py_func).compile(arguments)
+                    _called[function, arguments] = loaded()
+                found |= _called[function, arguments]
+    return found
 
 
 def forget() -> None:
@@ -106,6 +121,11 @@ def main(kinds: list[str]) -> None:
     for kind in _chosen(kinds or "all"):
         mm.warmup(kind)
         recorder.flush()
+        write(recorder, kinds)
+
+
+def write(recorder: Recorder, kinds: list[str]) -> None:
+    """Write the list; what other kinds of `warmup` need stays if kinds were given."""
     before = ahead._listed() if TARGET.exists() and kinds else {}
     fits = {**before, **{kind: most(found) for kind, found in recorder.fits.items()}}
     listed = sorted({s for found in fits.values() for s in found}, key=lambda s: (-size(s), s))
@@ -117,7 +137,7 @@ def main(kinds: list[str]) -> None:
         f'{{\n "types": {json.dumps(types)},\n "functions": [\n' + ",\n".join(lines) + '\n ],\n "fits": {\n'
         + ",\n".join(rows) + "\n }\n}\n", encoding="utf-8",
     )  # fmt: skip
-    print(f"{TARGET}: {len(listed)} functions, {len(fits)} kinds of fits")
+    print(f"{TARGET}: {len(listed)} functions, {len(fits)} kinds of fits", flush=True)
 
 
 def most(found: list[set[Signature]]) -> list[Signature]:

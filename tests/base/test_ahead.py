@@ -28,6 +28,7 @@ def test_types_as_text(kind):
 def test_other_types_have_no_text():
     assert Signature.of(all_float32, (types.unicode_type,)) is None
     assert Signature.of(all_float32, (types.UniTuple(types.int64, 2),)) is None
+    assert Signature.of(all_float32, (types.literal(0),)) is Signature.of(all_float32, (types.literal(True),)) is None
 
 
 def test_what_a_function_calls():

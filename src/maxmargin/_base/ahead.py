@@ -78,7 +78,8 @@ def _text(kind: Any) -> str | None:
     if isinstance(kind, types.Array):
         suffix = ("" if kind.layout == "C" else f" {kind.layout}") + ("" if kind.mutable else " readonly")
         return f"{kind.dtype}[{kind.ndim}]{suffix}" if kind.aligned else None
-    return str(kind) if isinstance(kind, types.Number | types.Boolean) else None
+    plain = isinstance(kind, types.Number | types.Boolean) and not isinstance(kind, types.Literal)
+    return str(kind) if plain else None
 
 
 @cache

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._base.jit import copy_into, inlined, jit
+from maxmargin._base.jit import inlined, jit
 from maxmargin.core.entries import add_entry
 
 
@@ -177,7 +177,7 @@ def start_row(top, n_kept, ids, i, rows, out, m):
     if rest == 0:
         out[:] = 0.0
     elif rest == 1:
-        copy_into(out, rows[ids[top[0], i], :m])
+        out[:] = rows[ids[top[0], i], :m]  # not a loop, which would be merged with additions, in another order
     elif rest == 2:
         write_two_rows(rows[ids[top[0], i]], rows[ids[top[1], i]], out, m)
     elif rest == 3:
