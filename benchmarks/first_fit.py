@@ -109,7 +109,7 @@ def first_fit(code: str, cache: str) -> dict[str, Any]:
 
 
 def run(names: list[str] | None = None) -> dict[str, Any]:
-    fits = {}
+    fits: dict[str, Any] = {}
     for name in names or FITS:
         with tempfile.TemporaryDirectory() as cache:
             fits[name] = {"cold": first_fit(FITS[name], cache)}

@@ -139,7 +139,7 @@ def sum_in_logs(
     r, ids, symbols, offsets, pairs, starts, least, most, flat, coefficients, log_partitions, expected_scores, counts,
     pair_sums,
 ):  # fmt: skip
-    """Write and add what `sum_structures` does, for one example."""
+    """Write and add the sums of one example, as `sum_structures` does for the others."""
     x, own = symbols[offsets[ids[r]] : offsets[ids[r] + 1]], pairs[starts[r] : starts[r + 1]]
     n, probable = len(x), pair_sums[starts[r] : starts[r + 1]]
     packed = n * (n + 1) // 2
