@@ -265,7 +265,7 @@ class CompileMessages(event.Listener):
 
     def _announce(self) -> None:
         self.announced = True
-        self.say("compiling functions, once per machine, up to a minute (`maxmargin warmup` compiles ahead) …")
+        self.say("compiling functions, once per machine (`maxmargin warmup` compiles ahead) …")
 
     def finish(self) -> None:
         """Write how many functions were compiled, if a line was written before, and count from 0 again."""
