@@ -17,10 +17,10 @@ ifneq ($(DATA),)
 test quick coverage bench: export MAXMARGIN_DATA := $(DATA)
 endif
 
-.PHONY: help demo test quick coverage oldest lint docs dist bench clean
+.PHONY: help demo test quick coverage oldest lint docs dist bench bench-quick clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1	/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' $(MAKEFILE_LIST)
 
 demo: $(STAMP) ## train, predict and plot in seconds
 	$(BIN)/python examples/demo.py $(ARGS)
@@ -51,12 +51,16 @@ docs: $(SITE) ## build the site, build/site/html/index.html, and test its pages
 	$(BIN)/python docs/site/build.py $(ARGS)
 	$(BIN)/python -m pytest tests/site
 
-# The wheel has the package and its table of energies only, and can be installed and imported without extras.
+# The wheel has the package and its tables only, and can be installed and imported without extras.
 dist: $(STAMP) ## build the wheel and the source distribution, and check both in a new environment
 	$(BIN)/python -m tests.check_distribution
 
 bench: $(PEERS) ## run the benchmarks, side by side with other packages
 	$(BIN)/python -m benchmarks $(ARGS)
+
+# Ratios alone, which a busy machine hardly changes; the site draws benchmarks/results/history.jsonl.
+bench-quick: $(STAMP) ## measure speed in two minutes and append it to the history
+	$(BIN)/python -m benchmarks.quick
 
 clean: ## remove everything that make, tests and builds have written, including .venv
 	rm -rf .venv .venv-oldest build dist demo-output htmlcov .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

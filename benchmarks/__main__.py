@@ -23,6 +23,7 @@ NAMES = (
     "viterbi",
     "scaling",
     "startup",
+    "first_fit",
     "overhead",
     "tree",
     "dependency",

@@ -65,7 +65,7 @@ def check_contents(wheel: Path, source: Path) -> None:
     wanted = {
         f"maxmargin/{path.relative_to(package).as_posix()}"
         for path in package.rglob("*")
-        if path.suffix in (".py", ".pyi", ".csv", ".typed")
+        if path.suffix in (".py", ".pyi", ".csv", ".json", ".typed")
     }
     assert wanted <= names, f"not in the wheel: {sorted(wanted - names)}"
     others = {name for name in names - wanted if ".dist-info/" not in name}

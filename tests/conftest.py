@@ -4,6 +4,7 @@ import os
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("MAXMARGIN_QUIET", "1")  # a cold cache must not change what tests read on standard error
+os.environ.setdefault("MAXMARGIN_COMPILE_PROCESSES", "1")  # tests run in as many processes as there are cores
 
 import pytest
 from hypothesis import HealthCheck, settings

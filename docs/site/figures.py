@@ -20,7 +20,31 @@ def figures(results: Path, target: Path) -> list[tuple[str, str]]:
         figure.savefig(target / name, dpi=110)
         plt.close(figure)
         drawn.append((name, title))
-    return drawn
+    runs = [json.loads(line) for line in (results / "history.jsonl").read_text(encoding="utf-8").splitlines()]
+    figure = plt.figure(figsize=(9, 5.4), layout="constrained")
+    title = _history(figure, runs)
+    figure.savefig(target / "figure_history.png", dpi=110)
+    plt.close(figure)
+    return [*drawn, ("figure_history.png", title)]
+
+
+def _history(figure: Any, runs: list[Any]) -> str:
+    """Draw the ratios of `make bench-quick`, each over the runs that have it."""
+    names = list(dict.fromkeys(name for run in runs for name in run["ratios"]))
+    columns = 3
+    for axes, name in zip(figure.subplots(-(-len(names) // columns), columns, squeeze=False).flat, names, strict=False):
+        known = [(k, run) for k, run in enumerate(runs) if name in run["ratios"]]
+        values = [run["ratios"][name]["ratio"] for _, run in known]
+        spread = [run["ratios"][name].get("spread", 0.0) for _, run in known]
+        axes.errorbar([k for k, _ in known], values, spread, fmt="o-", markersize=3)
+        axes.set_ylim(0.0, 1.3 * max(v + s for v, s in zip(values, spread, strict=True)))
+        axes.set_xticks([k for k, _ in known][:: max(len(known) // 6, 1)])
+        axes.set_xticklabels([run["commit"][:7] for _, run in known][:: max(len(known) // 6, 1)], fontsize=6)
+        axes.set_title(f"{name}\n÷ {known[0][1]['ratios'][name]['by']}", fontsize=7)
+        axes.tick_params(labelsize=6)
+    for axes in figure.axes[len(names) :]:
+        axes.remove()
+    return "History of speed: CPU time, divided by that of other work on the same machine (`make bench-quick`)"
 
 
 def _folding(axes: Any, result: Any) -> str:

@@ -55,6 +55,14 @@ class JitCache(NullCache):
         """Directory of the files."""
         return self._cache.cache_path
 
+    def has(self, sig: Any, target_context: Any) -> bool:
+        """Return whether there is compiled code for a signature."""
+        try:
+            target_context.refresh()
+            return self._cache._index_key(sig, target_context.codegen()) in self._cache._cache_file._load_index()
+        except Exception:  # a later Numba may have another index
+            return True
+
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled code for a signature; None if there is none or if it cannot be read."""
         try:
@@ -194,6 +202,33 @@ def _fingerprint(path: str) -> int:
 inlined = njit(inline="always", error_model="numpy")
 
 
+@inlined
+def largest(values):
+    """Return the largest of some integers, at least 0: `max()` of numpy takes ten times as long to compile."""
+    found = 0
+    for value in values:
+        found = max(found, value)
+    return found
+
+
+@inlined
+def copy_into(target, source):
+    """Copy `source` to the beginning of `target`.
+
+    A slice that is assigned to would compile code that formats error messages, for more than a CPU second.
+    """
+    for k in range(len(source)):
+        target[k] = source[k]
+
+
+@inlined
+def copy_table(target, source):
+    """Copy a table of two dimensions into another of the same shape, as `copy_into`."""
+    for r in range(source.shape[0]):
+        for k in range(source.shape[1]):
+            target[r, k] = source[r, k]
+
+
 #: Environment variable that silences the messages.
 QUIET = "MAXMARGIN_QUIET"
 #: Seconds of compilation before the first line, and between lines.
@@ -204,7 +239,7 @@ class CompileMessages(event.Listener):
     """Listener that writes to standard error when compilation takes long, how far it is, and when it has ended."""
 
     def __init__(self) -> None:
-        self.silent = False
+        self.silent = self.paused = False
         self._depth, self._timer = 0, Timer(0.0, lambda: None)
         self._forget()
 
@@ -215,7 +250,7 @@ class CompileMessages(event.Listener):
         self._depth += 1
         if self._depth == 1 and _ours(event):
             self._began = perf_counter()
-            if not self.announced:
+            if not self.announced and not self.paused:
                 self._timer = Timer(max(_SHORT - self.seconds, 0.0), self._announce)
                 self._timer.daemon = True
                 self._timer.start()
@@ -224,25 +259,28 @@ class CompileMessages(event.Listener):
         self._depth -= 1
         if self._depth == 0 and _ours(event):
             self._timer.cancel()
+            if self.paused:
+                return
             self.count += 1
             self.seconds += perf_counter() - self._began
             if self.announced and perf_counter() - self._shown_at >= _BETWEEN:
-                self._say(f"compiled {self._jit()} so far, {self.seconds:.0f} s")
+                self.say(f"compiled {self._jit()} so far, {self.seconds:.0f} s")
 
     def _announce(self) -> None:
         self.announced = True
-        self._say("compiling functions, once per machine, up to a minute (`maxmargin warmup` compiles ahead) …")
+        self.say("compiling functions, once per machine (`maxmargin warmup` compiles ahead) …")
 
     def finish(self) -> None:
         """Write how many functions were compiled, if a line was written before, and count from 0 again."""
         if self.announced:
-            self._say(f"compiled {self._jit()} in {self.seconds:.0f} s")
+            self.say(f"compiled {self._jit()} in {self.seconds:.0f} s")
         self._forget()
 
     def _jit(self) -> str:
         return "1 function" if self.count == 1 else f"{self.count} functions"
 
-    def _say(self, text: str) -> None:
+    def say(self, text: str) -> None:
+        """Write a line, unless messages are silenced or the environment variable `QUIET` is set."""
         self._shown_at = perf_counter()
         if not self.silent and os.environ.get(QUIET, "0") in ("", "0") and sys.stderr is not None:
             print(f"maxmargin: {text}", file=sys.stderr, flush=True)
@@ -267,3 +305,13 @@ def silent_compilation(silent: bool = True) -> Iterator[None]:
         yield
     finally:
         messages.silent = before
+
+
+@contextmanager
+def paused_messages() -> Iterator[None]:
+    """Write and count nothing of what is compiled in this block, which writes its own messages."""
+    before, messages.paused = messages.paused, True
+    try:
+        yield
+    finally:
+        messages.paused = before

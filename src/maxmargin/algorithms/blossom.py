@@ -301,7 +301,8 @@ def best_perfect_matching(weights, mate):
     if not first_matching(weights, price, mate):
         return False
     top, parent, label = np.arange(n), np.full(n_nodes, -1), np.zeros(n_nodes, np.int64)
-    parent[n:] = np.arange(n, n_nodes)
+    for b in range(n, n_nodes):
+        parent[b] = b
     came, closest = np.empty((n_nodes, 2), np.int64), np.empty((n_nodes, 2), np.int64)
     seen, todo = np.empty(n_nodes, np.bool_), np.empty((2 * n, 2), np.int64)
     ring, ends = np.empty((n_nodes - n, n + 1), np.int64), np.empty((n_nodes - n, n + 1, 2), np.int64)

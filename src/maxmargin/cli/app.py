@@ -14,6 +14,7 @@ from maxmargin.cli.explain import explain
 from maxmargin.cli.fit import multiclass, tagger
 from maxmargin.cli.inspect import inspect
 from maxmargin.cli.predict import predict
+from maxmargin.cli.report import report
 from maxmargin.cli.warmup import warmup
 
 app = typer.Typer(
@@ -34,6 +35,7 @@ app.command()(predict)
 app.command()(evaluate)
 app.command()(inspect)
 app.command()(explain)
+app.command()(report)
 app.command()(warmup)
 
 

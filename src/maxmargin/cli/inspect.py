@@ -44,14 +44,14 @@ def inspect(
     if plot is not None:
         _draw(estimator, kind, plot)
         say(f"wrote {plot}")
-    content = _content(estimator, top)
+    content = content_of(estimator, top)
     if as_json:
         print_json(content)
     elif plot is None:
-        _show(model, content, _has_numbered_features(estimator))
+        _show(model, content, has_numbered_features(estimator))
 
 
-def _content(model: Any, top: int) -> dict[str, Any]:
+def content_of(model: Any, top: int) -> dict[str, Any]:
     """Return everything that is shown, as plain values."""
     from maxmargin.parts.structure import PartStructure
 
@@ -169,7 +169,7 @@ def _largest(table: Any, labels: Iterable[str], names: Callable[[list[int]], lis
     return {label: [(name_of[int(rows[k])], float(values[k])) for k in some] for label, some in pairs}
 
 
-def _has_numbered_features(model: Any) -> bool:
+def has_numbered_features(model: Any) -> bool:
     """Return whether features of rows or tokens have no names but x0, x1 and so on."""
     if not hasattr(model, "classes_"):
         return False

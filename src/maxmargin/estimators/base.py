@@ -36,6 +36,7 @@ from maxmargin.custom.examples import CustomExamples
 from maxmargin.custom.joint_kernel import KernelCoordinates, coordinates_for
 from maxmargin.engines.engine import Engine, check_engine, engine_of
 from maxmargin.engines.tasks import Tasks
+from maxmargin.estimators.ahead import compile_for
 from maxmargin.estimators.callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators.explain import Support
 from maxmargin.estimators.file_shards import data_in_shards
@@ -397,6 +398,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         with by_position(data.positions):
             problem = self._problem(data, engine)
             run = self._run(callbacks, cache(partial(self._identity, data.structure)))
+            compile_for(data.structure, problem, run.solver, self.bound)
             begin = None if before is None else run.solver.adapt(problem, before, run.seed)
             state = self._train(problem, run, starts_of(self, data, problem, last), resume=resume, state=begin)
         self._finish(problem, run, state, data)

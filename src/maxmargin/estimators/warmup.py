@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from maxmargin._base.ahead import compile_ahead
 from maxmargin._base.jit import silent_compilation
 from maxmargin.datasets import toy
+from maxmargin.estimators.ahead import all_functions
 
 #: Any fit of a kind compiles the same functions, however few steps it takes.
 _SHORT: dict[str, Any] = {"max_iter": 30, "n_jobs": 1}
 
 
 def warmup(what: str | Iterable[str] = "all", *, verbose: int = 1) -> None:
-    """Compile the functions of fits and predictions, by training tiny models of each kind.
+    """Compile the functions of fits and predictions, by training tiny models of each kind, with all cores.
 
     Functions are compiled when they are first used and kept in Numba's cache: next to the installed package, or in the
     folder that the environment variable ``NUMBA_CACHE_DIR`` names. A second call finds them there and takes seconds.
@@ -41,7 +43,11 @@ def warmup(what: str | Iterable[str] = "all", *, verbose: int = 1) -> None:
     >>> import maxmargin as mm
     >>> mm.warmup("multiclass", verbose=0)
     """
-    for name in _chosen(what):
+    names = _chosen(what)
+    if len(names) == len(_KINDS):  # otherwise each fit compiles its own functions so
+        with silent_compilation(not verbose):
+            compile_ahead(all_functions())
+    for name in names:
         began = perf_counter()
         with warnings.catch_warnings(), silent_compilation():
             warnings.simplefilter("ignore")  # tiny models stop early

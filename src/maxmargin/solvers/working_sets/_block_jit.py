@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._base.jit import inlined, jit
+from maxmargin._base.jit import inlined, jit, largest
 from maxmargin.core.planes import add_multiple, sparse_dot, sparse_dots
 
 LEFT_OUT = -1e300  # score of a slot that is excluded from a block step
 SMALLEST_GAP = 1e-13  # relative to the scores of a block; a step for a smaller gap is lost in rounding
 
 
-@inlined
+@jit
 def block_scores(base, used, since, ridge, alpha, value, start, stop, age, score, index, entry, w):
     """Compute the scores s_j of the slots that are active or not older than `since`.
 
@@ -132,7 +132,7 @@ def shift_scores(base, used, row, other, rise, gained, lost, alpha, gram, score)
     return high, low
 
 
-@inlined
+@jit
 def block_step(
     base, used, gram_base, room, ridge, w, curvature, clock, moves, best, high, low, alpha, start, stop, age, gram,
     score, change, gain, index, entry,
@@ -141,6 +141,9 @@ def block_step(
 
     Each move goes from the slot with the largest gain to the slot with the best score. The scores are updated with the
     Gram matrix, and w once at the end.
+
+    This function is compiled once, not into each caller, which would double the time of a first fit. So all callers
+    pass the same types: counts as int64.
     """
     for j in range(used):
         change[j] = 0.0
@@ -178,11 +181,11 @@ def block_pass(
     gram_first, gram, gap, ridge, budget, index, entry,
 ):  # fmt: skip
     """Implement `WorkingSets.sweep`."""
-    most = room.max()
-    score, change, gain = np.zeros((3, most))
+    most = largest(room)
+    score, change, gain = np.zeros(most), np.zeros(most), np.zeros(most)
     total, operations = 0.0, 0
     for i in order:
-        used = count[i]
+        used = np.int64(count[i])
         if used > 1 and gap[i] > skip_below:
             base = first[i]
             present, mass, high, best, low, n = block_scores(
@@ -192,8 +195,8 @@ def block_pass(
             operations += n
             if high - low > SMALLEST_GAP:
                 operations += block_step(
-                    base, used, gram_first[i], room[i], ridge[i], w, curvature, clock, moves, best, high, low, alpha,
-                    start, stop, age, gram, score, change, gain, index, entry,
+                    base, used, gram_first[i], np.int64(room[i]), ridge[i], w, curvature, clock, moves, best, high, low,
+                    alpha, start, stop, age, gram, score, change, gain, index, entry,
                 )  # fmt: skip
         total += gap[i]
     return total, operations
@@ -269,15 +272,15 @@ def insert_planes(
     key, first, count, alpha, value, start, stop, age, room, gram_first, gram, gap, ridge, budget, index, entry,
 ):  # fmt: skip
     """Implement `WorkingSets.insert`."""
-    most = room.max()
-    score, change, gain, product = np.zeros((4, most))
+    most, everything = largest(room), np.int64(0)
+    score, change, gain, product = np.zeros(most), np.zeros(most), np.zeros(most), np.zeros(most)
     row, operations = 0, 0
     for r in range(len(ids)):
         i, k = ids[r], slot[r]
-        base, used, gram_base, stride = first[i], count[i], gram_first[i], room[i]
+        base, used, gram_base, stride = first[i], np.int64(count[i]), gram_first[i], np.int64(room[i])
         if k >= 0:
             present, mass, high, best, low, n = block_scores(
-                base, used, 0, ridge[i], alpha, value, start, stop, age, score, index, entry, w
+                base, used, everything, ridge[i], alpha, value, start, stop, age, score, index, entry, w
             )
             operations += n
             if k > 0:
@@ -301,7 +304,7 @@ def insert_planes(
                     alpha[base] += gone
                     add_multiple(index, entry, start[base + k], stop[base + k], -gone * (1.0 / curvature), w)
                     present, mass, high, best, low, n = block_scores(
-                        base, used, 0, ridge[i], alpha, value, start, stop, age, score, index, entry, w
+                        base, used, everything, ridge[i], alpha, value, start, stop, age, score, index, entry, w
                     )
                     operations += n
                     s = losses[i] - sparse_dot(indices, values, p, q_end, w) - ridge[i] * mass

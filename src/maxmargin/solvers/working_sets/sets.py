@@ -249,7 +249,7 @@ class WorkingSets:
 
     def scale_alpha(self, factors: FloatArray | float) -> None:
         """Multiply α of the planes by the factors; the truth gets the rest of the budget."""
-        factors = np.broadcast_to(np.asarray(factors, float), (len(self.count),))
+        factors = np.full(len(self.count), factors, float)  # always the same type, so it is compiled once
         upkeep.scale_alpha(factors, *self._masses, UNLIMITED)
 
     def rebase(self, problem: Problem, before: References) -> None:

@@ -177,7 +177,7 @@ def start_row(top, n_kept, ids, i, rows, out, m):
     if rest == 0:
         out[:] = 0.0
     elif rest == 1:
-        out[:] = rows[ids[top[0], i], :m]
+        out[:] = rows[ids[top[0], i], :m]  # not a loop, which would be merged with additions, in another order
     elif rest == 2:
         write_two_rows(rows[ids[top[0], i]], rows[ids[top[1], i]], out, m)
     elif rest == 3:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._base.jit import inlined, jit
+from maxmargin._base.jit import copy_into, inlined, jit
 from maxmargin.bounds.rescaling import violation
 from maxmargin.core.codes import HASH_START, hash_step
 
@@ -28,7 +28,8 @@ def padded_pairs(pairs):
     """Return the pairs with rows of minus infinity appended so that predecessors form whole groups."""
     size = pairs.shape[0]
     padded = np.full((-(-size // GROUP) * GROUP, size), FORBIDDEN)
-    padded[:size] = pairs
+    for j in range(size):
+        copy_into(padded[j], pairs[j])
     return padded
 
 
@@ -229,7 +230,7 @@ def decode_by_levels(
                     if v > top:
                         top, chosen, state = v, level, k
         if chosen < 0:
-            codes[first : first + length] = labels[first : first + length]
+            copy_into(codes[first:], labels[first : first + length])
         else:
             backtrack(table, chosen, state, first, length, at, labels, steps, pairs, edges, codes)
         finish(

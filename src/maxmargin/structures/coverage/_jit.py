@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._base.jit import inlined, jit
+from maxmargin._base.jit import copy_into, inlined, jit
 from maxmargin.core.codes import HASH_START, hash_step
 
 
@@ -231,7 +231,7 @@ def improve(first, n, m, ptr, items, worths, counts, n_steps, found, value):
                     for p in range(ptr[first + greedy[q]], ptr[first + greedy[q] + 1]):
                         prices[items[p]] = 0.0
         elif kind == 4:
-            prices[:] = start
+            copy_into(prices, start)
         bound = 0.0
         for v in range(size):
             bound += max(worths[v], 0.0) - prices[v]
@@ -243,7 +243,7 @@ def improve(first, n, m, ptr, items, worths, counts, n_steps, found, value):
         best = min(best, bound)
         if kind in (2, 3) and bound < first_best:
             first_best = bound
-            start[:] = prices
+            copy_into(start, prices)
         q = 0
         for j in range(n):
             if taken[j]:
@@ -252,7 +252,7 @@ def improve(first, n, m, ptr, items, worths, counts, n_steps, found, value):
         other = covered_worth(first, trial, 0, m, ptr, items, worths, covered)
         if other > value:
             value = other
-            found[:] = trial
+            copy_into(found, trial)
         if kind < 4:
             continue
         for v in range(size):

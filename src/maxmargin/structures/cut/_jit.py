@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._base.jit import inlined, jit
+from maxmargin._base.jit import copy_into, inlined, jit
 from maxmargin.algorithms.max_flow import arcs_by_node, change_costs, minimum_cut
 from maxmargin.core.codes import NO_OUTPUT
 
@@ -93,7 +93,7 @@ def many_labels(scores, edges, agree, first, leaving, labels):
         unchanged += 1
         if found > total + LEVEL * size:
             total, unchanged = found, 0
-            labels[:] = side
+            copy_into(labels, side)
         step += 1
     return total
 
@@ -159,7 +159,7 @@ def bound_by_cuts(scores, edges, agree, first, leaving, n_steps, total, labels):
         if norm == 0:
             sum_of_last = total_of(last, scores, edges, agree)
             if sum_of_last > total:
-                labels[:] = last
+                copy_into(labels, last)
                 total = sum_of_last
             return max(lowest, total)
         if lowest <= total:

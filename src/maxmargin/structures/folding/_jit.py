@@ -44,8 +44,9 @@ from maxmargin.structures.folding._scores import (
     view,
 )  # fmt: skip
 
-#: Kinds of nodes of a derivation: bases from i on, a pair, branches of a multi-loop, one branch.
-AFTER, CLOSED, SEVERAL, SINGLE = 0, 1, 2, 3
+#: Kinds of nodes of a derivation: bases from i on, a pair, branches of a multi-loop, one branch. Numbers of Python
+#: would be types of their own, so a function would be compiled for each of them.
+AFTER, CLOSED, SEVERAL, SINGLE = np.arange(4)
 
 
 @jit

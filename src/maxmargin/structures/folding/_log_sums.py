@@ -106,17 +106,51 @@ def expected_terms(x, pairs, least, most, flat, closed, single, several, after, 
     number, least_p = most_options(n, most), np.exp(-FAR)
     values, heads, nodes = np.empty(number), np.empty((number, 2), np.int64), np.empty((2, 3), np.int64)
     of_after, of_single, of_several = np.zeros(n + 1), np.zeros(len(probable)), np.zeros(len(probable))
-    of_after[0] = 1.0
+    of_after[0], nowhere = 1.0, np.int64(0)
     given = x, pairs, least, letters, hairpin, bulge, size, skew, small, loops, closed, single, several, after
     room = values, heads, nodes, least_p, most, found, of_after, of_single, of_several, probable
     for i in range(n):
-        divide(AFTER, i, 0, of_after[i], given, room)
+        divide(AFTER, i, nowhere, of_after[i], given, room)
     for span in range(n - 1, least, -1):
         for i in range(n - span):
             at = row(n, i) + i + span
             divide(SEVERAL, i, i + span, of_several[at], given, room)
             divide(SINGLE, i, i + span, of_single[at], given, room)
             divide(CLOSED, i, i + span, probable[at], given, room)
+
+
+@inlined
+def add_expected(found, flat, probable, own, coefficient, counts):
+    """Return E[score] by expected terms and pair probabilities; add the terms to `counts`, and scale both."""
+    expected = 0.0
+    for t in range(len(flat)):
+        if found[t] != 0.0:
+            expected += found[t] * flat[t]
+            counts[t] += coefficient * found[t]
+    for t in range(len(probable)):
+        if probable[t] != 0.0:
+            expected += probable[t] * own[t]
+            probable[t] *= coefficient
+    return expected
+
+
+@jit
+def sum_in_logs(
+    r, ids, symbols, offsets, pairs, starts, least, most, flat, coefficients, log_partitions, expected_scores, counts,
+    pair_sums,
+):  # fmt: skip
+    """Write and add the sums of one example, as `sum_structures` does for the others."""
+    x, own = symbols[offsets[ids[r]] : offsets[ids[r] + 1]], pairs[starts[r] : starts[r + 1]]
+    n, probable = len(x), pair_sums[starts[r] : starts[r + 1]]
+    packed = n * (n + 1) // 2
+    closed, single, several, joined = np.empty(packed), np.empty(packed), np.empty(packed), np.empty(packed)
+    after, found = np.empty(n + 1), np.zeros(len(flat))
+    for t in range(len(probable)):
+        probable[t] = 0.0
+    fill_logs(x, own, least, most, flat, closed, single, several, joined, after)
+    expected_terms(x, own, least, most, flat, closed, single, several, after, found, probable)
+    log_partitions[r] = after[0]
+    expected_scores[r] = add_expected(found, flat, probable, own, coefficients[r], counts)
 
 
 @jit

@@ -21,7 +21,7 @@ from maxmargin._base.jit import inlined, jit
 from maxmargin.algorithms.log_sums import draw, uniform
 from maxmargin.core.codes import NO_OUTPUT
 from maxmargin.structures.folding._jit import AFTER, CLOSED, most_options, next_nodes, options
-from maxmargin.structures.folding._log_sums import expected_terms, fill_logs
+from maxmargin.structures.folding._log_sums import add_expected, fill_logs
 from maxmargin.structures.folding._scores import (
     B1,
     BP,
@@ -381,7 +381,7 @@ def expected_by_slopes(
     return lost
 
 
-@jit
+@inlined
 def sum_scaled(
     x, pairs, least, most, flat, bound, hair, factors, closed, single, several, joined, after, found, probable
 ):
@@ -416,10 +416,14 @@ def exp_letters(flat, factors):
 
 @jit
 def sum_structures(
-    ids, symbols, offsets, pairs, starts, least, most, flat, coefficients, log_partitions, expected_scores, counts,
-    pair_sums,
+    begin, ids, symbols, offsets, pairs, starts, least, most, flat, coefficients, log_partitions, expected_scores,
+    counts, pair_sums,
 ):  # fmt: skip
-    """Write log Z and E[score] of each example; add coefficient · marginals of terms, and write those of pairs."""
+    """Write log Z and E[score] of each example; add coefficient · marginals of terms, and write those of pairs.
+
+    Begins with the given example, and returns the first one that must be summed in logarithms (`sum_in_logs`), which
+    few are: that function is compiled only if there is one.
+    """
     longest = 0
     for i in ids:
         longest = max(longest, offsets[i + 1] - offsets[i])
@@ -428,7 +432,7 @@ def sum_structures(
     after, hair, found = np.empty(longest + 1), np.empty(longest), np.empty(len(flat))
     factors, bound = np.empty(len(flat)), largest_loop(flat, most)
     exp_letters(flat, factors)
-    for r in range(len(ids)):
+    for r in range(begin, len(ids)):
         x, own = symbols[offsets[ids[r]] : offsets[ids[r] + 1]], pairs[starts[r] : starts[r + 1]]
         probable = pair_sums[starts[r] : starts[r + 1]]
         for t in range(len(flat)):
@@ -437,23 +441,10 @@ def sum_structures(
             x, own, least, most, flat, bound, hair, factors, closed, single, several, joined, after, found, probable
         )
         if not right:
-            for t in range(len(flat)):
-                found[t] = 0.0
-            for t in range(len(probable)):
-                probable[t] = 0.0
-            fill_logs(x, own, least, most, flat, closed, single, several, joined, after)
-            log_z = after[0]
-            expected_terms(x, own, least, most, flat, closed, single, several, after, found, probable)
-        expected = 0.0
-        for t in range(len(flat)):
-            if found[t] != 0.0:
-                expected += found[t] * flat[t]
-                counts[t] += coefficients[r] * found[t]
-        for t in range(len(probable)):
-            if probable[t] != 0.0:
-                expected += probable[t] * own[t]
-                probable[t] *= coefficients[r]
-        log_partitions[r], expected_scores[r] = log_z, expected
+            return r
+        log_partitions[r] = log_z
+        expected_scores[r] = add_expected(found, flat, probable, own, coefficients[r], counts)
+    return len(ids)
 
 
 @jit

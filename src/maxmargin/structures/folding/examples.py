@@ -16,6 +16,7 @@ from maxmargin.parts.blocks import Block
 from maxmargin.parts.examples import PartExamples, counted_once
 from maxmargin.structures.folding import _counts as counts
 from maxmargin.structures.folding import _jit
+from maxmargin.structures.folding._log_sums import sum_in_logs
 from maxmargin.structures.folding._sums import sample_structures, sum_structures
 from maxmargin.structures.folding.ranking import ranked_structures
 from maxmargin.structures.folding.terms import FoldingTerms
@@ -183,10 +184,14 @@ class FoldingExamples(PartExamples):
         terms, pairs = scores
         given = self.terms.flat_scores(terms.values)
         found = np.zeros_like(given)
-        sum_structures(
+        arrays = (
             ids, self.symbols, self.code_offsets, *pairs, self.terms.min_hairpin, self.terms.max_loop, given,
             coefficients, log_partitions, expected_scores, found, marginals[1],
         )  # fmt: skip
+        r = 0
+        while (r := sum_structures(r, *arrays)) < len(ids):
+            sum_in_logs(r, *arrays)
+            r += 1
         marginals[0] += self.terms.weight_counts(found)
 
     def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._base.jit import jit
+from maxmargin._base.jit import copy_into, jit
 from maxmargin.core.codes import NO_OUTPUT
 from maxmargin.structures.grammar._chart import fill_chart, new_chart
 from maxmargin.structures.grammar._jit import (
@@ -150,13 +150,13 @@ def best_trees(
             else:
                 trial[0] = NO_OUTPUT
             if not scale > 0.0 or symbol < 0:
-                code[:] = trial
+                copy_into(code, trial)
                 break
             predicted, matched = count_matches(trial, n, grammar, n_labels, chart[2][2], next_true, true)
             total = score - mu * predicted + eta * matched + scale * f1_loss(n_true, predicted, matched)
             if total > best:
                 best = total
-                code[:] = trial
+                copy_into(code, trial)
             opening = False
             if stage == PLAIN:
                 close = CLOSE * (1.0 + scale + abs(score))

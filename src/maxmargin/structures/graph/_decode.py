@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._base.jit import jit
+from maxmargin._base.jit import copy_into, jit
 from maxmargin.core.codes import NO_OUTPUT
 from maxmargin.structures.graph._elimination import maximise
 from maxmargin.structures.graph._expansion import expand_all
@@ -20,7 +20,7 @@ ELIMINATION, CUTS, MESSAGES, EXPANSION = 0, 1, 2, 3
 def scope_ends(ends):
     """Return offsets of scopes, given where each ends."""
     offsets = np.zeros(len(ends) + 1, np.int64)
-    offsets[1:] = ends
+    copy_into(offsets[1:], ends)
     return offsets
 
 
@@ -34,7 +34,7 @@ def by_cuts_and_messages(scores, pairs, edges, hard, sweeps, branches, value, la
     if n_open == 0:
         total = total_of(found, scores, pairs, edges)
         if total > -np.inf:
-            labels[:] = found
+            copy_into(labels, found)
             return total, total
         if exact:
             return -np.inf, -np.inf
@@ -77,7 +77,7 @@ def best_labels(
             upper[r] = value
         else:
             if known:
-                labels[:] = truths[code_offsets[i] : code_offsets[i] + n]
+                copy_into(labels, truths[code_offsets[i] : code_offsets[i] + n])
                 value = total_of(labels, scores, own, joined)
             if method == CUTS:
                 value, upper[r] = by_cuts_and_messages(scores, own, joined, hard, sweeps, branches, value, labels)

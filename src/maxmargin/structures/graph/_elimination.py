@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._base.jit import jit
+from maxmargin._base.jit import copy_into, jit
 from maxmargin.algorithms.log_sums import draw, uniform
 from maxmargin.structures.graph._pairs import incident_edges, pair_score
 
@@ -66,7 +66,7 @@ def elimination_order(edges, n_nodes, widest, order, scope_ptr):
         begin = filled
         if filled + least >= len(scope):
             larger = np.empty(2 * len(scope) + least, np.int64)
-            larger[:filled] = scope[:filled]
+            copy_into(larger, scope[:filled])
             scope = larger
         q = head[v]
         while q >= 0:
@@ -96,7 +96,8 @@ def elimination_order(edges, n_nodes, widest, order, scope_ptr):
                     if stamp[scope[other]] != clock:
                         if used == len(ends):
                             larger, next_larger = np.empty(2 * used, np.int64), np.empty(2 * used, np.int64)
-                            larger[:used], next_larger[:used] = ends, following
+                            copy_into(larger, ends)
+                            copy_into(next_larger, following)
                             ends, following = larger, next_larger
                         ends[used], following[used], head[u] = scope[other], head[u], used
                         used += 1
@@ -104,7 +105,8 @@ def elimination_order(edges, n_nodes, widest, order, scope_ptr):
             degree[u] -= 1
             if n_waiting == len(waiting):
                 larger, next_larger = np.empty(2 * n_waiting, np.int64), np.empty(2 * n_waiting, np.int64)
-                larger[:n_waiting], next_larger[:n_waiting] = waiting, waits
+                copy_into(larger, waiting)
+                copy_into(next_larger, waits)
                 waiting, waits = larger, next_larger
             waiting[n_waiting], waits[n_waiting] = u, at_degree[degree[u]]
             at_degree[degree[u]] = n_waiting

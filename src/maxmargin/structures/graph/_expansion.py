@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._base.jit import jit
+from maxmargin._base.jit import copy_into, jit
 from maxmargin.structures.graph._pairs import pair_score, total_of
 from maxmargin.structures.graph._two_labels import by_cuts
 
@@ -40,6 +40,6 @@ def expand_all(scores, pairs, edges, hard, value, labels):
         unchanged += 1
         if found > value + 1e-12 * abs(value):
             value, unchanged = found, 0
-            labels[:] = moved
+            copy_into(labels, moved)
         step += 1
     return value

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._base.jit import inlined, jit
+from maxmargin._base.jit import copy_into, copy_table, inlined, jit
 from maxmargin.structures.graph._pairs import total_of
 
 #: Gap relative to the scores below which a labelling is taken for the best one.
@@ -178,7 +178,7 @@ def by_messages(
             total = total_of(found, original, pairs, edges)
             if total > value:
                 value = total
-                labels[:] = found
+                copy_into(labels, found)
         if not clearly_above(upper, value):
             return value, max(value, upper)
         if count % LOOK == LOOK - 1:
@@ -186,11 +186,11 @@ def by_messages(
                 break
             last = upper
     if value > -np.inf:
-        found[:] = labels
+        copy_into(found, labels)
         total = improve(original, pairs, edges, first, incident, found, own)
         if total > value:
             value = total
-            labels[:] = found
+            copy_into(labels, found)
     if most_branches > 0 and clearly_above(upper, value):
         value, upper = branch_and_bound(
             scores, original, pairs, edges, first, incident, messages, hard, most_branches, value, upper, labels
@@ -226,7 +226,7 @@ def branch_and_bound(
                     total = total_of(found, original, pairs, edges)
                     if total > value:
                         value = total
-                        labels[:] = found
+                        copy_into(labels, found)
                 if not clearly_above(bound, value):
                     break
                 if count % 4 == 3:
@@ -246,7 +246,7 @@ def branch_and_bound(
                 total = total_of(found, original, pairs, edges)
                 if total > value:
                     value = total
-                    labels[:] = found
+                    copy_into(labels, found)
             else:
                 decisions[depth, 0], decisions[depth, 1], limits[depth], fixed[depth] = node, label, bound, True
                 for k in range(n_labels):
@@ -273,7 +273,7 @@ def branch_and_bound(
 @jit
 def restore(base, decisions, fixed, depth, scores):
     """Set the scores to those that the first decisions leave: a label fixed, or forbidden."""
-    scores[:] = base
+    copy_table(scores, base)
     for d in range(depth):
         node, label = decisions[d, 0], decisions[d, 1]
         for k in range(scores.shape[1]):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._base.jit import jit
+from maxmargin._base.jit import copy_table, jit
 from maxmargin.structures.graph._pairs import pair_score
 
 #: Marginals of copies below this are compared as if they were equal to it.
@@ -27,7 +27,7 @@ def forward(scores, pairs, edges, first, incident, shifts, share, inward):
     n, n_labels = scores.shape
     bound = 0.0
     own, messages = inward, np.empty(n_labels)
-    own[:] = scores
+    copy_table(own, scores)
     for v in range(n):
         n_after = 0
         for q in range(first[v], first[v + 1]):
@@ -130,7 +130,7 @@ def log_partition_bound(scores, pairs, edges, first, incident, n_steps):
         if renew:
             falls = best - found
             best = found
-            shifts[:] = moved
+            copy_table(shifts, moved)
             if falls <= 1e-9 * (1.0 + abs(best)):
                 break
         else:

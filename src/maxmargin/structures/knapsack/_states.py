@@ -69,8 +69,9 @@ def best_choice(scores, weights, capacity, most_states, code):
             size = 2 * (n_states + n_front)
             more_weight, more_value = np.empty(size), np.empty(size)
             more_before, more_item = np.empty(size, np.int32), np.empty(size, np.int32)
-            more_weight[:n_states], more_value[:n_states] = weight[:n_states], value[:n_states]
-            more_before[:n_states], more_item[:n_states] = before[:n_states], item[:n_states]
+            for k in range(n_states):
+                more_weight[k], more_value[k] = weight[k], value[k]
+                more_before[k], more_item[k] = before[k], item[k]
             weight, value, before, item = more_weight, more_value, more_before, more_item
         merged, n_merged, kept_value = np.empty(2 * n_front, np.int64), 0, -1.0
         a, b = 0, 0  # the next state without and with the item

@@ -10,7 +10,7 @@ from math import frexp, ldexp
 
 import numpy as np
 
-from maxmargin._base.jit import inlined, jit
+from maxmargin._base.jit import copy_into, inlined, jit
 from maxmargin.algorithms.blossom import NO_EDGE, best_perfect_matching
 from maxmargin.core.codes import NO_OUTPUT
 
@@ -87,7 +87,7 @@ def best_matchings(ids, scores, starts, none, none_starts, ends, edge_offsets, o
         joined = np.zeros((size, size), np.bool_)
         alone = np.zeros(size)
         if not perfect:
-            alone[:n] = none[none_starts[r] : none_starts[r + 1]]
+            copy_into(alone, none[none_starts[r] : none_starts[r + 1]])
             for a in range(size):
                 for b in range(size):
                     if a != b and alone[a] != -np.inf and alone[b] != -np.inf:
