@@ -78,6 +78,8 @@ class Examples(ABC):
         Number of outputs kept in addition to their codes, which `forget` can release.
     latent : bool, default=False
         Whether outputs have parts that are not observed in the truth; then `complete` is available.
+    user_code : bool, default=False
+        Whether argmaxes are a user's functions, which may be wrong; `training/audit.py` compares some of their answers.
     closes : bool, default=False
         Whether `close` is available.
     integral : bool, default=True
@@ -119,6 +121,7 @@ class Examples(ABC):
     engine: Engine | None = None
     shuffled: bool = False
     latent: bool = False
+    user_code: bool = False
     closes: bool = False
     integral: bool = True
     one_part: bool = False

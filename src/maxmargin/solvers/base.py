@@ -165,7 +165,7 @@ class State:
         offset = problem.offset
         return Certificate(
             float(primal + offset), float(self.best_dual + offset), self.oracle_calls, self.seconds, exact,
-            float(self.best_bound + offset),
+            float(self.best_bound + offset), assumed=problem.examples.user_code,
         )  # fmt: skip
 
     def arrays(self) -> dict[str, AnyArray]:
