@@ -20,7 +20,7 @@ import numpy as np
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.objective import Objective
-from maxmargin.core.sums import tempered
+from maxmargin.core.sums import size_of_scores, tempered
 from maxmargin.engines.engine import Engine
 from maxmargin.problem import Problem
 
@@ -28,6 +28,9 @@ from maxmargin.problem import Problem
 MOST_PARTIAL = 1 << 26
 #: Rounding error of a sum of exponentials, relative to the logarithm of the sum.
 ROUNDING = 1e-13
+#: Rounding error of an entropy, relative to the square of log Z and of the greatest score: errors of probabilities are
+#: relative to scores, and multiply them.
+ENTROPY_ROUNDING = 4e-15
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,10 @@ class SmoothProblem(Problem):
         sums = examples.sums(tempered(full, T), ids, budgets)
         logs = T * sums.log_partitions
         self.hinges[chunk] = np.maximum(logs - level, 0.0)
-        self.values[chunk] = 0.0 if self.shifted else np.maximum(T * sums.entropies, 0.0)
+        size = np.abs(logs) + T * size_of_scores(full)
+        with np.errstate(over="ignore"):
+            room = ENTROPY_ROUNDING * size**2 / T
+        self.values[chunk] = 0.0 if self.shifted else np.maximum(T * sums.entropies - room, 0.0)
         self._errors[chunk] = ROUNDING * (np.abs(logs) + np.abs(level))
         self.answers.keys[ids] = 1  # no single output
         examples.subtract_truths(sums.marginals, scores, ids, budgets)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 import maxmargin as mm
@@ -115,3 +116,10 @@ def test_a_time_limit_ends_a_fit():
     with pytest.warns(UserWarning):
         model = mm.SequenceTagger(bound="likelihood", max_seconds=1e-9).fit(X, Y)
     assert model.stop_reason_ == "max_seconds"
+
+
+def test_a_fit_of_trees_that_is_cut_short():
+    """No single output is found, so there is none whose features could be compared for the warning."""
+    X, Y = mm.datasets.toy.constituents()
+    with pytest.warns(ConvergenceWarning, match="stopped after 1 steps"):
+        mm.ConstituencyParser(bound="likelihood", C=1e6, max_iter=1).fit(X, Y)
