@@ -187,7 +187,7 @@ def no_weights(estimator: Any, data: Any, problem: Problem, restart: int) -> Non
 def perceptron_weights(estimator: Any, data: Any, problem: Problem, restart: int) -> FloatArray:
     """Return the weights of a few epochs of the averaged perceptron (Collins 2002)."""
     examples = problem.examples
-    objective = Objective(1.0, problem.objective.weights)
+    objective = Objective(1.0, problem.objective.weights, lower=problem.objective.lower)
     plain = Problem(examples, Bound("margin", "linear"), objective, problem.engine, None, problem.positions)
     run = Run(AveragedPerceptron(), Limits(max_iter=EPOCHS), seed_of(estimator.random_state) + restart)
     return run.go(plain).best_w
