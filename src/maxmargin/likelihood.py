@@ -99,7 +99,7 @@ class SmoothProblem(Problem):
         self.smooth_bound = bound
         self.exact, self.searches, self.bounded = True, False, False
         self.upper_hinges = self.hinges
-        self._errors = np.zeros(self.n_examples)
+        self._errors, self._rooms = np.zeros(self.n_examples), np.zeros(self.n_examples)
         self._row = np.zeros(self.dim)  # Σ C c_i a_i at the weights of the last decode
 
     def decode(self, w: FloatArray, ids: IntArray) -> None:
@@ -154,7 +154,7 @@ class SmoothProblem(Problem):
         self.hinges[chunk] = np.maximum(logs - level, 0.0)
         size = np.abs(logs) + T * size_of_scores(full)
         with np.errstate(over="ignore"):
-            room = ENTROPY_ROUNDING * size**2 / T
+            room = self._rooms[chunk] = ENTROPY_ROUNDING * size**2 / T
         self.values[chunk] = 0.0 if self.shifted else np.maximum(T * sums.entropies - room, 0.0)
         self._errors[chunk] = ROUNDING * (np.abs(logs) + np.abs(level))
         self.answers.keys[ids] = 1  # no single output
@@ -180,6 +180,10 @@ class SmoothProblem(Problem):
     def gradient(self, w: FloatArray) -> FloatArray:
         """Return the gradient of the objective at the weights of the last decode."""
         return w - self._row
+
+    @property
+    def sum_errors(self) -> float:
+        return float(self.objective.budgets @ (self._rooms + self._errors))
 
     def rounding_errors(self, w: FloatArray) -> FloatArray:
         return super().rounding_errors(w) + self._errors

@@ -56,6 +56,11 @@ class Decodable(Protocol):
         """Return Σ slopes[i] a of the planes found last."""
         ...
 
+    @property
+    def sum_errors(self) -> float:
+        """Bound on what rounding errors of sums over outputs add to Σ C c_i b of the planes found last."""
+        ...
+
     def primal(self, w: FloatArray) -> tuple[float, float]:
         """Return P(w) from the hinges found last, and a proven upper bound."""
         ...
