@@ -56,8 +56,8 @@ class Start:
     weights: FloatArray | None = None
 
     def relative(self, problem: Problem) -> FloatArray | None:
-        """Return the weights w − w₀ of solvers."""
-        return None if self.weights is None else problem.relative(self.weights)
+        """Return the weights w − w₀ of solvers, within their lower bounds."""
+        return None if self.weights is None else problem.objective.raised(problem.relative(self.weights))
 
 
 def check_start(start: Any, name: str) -> None:
@@ -173,7 +173,7 @@ def best_start(problem: Problem, starts: Iterable[Start]) -> Start:
     values = []
     for start in several:
         w = start.relative(problem)
-        w = problem.objective.raised(np.zeros(problem.dim) if w is None else w)
+        w = problem.objective.raised(np.zeros(problem.dim)) if w is None else w
         problem.decode(w, problem.everyone)
         values.append(problem.primal(w)[0])
     return several[int(np.argmin(values))]
