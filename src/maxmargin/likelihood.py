@@ -22,7 +22,7 @@ import numpy as np
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.objective import Objective
-from maxmargin.core.sums import tempered
+from maxmargin.core.sums import size_of_scores, tempered
 from maxmargin.engines.engine import Engine
 from maxmargin.engines.tasks import Tasks
 from maxmargin.problem import Problem
@@ -31,6 +31,9 @@ from maxmargin.problem import Problem
 MOST_PARTIAL = 1 << 26
 #: Rounding error of a sum of exponentials, relative to the logarithm of the sum.
 ROUNDING = 1e-13
+#: Rounding error of an entropy, relative to the square of log Z and of the greatest score: errors of probabilities are
+#: relative to scores, and multiply them.
+ENTROPY_ROUNDING = 4e-15
 
 
 @dataclass(frozen=True)
@@ -99,7 +102,7 @@ class SmoothProblem(Problem):
         self.smooth_bound = bound
         self.exact, self.searches, self.bounded = True, False, False
         self.upper_hinges = self.hinges
-        self._errors = np.zeros(self.n_examples)
+        self._errors, self._rooms = np.zeros(self.n_examples), np.zeros(self.n_examples)
         self._row = np.zeros(self.dim)  # Σ C c_i a_i at the weights of the last decode
 
     def decode(self, w: FloatArray, ids: IntArray) -> None:
@@ -107,7 +110,6 @@ class SmoothProblem(Problem):
         if len(ids) != self.n_examples:
             raise ValueError(f"sums are computed for all {self.n_examples} examples at once, not for {len(ids)}")
         self._row = -self._swept(w, evaluate)
-        self.answers.keys[:] = 1  # no single output
 
     def curvatures(self, w: FloatArray) -> FloatArray:
         """Return an estimate of the second derivatives of the objective at w, as if parts were independent.
@@ -154,10 +156,11 @@ class SmoothProblem(Problem):
         return total
 
     def _take(self, ids: IntArray, found: Computed | None) -> None:
-        """Set hinges, values and errors of ids, if they were computed."""
+        """Set hinges, values and rounding errors of ids, if they were computed."""
         if found is not None:
-            self.hinges[ids], self._errors[ids] = found[0], found[2]
+            self.hinges[ids], self._errors[ids], self._rooms[ids] = found[0], found[2], found[3]
             self.values[ids] = 0.0 if self.shifted else found[1]
+            self.answers.keys[ids] = 1  # no single output
 
     def _added(self, parts: Iterable[tuple[IntArray, tuple[Computed | None, Any]]]) -> FloatArray:
         """Take over what workers have computed for examples, and return the sum, added up in order."""
@@ -178,6 +181,10 @@ class SmoothProblem(Problem):
         """Return the gradient of the objective at the weights of the last decode."""
         return w - self._row
 
+    @property
+    def sum_errors(self) -> float:
+        return float(self.objective.budgets @ (self._rooms + self._errors))
+
     def rounding_errors(self, w: FloatArray) -> FloatArray:
         return super().rounding_errors(w) + self._errors
 
@@ -185,8 +192,8 @@ class SmoothProblem(Problem):
         return bound
 
 
-#: Hinges, values and rounding errors of some examples.
-Computed = tuple[FloatArray, FloatArray, FloatArray]
+#: Hinges, values and rounding errors of both of some examples.
+Computed = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 #: Called as (examples, bound, w, ids, budgets, out): adds to `out`.
 Sum = Callable[[Examples, SmoothBound, FloatArray, IntArray, FloatArray, FloatArray], "Computed | None"]
 
@@ -206,7 +213,10 @@ def evaluate(
     examples.subtract_truths(sums.marginals, scores, ids, budgets)
     examples.add_features(sums.marginals, ids, out)
     hinges, errors = np.maximum(logs - level, 0.0), ROUNDING * (np.abs(logs) + np.abs(level))
-    return hinges, np.maximum(T * sums.entropies, 0.0), errors
+    size = np.abs(logs) + T * size_of_scores(full)
+    with np.errstate(over="ignore"):
+        room = ENTROPY_ROUNDING * size**2 / T
+    return hinges, np.maximum(T * sums.entropies - room, 0.0), errors, room
 
 
 def add_curvatures(

@@ -403,6 +403,11 @@ class Problem:
         with np.errstate(over="ignore"):
             return value, self.objective.primal(w, self.upper_hinges + self.rounding_errors(w))
 
+    @property
+    def sum_errors(self) -> float:
+        """Bound on what rounding errors of sums over outputs add to Σ C c_i b; planes of single outputs have none."""
+        return 0.0
+
     def rounding_errors(self, w: FloatArray) -> FloatArray:
         """Return bounds on the rounding errors of the hinges at w."""
         if self._rounding is None:

@@ -30,7 +30,8 @@ def test_what_is_not_known_is_not_proven():
     assert not nothing.proven
     assert str(nothing) == "the objective is not known yet, lower bound 0; 30 argmaxes in 0.5 s"
     assert Certificate(2.0, 1.0, 30, 0.5, primal_bound=2.0).proven
-    for doubtful in ({}, {"primal_bound": 2.1}, {"exact": False, "primal_bound": 2.0}, {"beaten": True}):
+    for doubtful in ({}, {"primal_bound": 2.1}, {"exact": False, "primal_bound": 2.0}, {"beaten": True},
+                     {"assumed": True, "primal_bound": 2.0}):  # fmt: skip
         found = Certificate(2.0, 1.0, 30, 0.5, **doubtful)
         assert not found.proven and "(proven)" not in str(found)
 

@@ -354,3 +354,9 @@ def test_predictions_have_the_form_of_the_known_decisions(form, tmp_path):
         found = some.predict(X)
         assert found == [kind(np.flatnonzero(z).tolist()) for z in expected.predict(X)]
         assert some.topk(X[0], 2)[0][0] == found[0]
+
+
+@pytest.mark.parametrize("decisions", [[[0, 1, 1], {0, 1}, [1, 0, 1]], [{0}, [0], {1}]])
+def test_known_decisions_have_one_form(decisions):
+    with pytest.raises(ValueError, match=r"decisions\[1\]: decisions have different forms: this is a"):
+        mm.CostLearner(mm.Optimizer.knapsack([1, 1, 1], 2)).fit(np.eye(3), decisions=decisions)

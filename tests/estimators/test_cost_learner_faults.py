@@ -281,7 +281,7 @@ def test_a_solver_that_needs_nonnegative_costs():
     needy, X = mm.Optimizer(dijkstra, M, costs="nonnegative"), np.hstack([np.maximum(X, 0), np.maximum(-X, 0)])
     model = mm.CostLearner(needy, C=10.0).fit(X, decisions=decisions)
     free = mm.CostLearner(paths(), loss="missed", nonnegative=True, C=10.0).fit(X, decisions=decisions)
-    assert model.certificate_.proven and (model.coef_ >= 0).all()
+    assert model.certificate_.assumed and (model.coef_ >= 0).all()
     assert model.certificate_.primal == pytest.approx(free.certificate_.primal, rel=2e-3)
     ranked = [(tuple(z), round(score, 9)) for z, score in model.topk(X[0], 4)]
     predicted = model.predict_costs(X[:1])[0]

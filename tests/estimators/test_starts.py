@@ -156,3 +156,12 @@ def test_resuming_makes_no_start(tmp_path):
     whole = mm.StructuralSVM(Named(), **settings).fit(*CHAINS)
     assert len(calls) == 2
     assert np.array_equal(resumed.coef_, whole.coef_)
+
+
+def test_a_ramp_starts_within_the_lower_bounds_of_its_structure():
+    """Weights of a cut that reward different labels of neighbours were an error about the edges of X."""
+    X, Y = mm.datasets.toy.images()
+    model = mm.CutSegmenter(bound="ramp", max_iter=50, tol=0.1)
+    weights = mm.CutSegmenter(max_iter=50, tol=0.1).fit(X, Y).coef_
+    assert (weights > 0.0).any()
+    assert model.set_params(start=-weights).fit(X, Y).certificate_.start == "weights"

@@ -295,6 +295,9 @@ def edits():
         (f"{fitted}.certificate_.fields.primal", "low", "its certificate is"),
         (f"{fitted}.certificate_.fields.relaxation", [], "its certificate is"),
         (f"{fitted}.certificate_.fields.relaxation", "", "its certificate is"),
+        (f"{fitted}.certificate_.fields.seconds", {"$int": hex(10**400)}, "its certificate is"),
+        (f"{fitted}.temperature_", {"$set": ["a"]}, "temperature_ must be a number"),
+        (f"{fitted}.temperature_", 0, "temperature_ must be a number > 0"),
         (f"{fitted}.n_iter_", 1.5, "n_iter_ is float, expected Integral"),
         (f"{fitted}.predict", 1, "'predict' is not a fitted attribute"),
         (f"{fitted}._secret_", 1, "'_secret_' is not a fitted attribute"),
@@ -318,6 +321,15 @@ def test_damaged_document(path, place, value, message):
 
     change(path, edit)
     refused(path, message)
+
+
+@pytest.mark.parametrize("name", ["history_", "stop_reason_", "n_iter_"])
+def test_a_certificate_without_its_fit(path, name):
+    def edit(document, contents):
+        del document["fitted"][name]
+
+    change(path, edit)
+    refused(path, f"has a certificate but no {name}")
 
 
 @pytest.mark.parametrize("name", model_files._ENTRIES)

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.special import logsumexp
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
 import maxmargin as mm
@@ -115,3 +116,27 @@ def test_a_time_limit_ends_a_fit():
     with pytest.warns(UserWarning):
         model = mm.SequenceTagger(bound="likelihood", max_seconds=1e-9).fit(X, Y)
     assert model.stop_reason_ == "max_seconds"
+
+
+def test_a_fit_of_trees_that_is_cut_short():
+    """No single output is found, so there is none whose features could be compared for the warning."""
+    X, Y = mm.datasets.toy.constituents()
+    with pytest.warns(ConvergenceWarning, match="stopped after 1 steps"):
+        mm.ConstituencyParser(bound="likelihood", C=1e6, max_iter=1).fit(X, Y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["lbfgs", "oneslack", "bundle"])
+@pytest.mark.parametrize("scale", [1e8, 1e14])
+def test_lower_bounds_after_a_start_far_away(solver, scale):
+    """Values of planes are differences of numbers of 1e16, which were lower bounds above the objective."""
+    X, Y = mm.datasets.toy.items()
+    structure = mm.Knapsack(decision="vector")
+    best = mm.StructuralSVM(structure, bound="likelihood", C=1e3).fit(X, Y)
+    for max_iter in (5, 200):
+        model = mm.StructuralSVM(
+            structure, bound="likelihood", C=1e3, solver=solver, start=scale * best.coef_, max_iter=max_iter
+        ).fit(X, Y)
+        assert not model.certificate_.contradicted
+        assert model.certificate_.dual <= best.certificate_.primal
+        assert model.certificate_.primal_bound >= best.certificate_.dual

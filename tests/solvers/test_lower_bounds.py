@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import maxmargin as mm
 from maxmargin.bounds import Bound
 from maxmargin.bounds.references import References
 from maxmargin.core.objective import Objective
@@ -239,10 +240,31 @@ def test_checkpoints_know_the_bounds(tmp_path):
             load_checkpoint(tmp_path / "c.npz", bounded(case, other), solver, solver.init(bounded(case, other)), {})
 
 
-def test_the_perceptron_cannot_keep_bounds():
-    problem = bounded(Case("dense"), np.zeros(12))
-    with pytest.raises(ValueError, match="solver='perceptron' does not support lower bounds on weights"):
-        AveragedPerceptron().check(problem)
+def test_the_perceptron_keeps_bounds():
+    case = Case("dense")
+    lower = bounds("some 0", dim(case))
+    problem, best = bounded(case, lower), bounded(case, lower)
+    solver, state = AveragedPerceptron(), AveragedPerceptron().init(problem)
+    solver.run(problem, state, Limits(0.0, 5))
+    assert (state.best_w >= lower).all()
+    optimal = ProximalWorkingSets().init(best)
+    ProximalWorkingSets().run(best, optimal, Limits(1e-6, 500))
+    assert 0.0 < state.best_dual <= optimal.best_primal <= state.best_primal
+
+
+@pytest.mark.parametrize(
+    ("structure", "data"), [(mm.Cut(), mm.datasets.toy.graphs()), (mm.Path(cycles=True), mm.datasets.toy.paths())]
+)
+def test_structures_with_bounds_of_their_own_start_with_the_perceptron(structure, data):
+    """Its weights were outside of the bounds, and errors blamed the features."""
+    X, Y = data
+    if isinstance(structure, mm.Path):
+        X = [(arcs, np.abs(costs)) for arcs, costs in X]
+    for C in (0.01, 1.0, 100.0):
+        model = mm.StructuralSVM(structure, C=C, start="perceptron").fit(X, Y)
+        assert model.certificate_.start == "perceptron" and model.certificate_.gap <= model.tol
+    trained = mm.StructuralSVM(structure, solver="perceptron").fit(X, Y)
+    assert trained.predict(X[:1]) is not None
 
 
 @pytest.mark.parametrize("name", EXACT)

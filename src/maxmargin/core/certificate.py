@@ -45,6 +45,10 @@ class Certificate:
         program or on relaxed answers (`Graph`).
         The optimum of a relaxation is an upper bound on that of the objective. None if the objective itself was
         minimised.
+    assumed : bool, default=False
+        Whether objective and lower bound hold only if argmaxes that are the user's code return what they should. No
+        call of such code can prove that: only for structures with few outputs that `enumerate` lists, all of them
+        are compared after a fit.
     start : str, default=""
         The weights that the fit started with, if they were not the solver's own: the name of a start, ``"weights"``,
         the class of an estimator, or ``"last fit"``. Of several starts, the one with the best objective.
@@ -71,6 +75,7 @@ class Certificate:
     beaten: bool = False
     relaxation: float | None = None
     start: str = ""
+    assumed: bool = False
 
     def about_objective(self, primal: float, primal_bound: float) -> Certificate:
         """Return the certificate of the objective after a fit whose planes are those of a relaxation.
@@ -132,7 +137,11 @@ class Certificate:
 
     @property
     def proven(self) -> bool:
-        """Whether objective and lower bound are proven; all messages say so if and only if this is True."""
+        """Whether objective and lower bound are proven; all messages say so if and only if this is True.
+
+        It is False for user-defined structures and optimisers whose argmaxes could not be compared with all outputs
+        (`assumed`).
+        """
         return self.standing == "proven"
 
     @property
@@ -146,13 +155,16 @@ class Certificate:
             return "contradicted: an argmax returned a wrong output"
         if not self.exact:
             return "estimated: the argmax is not exact"
-        return "proven" if self.unproven <= ROUNDING else "estimated: the scores have rounding errors"
+        if self.unproven > ROUNDING:
+            return "estimated: the scores have rounding errors"
+        return "holds if the argmax is correct" if self.assumed else "proven"
 
     def __str__(self) -> str:
         if self.primal == float("inf"):
             state = f"the objective is not known yet, lower bound {self.dual:.6g}"
         elif self.relaxation is not None and self.dual == 0.0:
-            state = f"objective {self.primal:.6g} ({'proven' if self.exact else 'estimated'}), no lower bound"
+            about = "estimated" if not self.exact else "holds if the argmax is correct" if self.assumed else "proven"
+            state = f"objective {self.primal:.6g} ({about}), no lower bound"
             if not self.exact and isfinite(self.primal_bound):
                 state += f", the objective is proven to be at most {self.primal_bound:.6g}"
         else:

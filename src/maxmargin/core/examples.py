@@ -13,7 +13,7 @@ from maxmargin.core.codes import TRUTH, Answers
 from maxmargin.core.planes import Planes
 from maxmargin.core.polytopes import CertificatePolytope, Polytope
 from maxmargin.core.scores import Scores
-from maxmargin.core.sums import Sums
+from maxmargin.core.sums import Sums, of_example, reduced, size_of_scores
 
 if TYPE_CHECKING:
     from maxmargin.bounds import Bound
@@ -83,6 +83,8 @@ class Examples(ABC):
         Number of outputs kept in addition to their codes, which `forget` can release.
     latent : bool, default=False
         Whether outputs have parts that are not observed in the truth; then `complete` is available.
+    user_code : bool, default=False
+        Whether argmaxes are a user's functions, which may be wrong; `training/audit.py` compares some of their answers.
     closes : bool, default=False
         Whether `close` is available.
     integral : bool, default=True
@@ -92,6 +94,8 @@ class Examples(ABC):
         Whether every output has exactly one part; then any function of its loss is a sum over parts.
     summable : bool, default=False
         Whether `sums` and `samples` are available.
+    most_score : float, default=2**34
+        Greatest size of scores for `plain_sums`: with larger ones, sums in logarithms drown in rounding errors.
     marginals_apart : bool, default=False
         Whether `risk_scores` and `arranged_marginals` need sums of single examples, because they use tables of parts
         that examples share.
@@ -126,10 +130,12 @@ class Examples(ABC):
     engine: Engine | None = None
     shuffled: bool = False
     latent: bool = False
+    user_code: bool = False
     closes: bool = False
     integral: bool = True
     one_part: bool = False
     summable: bool = False
+    most_score: float = 2.0**34
     marginals_apart: bool = False
     why_not_summable: str = "sums over all its outputs are not implemented"
     optional_parts: bool = False
@@ -198,15 +204,43 @@ class Examples(ABC):
         """Return log-partition functions, expected scores and marginals for given scores of the parts of ids.
 
         Marginals are multiplied by the coefficient of their example, 1 by default. The result does not depend on how
-        examples are divided into batches, except for rounding errors in tables that all examples share.
+        examples are divided into batches, except for rounding errors in tables that all examples share. Scores so large
+        that rounding errors exceed their differences are reduced first (`reduced`). Raise ValueError if scores are NaN
+        or +∞.
         """
-        raise self.not_summable()
+        if size_of_scores(scores) <= self.most_score:
+            return self.plain_sums(scores, ids, coefficients)
+        found = Sums(np.zeros(len(ids)), np.zeros(len(ids)), [np.zeros_like(block.values) for block in scores])
+        for r in range(len(ids)):
+            alone, factor = reduced(of_example(scores, r), self.most_score)
+            some = None if coefficients is None else coefficients[r : r + 1]
+            sums = self.plain_sums(alone, ids[r : r + 1], some)
+            found.log_partitions[r] = sums.log_partitions[0] / factor  # log Σ exp(s) ≤ log Σ exp(factor · s) / factor
+            found.expected_scores[r] = min(sums.expected_scores[0] / factor, found.log_partitions[r])
+            for values, own, block in zip(found.marginals, sums.marginals, scores, strict=True):
+                values[slice(*block.starts[r : r + 2]) if block.starts[-1] else slice(None)] += own
+        return found
 
     def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         """Return the codes of n independent outputs of each example of ids, an array of n rows.
 
         ``seeds[r]`` is a uint64 from which all random numbers of ``ids[r]`` follow. The codes of ids are concatenated.
+        Scores are reduced as in `sums`.
         """
+        if size_of_scores(scores) <= self.most_score:
+            return self.plain_samples(scores, ids, n, seeds)
+        parts = [
+            self.plain_samples(reduced(of_example(scores, r), self.most_score)[0], ids[r : r + 1], n, seeds[r : r + 1])
+            for r in range(len(ids))
+        ]
+        return np.concatenate(parts, axis=1)
+
+    def plain_sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
+        """Return `sums` of finite scores of at most `most_score`; scores of −∞ exclude parts."""
+        raise self.not_summable()
+
+    def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+        """Return `samples` of finite scores of at most `most_score`; scores of −∞ exclude parts."""
         raise self.not_summable()
 
     def not_summable(self) -> TypeError:

@@ -7,7 +7,10 @@ scores.
 
 from __future__ import annotations
 
+from math import frexp, isfinite
 from typing import NamedTuple
+
+import numpy as np
 
 from maxmargin._base.types import FloatArray
 from maxmargin.core.scores import Scores
@@ -45,3 +48,39 @@ def tempered(scores: list[Scores], temperature: float) -> list[Scores]:
     if temperature == 1.0:
         return scores
     return [Scores(block.values / temperature, block.starts) for block in scores]
+
+
+def size_of_scores(scores: list[Scores]) -> float:
+    """Return the greatest absolute score, except for −∞; raise ValueError if a score is NaN or +∞."""
+    size = 0.0
+    for block in scores:
+        if len(block.values):
+            high = float(block.values.max())
+            low = float(block.values.min(where=block.values > -np.inf, initial=high))
+            size = max(size, abs(high) if high > -np.inf else 0.0, -low if isfinite(low) else 0.0)
+            if not high < np.inf:
+                raise ValueError("scores are not finite, so outputs have no probabilities: scale features or weights")
+    return size
+
+
+def of_example(scores: list[Scores], r: int) -> list[Scores]:
+    """Return the scores of the r-th example of a batch; a table that examples share is whole."""
+    return [
+        Scores(block.values[block.starts[r] : block.starts[r + 1]], block.starts[r : r + 2] - block.starts[r])
+        if block.starts[-1]
+        else Scores(block.values, block.starts[:2])
+        for block in scores
+    ]
+
+
+def reduced(scores: list[Scores], most: float) -> tuple[list[Scores], float]:
+    """Return scores of at most `most`, and the power of 2 by which they were multiplied.
+
+    Of scores of such sizes, only differences that are far above their rounding errors matter, and the probabilities of
+    the other outputs are 0 in both cases; outputs with equal scores stay equal.
+    """
+    size = size_of_scores(scores)
+    if size <= most:
+        return scores, 1.0
+    factor = 2.0 ** -frexp(size / most)[1]
+    return [Scores(block.values * factor, block.starts) for block in scores], factor

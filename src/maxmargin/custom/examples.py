@@ -56,7 +56,7 @@ class CustomExamples(Examples):
         Whether outputs are pairs (y, h) of which Y holds only y.
     """
 
-    smallest_chunk, coded = 1, False
+    smallest_chunk, coded, user_code = 1, False, True
     #: Attributes that belong to the current decode and process.
     _transient: ClassVar[frozenset[str]] = frozenset({"_batches", "_idle", "_row", "_indexed", "_held", "_scratch"})
 
@@ -220,6 +220,16 @@ class CustomExamples(Examples):
         self._answer(w, ids[few], "enumerate", choices, answers, best)
         closed[few] = np.maximum(bound.violation(answers.rises[ids[few]], answers.losses[ids[few]]), 0.0)
         return closed
+
+    def number_listed(self, i: int) -> int:
+        """Return the number of outputs of an input that `enumerate` lists, at most one more than `MOST_LISTED`."""
+        return len(self._listed(i))
+
+    def best_listed(self, w: FloatArray, ids: IntArray, bound: Bound) -> tuple[FloatArray, Answers]:
+        """Return the greatest violations at w of the outputs that `enumerate` lists, without a trace."""
+        with self._without_trace() as answers:
+            found = self.close(w, ids, bound, answers, np.full(len(ids), np.inf))
+        return found, answers
 
     def _listed(self, i: int) -> list[Any]:
         """Return the outputs of an input, at most one more than `MOST_LISTED`."""

@@ -83,7 +83,7 @@ from maxmargin.likelihood import SmoothBound, SmoothProblem
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits, State
 from maxmargin.solvers.registry import resolve
-from maxmargin.training.audit import audit
+from maxmargin.training.audit import Audit, audit
 from maxmargin.training.cccp import ConcaveConvex
 from maxmargin.training.checkpoint import Checkpoint
 from maxmargin.training.run import Run
@@ -589,14 +589,15 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
             self.temperature_ = self._temperature(problem, run, data)
         self.history_, self.stop_reason_, self.n_iter_ = run.history, run.stop_reason, state.iteration
         self.support_ = Support.of(problem, state, data.positions)
-        fault = self._audit(problem, run, state)
+        audited = self._audit(problem, run, state)
+        fault = audited.fault
         state.best_bound = problem.bound_with_planes_found(state.best_w, state.best_bound)
         certificate = state.certificate(problem)
         if problem.examples.relaxed:
             certificate = certificate.about_objective(*self._objective_of_outputs(problem, state))
         self.certificate_ = replace(
             certificate, outer_steps=run.outer_steps, outer_decrease=run.outer_decrease,
-            beaten=fault is not None, start=run.start,
+            beaten=fault is not None, start=run.start, assumed=certificate.assumed and not audited.complete,
         ).reconsidered()  # fmt: skip
         proven = self.certificate_.proven or self.certificate_.proven_gap <= self.tol
         if self.stop_reason_ == "tol" and not proven and not problem.examples.relaxed:
@@ -654,10 +655,10 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         prefer_support(structure, problem, state, float(self.tol))
         return structure.expanded(state.best_w, data.encoded)
 
-    def _audit(self, problem: Problem, run: Run, state: State) -> str | None:
-        """Return what contradicts argmaxes that are user code, or None; nothing is asked after Ctrl-C."""
+    def _audit(self, problem: Problem, run: Run, state: State) -> Audit:
+        """Return what contradicts argmaxes that are user code; nothing is asked after Ctrl-C."""
         if state.cut_short:
-            return None
+            return Audit()
         held = {} if self.support_ is None else self.support_.outputs_by_example(problem.positions)
         return audit(problem, state, run.seed, held, sweep=run.stop_reason != "max_seconds")
 

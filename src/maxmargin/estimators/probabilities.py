@@ -27,7 +27,7 @@ from maxmargin.core.codes import Answers
 from maxmargin.core.examples import Examples
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import Compiled
-from maxmargin.core.sums import Sums, tempered
+from maxmargin.core.sums import Sums, of_example, tempered
 from maxmargin.engines.local import Local, one_blas_thread
 from maxmargin.estimators.predictor import Predictor
 
@@ -240,8 +240,9 @@ class Probabilistic(Predictor):
             for some in _batches(examples, ids):
                 scores = self._tempered_scores(examples, some)
                 sums = _checked(examples.sums(scores, some), some)
+                tables = [Scores(values, own.starts) for values, own in zip(sums.marginals, scores, strict=True)]
                 for r, i in enumerate(some.tolist()):
-                    found[i] = examples.arranged_marginals(_of_example(sums.marginals, scores, r), i)
+                    found[i] = examples.arranged_marginals([own.values for own in of_example(tables, r)], i)
 
         self._in_threads(ask, examples)
         return found
@@ -317,14 +318,6 @@ def _check_compiled(structure: Any) -> None:
 def _batches(examples: Examples, ids: IntArray) -> list[IntArray]:
     """Return batches whose marginals are known for each example."""
     return [ids[r : r + 1] for r in range(len(ids))] if examples.marginals_apart else [ids]
-
-
-def _of_example(marginals: list[FloatArray], scores: list[Scores], r: int) -> list[FloatArray]:
-    """Return the marginals of the r-th example of a batch; a table that examples share is whole."""
-    return [
-        values[block.starts[r] : block.starts[r + 1]] if block.starts[-1] else values
-        for values, block in zip(marginals, scores, strict=True)
-    ]
 
 
 def _checked(sums: Sums, ids: IntArray) -> Sums:

@@ -56,8 +56,8 @@ class Start:
     weights: FloatArray | None = None
 
     def relative(self, problem: Problem) -> FloatArray | None:
-        """Return the weights w − w₀ of solvers."""
-        return None if self.weights is None else problem.relative(self.weights)
+        """Return the weights w − w₀ of solvers, within their lower bounds."""
+        return None if self.weights is None else problem.objective.raised(problem.relative(self.weights))
 
 
 def check_start(start: Any, name: str) -> None:
@@ -173,7 +173,7 @@ def best_start(problem: Problem, starts: Iterable[Start]) -> Start:
     values = []
     for start in several:
         w = start.relative(problem)
-        w = problem.objective.raised(np.zeros(problem.dim) if w is None else w)
+        w = problem.objective.raised(np.zeros(problem.dim)) if w is None else w
         problem.decode(w, problem.everyone)
         values.append(problem.primal(w)[0])
     return several[int(np.argmin(values))]
@@ -187,7 +187,7 @@ def no_weights(estimator: Any, data: Any, problem: Problem, restart: int) -> Non
 def perceptron_weights(estimator: Any, data: Any, problem: Problem, restart: int) -> FloatArray:
     """Return the weights of a few epochs of the averaged perceptron (Collins 2002)."""
     examples = problem.examples
-    objective = Objective(1.0, problem.objective.weights)
+    objective = Objective(1.0, problem.objective.weights, lower=problem.objective.lower)
     plain = Problem(examples, Bound("margin", "linear"), objective, problem.engine, None, problem.positions)
     run = Run(AveragedPerceptron(), Limits(max_iter=EPOCHS), seed_of(estimator.random_state) + restart)
     return run.go(plain).best_w

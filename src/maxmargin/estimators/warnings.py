@@ -62,7 +62,10 @@ def warn_of_estimate(estimator: Any, problem: Problem) -> None:
                 stacklevel=callers_level(),
             )
         return
-    if estimator.stop_reason_ != "estimated":
+    limit = estimator.stop_reason_ if estimator.stop_reason_ in ("max_seconds", "max_iter") else ""
+    if limit and certificate.gap <= estimator.tol < certificate.proven_gap and not problem.examples.relaxed:
+        found = f"the fit was ended by {limit} with a gap within tol that is not proven: {found}"
+    elif estimator.stop_reason_ != "estimated":
         return
     if problem.searches:
         own = not isinstance(estimator.structure_, Compiled)
@@ -101,7 +104,12 @@ def warn_of_gap(estimator: Any, run: Run, state: State, problem: Problem) -> Non
 
 
 def _feature_spread(problem: Problem) -> float:
-    """Return the largest size of a feature divided by the smallest, in the planes of some examples."""
+    """Return the largest size of a feature divided by the smallest, in the planes of some examples.
+
+    It is 1 for sums over outputs, which find no single output whose plane could be computed.
+    """
+    if problem.smooth:
+        return 1.0
     ids = problem.everyone[: 2 * MOST_PLANES][problem.answers.keys[: 2 * MOST_PLANES] != TRUTH][:MOST_PLANES]
     planes = problem.examples.planes(ids, problem.answers)
     sizes = np.zeros(problem.dim)

@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 import maxmargin
 from maxmargin._base.archive import MODEL, Archive, BadFileError, write_archive
 from maxmargin._base.atomic import replacing
-from maxmargin._base.checks import stored_array
+from maxmargin._base.checks import positive_number, stored_array
 from maxmargin._base.types import AnyArray
 from maxmargin.core.certificate import Certificate
 from maxmargin.core.planes import Planes
@@ -32,7 +32,7 @@ from maxmargin.estimators.starts import storable_start
 from maxmargin.models.earlier import translated
 from maxmargin.models.objects import ModelReader, ModelWriter
 from maxmargin.models.user_objects import Given, UserCodeError, is_estimator, is_structure
-from maxmargin.models.values import expect
+from maxmargin.models.values import LARGEST_NUMBER, expect
 
 NAME, FORMAT = "maxmargin model", 3
 
@@ -53,6 +53,10 @@ _TYPES: dict[str, type] = {
     "classes_": np.ndarray,
     "feature_names_in_": np.ndarray,
 }
+
+
+#: Attributes that every fit with a certificate sets.
+_WITH_CERTIFICATE = ("history_", "stop_reason_", "n_iter_")
 
 
 def save(estimator: MaxMarginEstimator, path: str | os.PathLike[str], support: bool = False) -> None:
@@ -260,12 +264,17 @@ def _check_fitted(fitted: dict[str, Any], structure: Any) -> None:
             raise BadFileError(f"is damaged: {name} is {type(value).__name__}, expected {_TYPES[name].__name__}")
         if name.endswith("_coef_") and value is not None:
             stored_array(value, name, np.float64, (None,))
+        if name == "temperature_":
+            positive_number(value, name)
     certificate = fitted.get("certificate_")
     if certificate is not None:
         relaxation = 0.0 if certificate.relaxation is None else certificate.relaxation
         numbers = replace(certificate, relaxation=relaxation, start=0)
-        if type(certificate.start) is not str or not all(isinstance(value, Real) for value in astuple(numbers)):
-            raise BadFileError(f"is damaged: its certificate is {certificate!r}")
+        if type(certificate.start) is not str or not all(map(_is_number, astuple(numbers))):
+            raise BadFileError(f"is damaged: its certificate is {certificate!r:.200}")
+        missing = [name for name in _WITH_CERTIFICATE if name not in fitted]
+        if missing:
+            raise BadFileError(f"is damaged: it has a certificate but no {missing[0]}")
     classes, width = fitted.get("classes_"), fitted.get("n_features_in_")
     if classes is not None and classes.shape != (len(structure.labels_),):
         raise BadFileError(f"is damaged: classes_ has shape {classes.shape}, expected ({len(structure.labels_)},)")
@@ -274,6 +283,11 @@ def _check_fitted(fitted: dict[str, Any], structure: Any) -> None:
     names = fitted.get("feature_names_in_")
     if names is not None and names.shape != (width,):
         raise BadFileError(f"is damaged: feature_names_in_ has shape {names.shape}, expected ({width},)")
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a number that is finite or infinite as a float too, and not an integer beyond it."""
+    return isinstance(value, Real) and not (isinstance(value, int) and abs(value) > LARGEST_NUMBER)
 
 
 def _width(structure: Any, unknown: Any) -> Any:

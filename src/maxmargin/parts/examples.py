@@ -367,7 +367,7 @@ class PartExamples(Examples):
         """
         raise self.not_summable()
 
-    def sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
+    def plain_sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
         n = len(ids)
         sums = Sums(np.zeros(n), np.zeros(n), [np.zeros_like(block.values) for block in scores])
         self.part_sums(scores, ids, np.ones(n) if coefficients is None else coefficients, *sums)

@@ -56,6 +56,11 @@ class Decodable(Protocol):
         """Return Σ slopes[i] a of the planes found last."""
         ...
 
+    @property
+    def sum_errors(self) -> float:
+        """Bound on what rounding errors of sums over outputs add to Σ C c_i b of the planes found last."""
+        ...
+
     def primal(self, w: FloatArray) -> tuple[float, float]:
         """Return P(w) from the hinges found last, and a proven upper bound."""
         ...
@@ -165,7 +170,7 @@ class State:
         offset = problem.offset
         return Certificate(
             float(primal + offset), float(self.best_dual + offset), self.oracle_calls, self.seconds, exact,
-            float(self.best_bound + offset),
+            float(self.best_bound + offset), assumed=problem.examples.user_code,
         )  # fmt: skip
 
     def arrays(self) -> dict[str, AnyArray]:

@@ -45,7 +45,7 @@ class HeldProblem:
         self.hinges: FloatArray = np.zeros(self.n_examples)
         self.slots: IntArray = np.zeros(self.n_examples, np.int32)
         self.choices: list[tuple[IntArray, FloatArray]] = []
-        self.oracle_calls = 0
+        self.oracle_calls, self.sum_errors = 0, 0.0
 
     def weights(self, v: FloatArray) -> FloatArray:
         """Return w for v."""

@@ -267,7 +267,7 @@ class MulticlassExamples(Examples):
     def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self._decode(scores[0].values.reshape(-1, self.n_labels), ids, scales, -1, answers)
 
-    def sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
+    def plain_sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
         table = scores[0].values.reshape(-1, self.n_labels)
         top = table.max(axis=1, keepdims=True)
         shares = np.exp(table - top)
@@ -278,7 +278,7 @@ class MulticlassExamples(Examples):
             shares *= coefficients[:, None]
         return Sums((top + np.log(totals)).ravel(), expected, [shares.ravel()])
 
-    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+    def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         codes = np.zeros((n, len(ids)), np.int32)
         sample_labels(scores[0].values.reshape(-1, self.n_labels), seeds, codes)
         return codes

@@ -107,6 +107,27 @@ class SumsConformance:
         assert all(np.isfinite(values).all() for values in sums.marginals)
 
     @every_case(needs="sums")
+    def test_sums_of_scores_of_any_size(self, case):
+        """Where differences of scores drown in rounding errors, the best outputs remain, and nothing overflows."""
+        ids = np.arange(case.n)
+        for size in (1e30, 1e200):
+            w = case.w * (size / max(np.abs(case.w).max(), 1e-12))
+            scores = case.examples.scores(w, ids)
+            sums = case.examples.sums(scores, ids)
+            assert all(np.isfinite(values).all() for values in sums.marginals)
+            assert (sums.entropies >= 0.0).all()
+            for i in range(case.n):
+                _, psis, log_z, _ = self._enumerated(case, i, w)
+                largest = float((np.abs(psis) @ np.abs(w)).max(initial=size))
+                assert sums.log_partitions[i] == pytest.approx(log_z, abs=1e-6 * largest)
+            codes = case.examples.samples(scores, ids, 2, np.arange(case.n, dtype=np.uint64))
+            answers = case.examples.empty_answers()
+            for code in codes:
+                answers.codes[:] = code
+                for i in range(case.n):
+                    assert case.name(case.found(answers, i)) in map(case.name, case.outputs(i))
+
+    @every_case(needs="sums")
     def test_truths_and_losses(self, case):
         """Scores of truths, their subtraction, and sums of score + loss."""
         ids, examples = case.rng.permutation(case.n), case.examples

@@ -2,9 +2,10 @@
 
 A wrong argmax can end a fit early with a certificate that looks proven: a loss-augmented argmax that returns y, or that
 subtracts the loss, finds no violated margin at w = 0. So all examples are decoded once more at the weights learnt, and
-each answer is compared with the planes that the solver holds. A share of the argmaxes of the fit is the budget of the
-rest: plain argmaxes at other weights find another output of as many examples as possible, and those that are better
-than the answers make their examples suspect. Suspects, and a sample of examples, are asked several questions each, and
+each answer is compared with the planes that the solver holds, and with all outputs where a user-defined structure lists
+few (`enumerate`); only then the certificate is proven. Otherwise plain argmaxes at other weights find another output of
+each example, or of as many as half of the argmaxes of the fit; outputs that are better than the answers make their
+examples suspect. Suspects, and a sample of examples, are asked several questions each, and
 each answer is compared with all outputs known for its example: the truth, the other answers, and outputs of planes that
 the solver holds. The calls are not counted in `oracle_calls`.
 """
@@ -13,17 +14,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from maxmargin._base.types import IntArray
-from maxmargin.core.examples import Examples
 from maxmargin.core.structure import StructureError, plain_output, proven_bound
 from maxmargin.custom.any_values import own_copy
 from maxmargin.custom.arguments import shown
 from maxmargin.custom.comparison import TOLERANCE, Answer, Comparison, Findings, Output
-from maxmargin.custom.examples import CustomExamples
+from maxmargin.custom.examples import MOST_LISTED, CustomExamples
 from maxmargin.custom.probe import FAILED, Probe
 from maxmargin.optimizers.optimizer import Optimizer
 from maxmargin.problem import Problem
@@ -32,12 +33,30 @@ from maxmargin.structures.decisions.examples import DecisionExamples
 
 #: Number of questions per argmax of the fit and per example, and number of examples that are asked at least.
 SHARE, QUESTIONS, FEWEST_EXAMPLES = 0.1, 3, 4
+#: Number of plain argmaxes at other weights per argmax of the fit, one for each example at most.
+PLAIN_SHARE = 0.5
 #: Number of outputs of held planes that are compared, per example.
 MOST_HELD = 4
 
 
-def audit(problem: Problem, state: State, seed: int, held: dict[int, list[Any]], sweep: bool = True) -> str | None:
-    """Return a message about the first contradiction found, or None.
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found.
+
+    Attributes
+    ----------
+    fault : str or None, default=None
+        A message about the first contradiction found, which begins with the example.
+    complete : bool, default=False
+        Whether the answers at the weights learnt were compared with all outputs of all examples.
+    """
+
+    fault: str | None = None
+    complete: bool = False
+
+
+def audit(problem: Problem, state: State, seed: int, held: dict[int, list[Any]], sweep: bool = True) -> Audit:
+    """Return the first contradiction found, if any.
 
     Parameters
     ----------
@@ -51,38 +70,65 @@ def audit(problem: Problem, state: State, seed: int, held: dict[int, list[Any]],
         Outputs that the solver holds, by example; None for outputs that were lost.
     sweep : bool, default=True
         Whether there is time to decode all examples once more.
-
-    Returns
-    -------
-    str or None
-        The message, which begins with the example.
     """
     examples = problem.examples
-    if examples.fault is None and not _is_user_code(examples):
-        return None
-    rng, n = np.random.default_rng([seed, problem.n_examples]), problem.n_examples
+    if examples.fault is None and not examples.user_code:
+        return Audit()
+    rng, n, complete = np.random.default_rng([seed, problem.n_examples]), problem.n_examples, False
     fault = examples.fault
-    if fault is not None and _is_user_code(examples):  # opposite costs may show why
+    if fault is not None and examples.user_code:  # opposite costs may show why
         fault = _Decisions(problem, examples, state, rng, swept=False).first_fault(np.array([fault[0]]), held) or fault
     if fault is None and sweep:
         fault = _compared_with_planes(problem, state) or examples.fault
-    if fault is None:
-        budget, suspects = int(SHARE * state.oracle_calls), dict[int, Any]()
+    own = examples if sweep and isinstance(examples, CustomExamples) and problem.references is None else None
+    if fault is None and own is not None and own.exact and own.closes:
+        fault, complete = _compared_with_all(problem, own, state)
+    if fault is None and not complete:
+        suspects = dict[int, Any]()
         inquiry: type[_Inquiry] = _Decisions if isinstance(examples, DecisionExamples) else _Outputs
-        if sweep and isinstance(examples, CustomExamples) and problem.exact and problem.references is None:
-            size = min(n, max(budget - QUESTIONS * FEWEST_EXAMPLES, 0))
-            suspects, budget = _suspects(problem, examples, state, rng, size), budget - size
-        sample = np.sort(rng.choice(n, min(n, max(FEWEST_EXAMPLES, budget // QUESTIONS)), replace=False))
+        if own is not None and problem.exact:
+            suspects = _suspects(problem, own, state, rng, min(n, int(PLAIN_SHARE * state.oracle_calls)))
+        size = int(SHARE * state.oracle_calls) // QUESTIONS
+        sample = np.sort(rng.choice(n, min(n, max(FEWEST_EXAMPLES, size)), replace=False))
         asked = np.concatenate([np.array(list(suspects), np.int64), sample])
         known = held | {i: [output, *held.get(i, ())] for i, output in suspects.items()}
         fault = inquiry(problem, examples, state, rng, sweep).first_fault(asked, known)
-    return None if fault is None else f"X[{problem.positions[fault[0]]}]: {fault[1]}"
+    message = None if fault is None else f"X[{problem.positions[fault[0]]}]: {fault[1]}"
+    return Audit(message, complete)
 
 
-def _is_user_code(examples: Examples) -> bool:
-    if isinstance(examples, DecisionExamples):
-        return type(examples.optimizer) is Optimizer  # ready ones are the library's own
-    return isinstance(examples, CustomExamples)
+def _compared_with_all(problem: Problem, examples: CustomExamples, state: State) -> tuple[tuple[int, str] | None, bool]:
+    """Compare answers with all outputs that `enumerate` lists, while they are no more than the argmaxes of the fit.
+
+    Return an example whose answer is beaten, and whether all outputs of all examples were compared.
+    """
+    w, left, ids = problem.weights(state.best_w), state.oracle_calls, problem.everyone
+    for n_compared, i in enumerate(ids.tolist()):
+        try:
+            n_outputs = examples.number_listed(i)
+        except StructureError:  # a fault of `enumerate`, which the fit does not need
+            return None, False
+        left -= n_outputs
+        if left < 0 or n_outputs > MOST_LISTED:
+            ids = ids[:n_compared]
+            break
+    if len(ids) == 0:
+        return None, problem.n_examples == 0
+    try:
+        best, answers = examples.best_listed(w, ids, problem.bound)
+    except StructureError:
+        return None, False
+    known = problem.upper_hinges[ids]
+    excess = best - known - TOLERANCE * (1.0 + np.abs(answers.rises[ids]) + answers.losses[ids] + known)
+    worst = int(np.argmax(excess))
+    if excess[worst] <= 0.0:
+        return None, len(ids) == problem.n_examples
+    i = int(ids[worst])
+    return (
+        i,
+        f"the argmax violates its margin by {known[worst]:.6g} at the weights learnt, but "
+        f"{shown(answers.outputs[i])}, an output that enumerate lists, violates its own by {best[worst]:.6g}",
+    ), False
 
 
 def _compared_with_planes(problem: Problem, state: State) -> tuple[int, str] | None:

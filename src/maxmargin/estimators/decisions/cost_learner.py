@@ -27,7 +27,7 @@ from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
 from maxmargin.estimators.explain import Explanation, explain
 from maxmargin.estimators.parameters import check_prior, joined, lower_bounds
 from maxmargin.metrics.decisions import total_regret
-from maxmargin.optimizers.optimizer import Optimizer, as_optimizer
+from maxmargin.optimizers.optimizer import as_optimizer
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.structures.decisions.examples import DecisionExamples
@@ -85,7 +85,7 @@ class CostPredictor(MaxMarginEstimator):
         answers, everyone = examples.empty_answers(), np.arange(examples.n_examples)
         threads = self.n_jobs if examples.parallel or self.n_jobs is not None else 1
         question = Question("decode", w, np.zeros(examples.n_examples))
-        python = type(examples.optimizer) is Optimizer
+        python = examples.optimizer.checked
         with engine_of(self.engine if python else None, threads) as engine, one_blas_thread():
             if engine.n_jobs == 1:
                 question.ask(examples, everyone, slice(None), answers)
@@ -478,7 +478,7 @@ class CostLearner(CostPredictor):
 
     def _encode(self, X: Any, Y: Any) -> tuple[Structure, Examples]:
         structure, examples = super()._encode(X, Y)
-        if type(as_optimizer(self.optimizer)) is Optimizer:
+        if as_optimizer(self.optimizer).checked:
             examples.parallel = self.n_jobs not in (None, 1)
         return structure, examples
 

@@ -13,10 +13,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from maxmargin._base.types import FloatArray
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import ComposedState, Decodable, Solver
 from maxmargin.solvers.cutting.aggregate import AggregateModel
+
+#: Rounding error of a dot product, relative to the sum of the sizes of its terms.
+ROUNDING = 1e-14
 
 
 class CuttingState(ComposedState):
@@ -87,11 +92,15 @@ class CuttingPlanes(Solver):
 
 
 def add_plane(problem: Decodable, state: CuttingState) -> None:
-    """Add the plane of the risk that is tight at the current weights, where all examples have just been decoded."""
+    """Add the plane of the risk that is tight at the current weights, where all examples have just been decoded.
+
+    Its value at weights of 0 is the difference of numbers that may be large, and is reduced by their rounding errors.
+    """
     objective, w = problem.objective, state.w
     row = problem.aggregate(objective.slopes(problem.hinges))
     risk = float(objective.penalties(problem.hinges).sum())
-    state.model.insert(row, risk + float(row @ w))
+    errors = ROUNDING * (risk + float(np.abs(row) @ np.abs(w))) + problem.sum_errors
+    state.model.insert(row, risk + float(row @ w) - errors)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 For each example whose best output ŷ (argmax without the loss) is not the truth, w ← w + Ψ(x, y) − Ψ(x, ŷ); the result
 is the mean of all w. The perceptron uses neither C nor the bound, and its weights do not minimise an objective. Its
 certificate is valid nevertheless: the primal value of the averaged weights under the problem's bound, and the dual
-value of the mistakes, each of which gave its output the dual mass 1, scaled to be feasible.
+value of the mistakes, each of which gave its output the dual mass 1, scaled to be feasible. With lower bounds l on
+weights, max(w, l) takes the place of w in predictions, and of the average.
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ class AveragedPerceptron(Solver):
 
     name: ClassVar[str] = "perceptron"
     certifies: ClassVar[bool] = False
+    lower_bounds: ClassVar[bool] = True
     default_max_iter: ClassVar[int] = 10
 
     batch: int = 1
@@ -100,7 +102,7 @@ class AveragedPerceptron(Solver):
         average = state.summed()
         if state.provable:
             state.raise_dual(lower_bound(problem, average))
-        averaged = state.weights(average, 1.0 / state.past)
+        averaged = problem.objective.raised(state.weights(average, 1.0 / state.past))
         if np.isinf(state.best_primal):  # without an epoch to return to, a part of one is better than none
             state.best_w = averaged
         problem.decode(averaged, problem.everyone)  # raises OutOfTime after the time limit
@@ -112,7 +114,7 @@ class AveragedPerceptron(Solver):
         """Predict the outputs of ids at the current weights and correct the wrong ones."""
         examples, answers, bound = problem.examples, problem.answers, problem.bound
         examples.begin(ids)
-        examples.decode(state.w, ids, np.zeros(len(ids)), answers)
+        examples.decode(problem.objective.raised(state.w), ids, np.zeros(len(ids)), answers)
         problem.oracle_calls += len(ids)
         wrong = ids[answers.keys[ids] != TRUTH]
         if len(wrong):

@@ -204,7 +204,7 @@ class DecoyExamples(Examples):
 
     # ------------------------------------------------------------------ sums over candidates and alignments
 
-    def sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
+    def plain_sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
         """Sum over the alignments of all candidates; of a homologue whose alignment is given, over this one alone."""
         pairs, ends = spans(ids, self.first_pairs), offsets_among(ids, self.first_pairs)
         by_pair = self._by_pair(scores, pairs)
@@ -226,7 +226,7 @@ class DecoyExamples(Examples):
         sizes = [n_parts[self.first_pairs[ids]] for n_parts in self.inner.n_parts]
         return [np.repeat(s.starts[:-1], n) + places(offsets_of(n)) for s, n in zip(scores, sizes, strict=True)]
 
-    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+    def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         pairs, ends = spans(ids, self.first_pairs), offsets_among(ids, self.first_pairs)
         by_pair, starts = self._by_pair(scores, pairs), offsets_among(ids, self.code_offsets)
         logs = self.inner.sums(by_pair, pairs).log_partitions

@@ -178,7 +178,7 @@ class AlignmentExamples(PartExamples):
         room = self._scratch.room(3 * size + n_exps)
         return room[: 3 * size].reshape(3, size), np.empty((_sums.N_SUM_BUFFERS, max(n, m) + 5)), room[3 * size :]
 
-    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+    def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         ends = offsets_among(ids, self.code_offsets)
         codes = np.full((n, int(ends[-1])), -1, np.int32)
         for order in range(N_ORDERS):

@@ -137,7 +137,7 @@ class ChainExamples(Examples):
 
     # ------------------------------------------------------------------ sums over outputs
 
-    def sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
+    def plain_sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
         n, marginals = len(ids), [np.zeros_like(block.values) for block in scores]
         found = Sums(np.zeros(n), np.zeros(n), marginals)
         chain_sums(
@@ -148,7 +148,7 @@ class ChainExamples(Examples):
         )  # fmt: skip
         return found
 
-    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+    def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         ends = offsets_among(ids, self.code_offsets)
         codes = np.zeros((n, int(ends[-1])), np.int32)
         chain_samples(ends, *self._tables_of(scores), seeds, codes)

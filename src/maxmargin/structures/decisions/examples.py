@@ -90,10 +90,11 @@ class DecisionExamples(Examples):
         self.even = self.n_examples > 0 and bool((self.widths == self.widths[0]).all())
         self.code_offsets = offsets if whole else 2 * offsets
         self.exact, self.bounded = optimizer.exact, not optimizer.exact
+        self.user_code = optimizer.checked
         self.fixed_scores = known is not None
         self.lower = np.zeros(self.dim) if optimizer.costs == "nonnegative" else None
         self.perturbable = () if optimizer.costs == "nonnegative" else None
-        self.parallel = type(optimizer) is not Optimizer and optimizer.batch
+        self.parallel = not optimizer.checked and optimizer.batch
         self.smallest_chunk = 64 if self.parallel else 1
         called = 1.0 if self.parallel else 20000.0 * self.n_examples / max(1, int(offsets[-1]))
         self.operations = sum(block.operations for block in blocks) + float(offsets[-1]) * max(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from itertools import count
 from typing import Any, ClassVar
 
@@ -238,8 +238,9 @@ class Decisions(Compiled):
             if truth.decision is not None:
                 decisions[i] = rounded(reader.read(truth.decision, int(widths[i]), Place("Y", i), "found"))
         if learn:
+            _check_one_form(truths)
             self.form_ = reader.form_read
-            if reader.ambiguous and type(optimizer) is Optimizer and optimizer.feasible is None:
+            if reader.ambiguous and optimizer.checked and optimizer.feasible is None:
                 warnings.warn(
                     f"all decisions are [0, 1], either vectors or the indices of both variables, and are read as "
                     f"vectors: {DECLARE_FORM}",
@@ -509,6 +510,18 @@ def linear_loss(loss: Any, decision: FloatArray, where: Any) -> FloatArray:
 
 def _instances(inputs: Inputs, ids: IntArray) -> list[Any] | None:
     return None if inputs.instances is None else [inputs.instances[i] for i in ids.tolist()]
+
+
+def _check_one_form(truths: list[Truth]) -> None:
+    """Raise an error if some decisions are sets of indices and others are not."""
+    known = [(i, isinstance(truth.decision, Set)) for i, truth in enumerate(truths) if truth.decision is not None]
+    other = next((i for i, is_set in known if is_set != known[0][1]), None)
+    if other is not None:
+        this, before = ("a set", "lists") if not known[0][1] else ("a list", "sets")
+        raise error_at(
+            Place("Y", other),
+            f"decisions have different forms: this is {this}, but those before it are {before}; use one form for all",
+        )
 
 
 def _by_width(ids: IntArray, widths: IntArray) -> Iterator[IntArray]:

@@ -194,7 +194,7 @@ class FoldingExamples(PartExamples):
             r += 1
         marginals[0] += self.terms.weight_counts(found)
 
-    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+    def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         terms, pairs = scores
         ends = offsets_among(ids, self.code_offsets)
         codes = np.full((n, int(ends[-1])), -1, np.int32)

@@ -319,7 +319,7 @@ class GrammarExamples(PartExamples):
             begin, end, split, own,
         )  # fmt: skip
 
-    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+    def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         codes = np.empty((n, int(offsets_among(ids, self.code_offsets)[-1])), np.int32)
         data = ids, self.offsets, self.tokens, self.rules.packed, *self._flat(scores, len(ids))
         _samples.grammar_samples(*data, self.n_labels, seeds, codes)

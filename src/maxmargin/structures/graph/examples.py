@@ -333,7 +333,7 @@ class GraphExamples(PartExamples):
         )  # fmt: skip
         return bounds
 
-    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+    def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         if not self.summable:
             raise self.not_summable()
         pairs, edge_starts = self._pair_scores(scores[1], ids)

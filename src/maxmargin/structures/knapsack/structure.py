@@ -297,7 +297,7 @@ class KnapsackExamples(PartExamples):
         into = coefficients, log_partitions, expected_scores, marginals[0]
         subset_sums(*self._subsets(scores, ids), *into)
 
-    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+    def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         codes = np.zeros((n, int(scores[0].starts[-1])), np.int32)
         subset_samples(*self._subsets(scores, ids), seeds, codes)
         return codes

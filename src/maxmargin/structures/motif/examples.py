@@ -105,7 +105,7 @@ class MotifExamples(Examples):
 
     # ------------------------------------------------------------------ sums over outputs
 
-    def sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
+    def plain_sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
         """Return sums over no motif and all sites, relative to no motif as the scores are."""
         (values, starts), n = scores[0], len(ids)
         sums = Sums(np.empty(n), np.empty(n), [np.empty_like(values)])
@@ -113,7 +113,7 @@ class MotifExamples(Examples):
         _sums.site_sums(starts, values, given, sums.log_partitions, sums.expected_scores, sums.marginals[0])
         return sums
 
-    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+    def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         codes = np.empty((n, len(ids)), np.int32)
         _sums.site_samples(scores[0].starts, scores[0].values, seeds, codes)
         return codes

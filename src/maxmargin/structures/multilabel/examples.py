@@ -220,7 +220,7 @@ class MultilabelExamples(PartExamples):
         else:
             _sums.forest_sums(*given, tree.order, tree.parent, tree.pair_of, *into)
 
-    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+    def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         codes = np.zeros((n, len(ids) * self.n_labels), np.int32)
         given, tree = (*scores[0], *self._pairs(scores)), self.forest
         if tree is None:

@@ -439,7 +439,7 @@ class PathExamples(PartExamples):
         into = coefficients, log_partitions, expected_scores, marginals[0]
         _sums.path_sums(*self._given(scores, ids), *into)
 
-    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+    def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         starts = offsets_among(ids, self.code_offsets)
         codes = np.empty((n, int(starts[-1])), np.int32)
         _sums.path_samples(*self._given(scores, ids), starts, seeds, codes)

@@ -147,7 +147,7 @@ class TopKExamples(DocumentExamples):
         counts = coefficients / np.maximum(subset[4], 1)
         subset_sums(*subset, counts, log_partitions, expected_scores, marginals[0])
 
-    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+    def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         chosen = np.zeros((n, len(scores[0].values)), bool)
         subset_samples(*self._subsets(scores, ids), seeds, chosen)
         return (np.nonzero(chosen)[1] - self._firsts(scores[0].starts, ids, n)).astype(np.int32).reshape(n, -1)

@@ -106,14 +106,14 @@ class TaxonomyExamples(MulticlassExamples):
         table = self._class_table(scores)
         return [Scores(table.ravel(), np.arange(len(table) + 1) * self.n_labels)]
 
-    def sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
-        found = super().sums(self._class_scores(scores), ids, coefficients)
+    def plain_sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
+        found = super().plain_sums(self._class_scores(scores), ids, coefficients)
         nodes = np.zeros((len(ids), self.n_nodes))
         _sums.add_above(found.marginals[0].reshape(-1, self.n_labels), self.pointers, self.ancestors, nodes)
         return Sums(found.log_partitions, found.expected_scores, [nodes.ravel()])
 
-    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
-        return super().samples(self._class_scores(scores), ids, n, seeds)
+    def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+        return super().plain_samples(self._class_scores(scores), ids, n, seeds)
 
     def augmented(self, scores: list[Scores], ids: IntArray, scales: FloatArray) -> list[Scores]:
         """Return scores with the costs of classes, without those of the root, at the nodes of the classes."""

@@ -257,13 +257,16 @@ def insert_node(k, size, before, after, kind, pivot, state, heads, reached):
         while reached[v] < 0:
             reached[v] = known
             v = heads[v]
-    first, whole = 1 if kind == NOT_ROOT else 0, 0.0
+    first, whole, top = 1 if kind == NOT_ROOT else 0, 0.0, -np.inf
     for j in range(first, k):
         if reached[j] == 1:
-            whole += np.exp(before[at + j] - pivot)
+            top = max(top, before[at + j])
+    for j in range(first, k):
+        if reached[j] == 1 and top > -np.inf:
+            whole += np.exp(before[at + j] - top)
     left, heads[k] = uniform(state) * whole, 0
     for j in range(first, k):
-        p = np.exp(before[at + j] - pivot) if reached[j] == 1 else 0.0
+        p = np.exp(before[at + j] - top) if reached[j] == 1 and top > -np.inf else 0.0
         if p > 0.0:
             heads[k] = j
             left -= p

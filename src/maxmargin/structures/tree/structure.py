@@ -287,7 +287,7 @@ class TreeExamples(PartExamples):
         else:
             _sums.free_sums(*data, *found)
 
-    def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
+    def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         codes = np.empty((n, int(offsets_among(ids, self.code_offsets)[-1])), np.int32)
         _sums.tree_samples(ids, *scores[0], self.code_offsets, *map(bool, self.settings), seeds, codes)
         return codes
