@@ -34,7 +34,7 @@ X, Y = beasts()
 
 
 def test_a_flat_hierarchy_is_multiclass():
-    flat = mm.TaxonomyClassifier(tol=1e-6).fit(X, Y)
+    flat = mm.TaxonomyClassifier(C=1.0, tol=1e-6).fit(X, Y)
     plain = mm.MulticlassSVM(tol=1e-6).fit(X, Y)
     assert flat.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=3e-6)
     np.testing.assert_allclose(flat.decision_scores(X), plain.decision_scores(X), atol=0.02)
@@ -250,3 +250,15 @@ def test_losses_of_unknown_classes():
         model.losses(["cat"], ["cat", "dog"])
     taxonomy = mm.StructuralSVM(mm.Taxonomy(hierarchy=PARENTS)).fit(X, Y)
     assert taxonomy.score(X[:1], ["fish"]) == -2.0, "a class that does not exist is as wrong as can be"
+
+
+def test_the_default_trade_off_does_not_depend_on_the_scale():
+    model = mm.TaxonomyClassifier(hierarchy=PARENTS, fit_intercept=False, tol=1e-6).fit(X, Y)
+    assert model.C_ == pytest.approx(len(X) / (X**2).sum())
+    larger = mm.TaxonomyClassifier(hierarchy=PARENTS, fit_intercept=False, tol=1e-6).fit(sp.csr_array(10.0 * X), Y)
+    np.testing.assert_allclose(10.0 * larger.coef_, model.coef_, atol=1e-2)
+    path = mm.regularization_path(model, X, Y, Cs=[0.1, 1.0])
+    assert [step.C_ for step in path] == [0.1, 1.0]
+    assert mm.TaxonomyClassifier(hierarchy=PARENTS, kernel="rbf").fit(X, Y).C_ == 1.0
+    with pytest.raises(ValueError, match='C must be a number > 0 or "auto"'):
+        mm.TaxonomyClassifier(hierarchy=PARENTS, C="best").fit(X, Y)

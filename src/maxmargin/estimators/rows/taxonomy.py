@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from maxmargin._base.checks import check_flag
 from maxmargin._base.declared import changed, declared, parameter
-from maxmargin._base.types import FloatArray
+from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Structure
-from maxmargin.estimators.base import MaxMarginEstimator
+from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
+from maxmargin.estimators.parameters import is_auto, positive_or_auto
 from maxmargin.estimators.rows.multiclass import MulticlassSVM
 from maxmargin.features.rows.costs import check_class_weight, check_costs
 from maxmargin.structures.taxonomy.structure import Taxonomy
@@ -38,6 +40,8 @@ class TaxonomyClassifier(MulticlassSVM):
     coef_ : ndarray of shape (n_weights,)
         The weights of all pairs of features and nodes, as `feature_names_out` names them; `node_weights` has those of
         one node.
+    C_ : float
+        The trade-off.
     class_weight_ : dict
         The weight of each class.
     nodes_ : list
@@ -75,6 +79,13 @@ class TaxonomyClassifier(MulticlassSVM):
         default="mixed",
         kind='{"mixed", "tree", "zero-one"}, array-like of shape (K, K) or dict',
     )
+    C: Any = changed(
+        'Trade-off. ``"auto"`` is the number of rows divided by the sum of the squares of all features, so that it does '
+        "not depend on the scale of the rows; 1 with a kernel.",
+        positive_or_auto,
+        default="auto",
+        kind='float or "auto"',
+    )
     inner_nodes: bool = parameter(
         "Whether all nodes are classes. By default the leaves are, also those that have no training examples.",
         check_flag,
@@ -106,6 +117,24 @@ class TaxonomyClassifier(MulticlassSVM):
         check_costs(self.loss, Taxonomy.cost_names, "loss")
         check_class_weight(self.class_weight)
         self._make_structure().check_parameters()
+
+    def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
+        X, Y, weights, positions = super()._prepare(X, Y, sample_weight, groups)
+        if is_auto(self.C):
+            self.C_ = self._scale_free_C(X)
+        return X, Y, weights, positions
+
+    def _scale_free_C(self, X: Any) -> float:
+        values = X.data if sp.issparse(X) else np.asarray(X)
+        total = float(np.square(values).sum()) if self.kernel == "linear" else 0.0
+        return X.shape[0] / total if 0 < total < np.inf else 1.0
+
+    def _trade_off(self) -> float:
+        return self.C_ if is_auto(self.C) else float(self.C)
+
+    def _finish(self, problem: Any, run: Any, state: Any, data: TrainingData) -> None:
+        super()._finish(problem, run, state, data)
+        self.C_ = self._trade_off()
 
     def _make_structure(self) -> Taxonomy:
         return Taxonomy(
