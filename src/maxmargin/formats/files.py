@@ -44,8 +44,8 @@ class Files:
         memory instead of being kept in it. The files there are removed at the end. None for arrays in memory.
     **options : optional
         ``"conll"``: `columns` (numbers or names of CoNLL-U; by default all but the label, of CoNLL-U the words alone),
-        `label_column` (by default the last one, of CoNLL-U ``"upos"``), `comments` and `documents`; the others: those of
-        `read_trees` and `read_svmlight`.
+        `label_column` (by default the last one, of CoNLL-U ``"upos"``), `comments` and `documents`; the others: those
+        of `read_trees` and `read_svmlight`.
 
     Examples
     --------
