@@ -297,6 +297,7 @@ def edits():
         (f"{fitted}.certificate_.fields.relaxation", "", "its certificate is"),
         (f"{fitted}.certificate_.fields.seconds", {"$int": hex(10**400)}, "its certificate is"),
         (f"{fitted}.temperature_", {"$set": ["a"]}, "temperature_ must be a number"),
+        (f"{fitted}.temperature_", {"$float": "inf"}, "temperature_ must be a number"),
         (f"{fitted}.temperature_", 0, "temperature_ must be a number > 0"),
         (f"{fitted}.n_iter_", 1.5, "n_iter_ is float, expected Integral"),
         (f"{fitted}.predict", 1, "'predict' is not a fitted attribute"),

@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 import maxmargin
 from maxmargin._base.archive import MODEL, Archive, BadFileError, write_archive
 from maxmargin._base.atomic import replacing
-from maxmargin._base.checks import positive_number, stored_array
+from maxmargin._base.checks import finite_number, positive_number, stored_array
 from maxmargin._base.types import AnyArray
 from maxmargin.core.certificate import Certificate
 from maxmargin.core.planes import Planes
@@ -265,7 +265,7 @@ def _check_fitted(fitted: dict[str, Any], structure: Any) -> None:
         if name.endswith("_coef_") and value is not None:
             stored_array(value, name, np.float64, (None,))
         if name == "temperature_":
-            positive_number(value, name)
+            positive_number(finite_number(value, name), name)
     certificate = fitted.get("certificate_")
     if certificate is not None:
         relaxation = 0.0 if certificate.relaxation is None else certificate.relaxation
