@@ -324,13 +324,13 @@ def test_damaged_document(path, place, value, message):
     refused(path, message)
 
 
-@pytest.mark.parametrize("name", ["history_", "stop_reason_", "n_iter_"])
-def test_a_certificate_without_its_fit(path, name):
+@pytest.mark.parametrize("name", ["certificate_", "history_", "stop_reason_", "n_iter_"])
+def test_a_fit_without_one_of_its_results(path, name):
     def edit(document, contents):
         del document["fitted"][name]
 
     change(path, edit)
-    refused(path, f"has a certificate but no {name}")
+    refused(path, f"it has no {name}, but other results of a fit")
 
 
 @pytest.mark.parametrize("name", model_files._ENTRIES)
