@@ -184,3 +184,11 @@ def test_size_must_be_told_where_the_features_do_not():
     for form in ("pair", "dict"):
         with pytest.raises(StructureError, match="set the attribute `size`"):
             CustomExamples(Unsized(psis, losses, FORMS[form]), range(5), Y)
+
+
+def test_the_loss_of_a_truth_is_zero():
+    """Slack re-scaling did not notice it, and the fit ended at weights that separate nothing."""
+    psis, losses, _, _ = tables(0)
+    losses[3, 0] = 0.5
+    with pytest.raises(StructureError, match=r"Y\[3\]: loss\(y, y\) is 0\.5, expected 0"):
+        CustomExamples(Table(psis, losses), range(5), [[0, i] for i in range(5)])

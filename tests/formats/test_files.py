@@ -194,3 +194,14 @@ def test_invalid_files(folder):
 def test_a_disk_that_is_too_small(tmp_path):
     with pytest.raises(OSError, match="GB are needed"):
         empty_in(tmp_path)(1 << 60, np.uint32)
+
+
+@pytest.mark.parametrize("options", [{}, {"label_column": "upos"}, {"columns": "form"}, {"columns": ["form"]}])
+def test_only_the_words_of_conllu_are_used_unless_others_are_named(tmp_path, options):
+    """All gold columns were features, which a new text does not have."""
+    rows = "1\tAna\tana\tPROPN\tNNP\t_\t2\tnsubj\t_\t_\n2\tsings\tsing\tVERB\tVBZ\t_\t0\troot\t_\t_\n\n"
+    (tmp_path / "a.conllu").write_text(rows)
+    X, Y = mm.Files(tmp_path / "a.conllu", format="conll", **options).read()
+    assert [list(map(tuple, x)) for x in X] == [[("Ana",), ("sings",)]] and [list(y) for y in Y] == [["PROPN", "VERB"]]
+    X, _ = mm.Files(tmp_path / "a.conllu", format="conll", columns=["form", "xpos"]).read()
+    assert [list(map(tuple, x)) for x in X] == [[("Ana", "NNP"), ("sings", "VBZ")]]

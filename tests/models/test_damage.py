@@ -297,6 +297,7 @@ def edits():
         (f"{fitted}.certificate_.fields.relaxation", "", "its certificate is"),
         (f"{fitted}.certificate_.fields.seconds", {"$int": hex(10**400)}, "its certificate is"),
         (f"{fitted}.temperature_", {"$set": ["a"]}, "temperature_ must be a number"),
+        (f"{fitted}.temperature_", {"$float": "inf"}, "temperature_ must be a number"),
         (f"{fitted}.temperature_", 0, "temperature_ must be a number > 0"),
         (f"{fitted}.n_iter_", 1.5, "n_iter_ is float, expected Integral"),
         (f"{fitted}.predict", 1, "'predict' is not a fitted attribute"),
@@ -323,13 +324,13 @@ def test_damaged_document(path, place, value, message):
     refused(path, message)
 
 
-@pytest.mark.parametrize("name", ["history_", "stop_reason_", "n_iter_"])
-def test_a_certificate_without_its_fit(path, name):
+@pytest.mark.parametrize("name", ["certificate_", "history_", "stop_reason_", "n_iter_"])
+def test_a_fit_without_one_of_its_results(path, name):
     def edit(document, contents):
         del document["fitted"][name]
 
     change(path, edit)
-    refused(path, f"has a certificate but no {name}")
+    refused(path, f"it has no {name}, but other results of a fit")
 
 
 @pytest.mark.parametrize("name", model_files._ENTRIES)

@@ -251,3 +251,13 @@ def test_bounds_on_log_partitions(n_labels, pairs):
     path = x[0], [(v, v + 1) for v in range(size - 1)], x[2][: size - 1]
     totals = [float(w @ structure.joint_feature(path, y)) for y in structure.enumerate(path)]
     assert structure.log_partition_bound(w, path) == pytest.approx(np.logaddexp.reduce(totals), rel=1e-9)
+
+
+@pytest.mark.parametrize("w", [np.full(10, np.nan), np.zeros(9), np.full(10, np.inf), np.zeros((1, 10))])
+def test_a_bound_on_the_log_partition_needs_all_weights(w):
+    """NaN gave −∞, which is no bound."""
+    X, Y = mm.datasets.toy.graphs(3)
+    structure = mm.StructuralSVM(mm.Graph(pairs="potts", fit_intercept=False), max_iter=2, tol=1.0).fit(X, Y).structure_
+    assert structure.size == 10
+    with pytest.raises(ValueError, match="w must be 10 finite numbers, found"):
+        structure.log_partition_bound(w, X[0])

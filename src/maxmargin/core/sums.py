@@ -55,8 +55,9 @@ def size_of_scores(scores: list[Scores]) -> float:
     size = 0.0
     for block in scores:
         if len(block.values):
-            high = float(block.values.max())
-            low = float(block.values.min(where=block.values > -np.inf, initial=high))
+            high, low = float(np.max(block.values)), float(np.min(block.values))
+            if low == -np.inf:
+                low = float(block.values.min(where=block.values > -np.inf, initial=high))
             size = max(size, abs(high) if high > -np.inf else 0.0, -low if isfinite(low) else 0.0)
             if not high < np.inf:
                 raise ValueError("scores are not finite, so outputs have no probabilities: scale features or weights")

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 #: Answers whose planes are computed together: few enough to stay in the cache, enough to amortise the calls.
 TOGETHER = 128
 
+#: Greatest loss of a truth that counts as rounding error.
+LOSS_OF_TRUTH = 1e-6
+
 #: Maximum number of outputs of an input that are listed where a search leaves a gap.
 MOST_LISTED = 1000
 
@@ -91,6 +94,7 @@ class CustomExamples(Examples):
     def _encode_truths(self) -> Planes:
         ids, psis = np.arange(self.n_examples), []
         self._check_feasible()
+        self._check_losses_of_truths()
         try:
             for i in range(self.n_examples):
                 psis.append(self.structure.joint_feature(self.X[i], self.outputs_known[i]))
@@ -124,6 +128,18 @@ class CustomExamples(Examples):
                     Place("Y", i),
                     f"the true output {shown(self.outputs_known[i])} is not feasible: feasible(x, y) is false for it; "
                     f"correct the output, leave the example out, or correct feasible",
+                )
+
+    def _check_losses_of_truths(self) -> None:
+        """Raise StructureError if the loss of a truth is not 0: hinges would never be 0."""
+        for i in range(0 if self.latent else self.n_examples):
+            try:
+                loss = float(self.structure.loss(self.Y[i], self.Y[i]))
+            except Exception:  # outputs may be of another kind than truths
+                return
+            if LOSS_OF_TRUTH < loss < np.inf:
+                raise StructureError.at(
+                    Place("Y", i), f"loss(y, y) is {loss:g}, expected 0: an output that is right costs nothing"
                 )
 
     # ------------------------------------------------------------------ latent variables

@@ -43,8 +43,9 @@ class Files:
         Folder on a disk for the largest arrays of encoded sentences of a `ColumnTagger`, which are then mapped into
         memory instead of being kept in it. The files there are removed at the end. None for arrays in memory.
     **options : optional
-        ``"conll"``: `columns` (numbers or names of CoNLL-U; all but the label by default), `label_column` (−1 by
-        default), `comments` and `documents`; the others: those of `read_trees` and `read_svmlight`.
+        ``"conll"``: `columns` (numbers or names of CoNLL-U; by default all but the label, of CoNLL-U the words alone),
+        `label_column` (by default the last one, of CoNLL-U ``"upos"``), `comments` and `documents`; the others: those
+        of `read_trees` and `read_svmlight`.
 
     Examples
     --------
@@ -149,7 +150,7 @@ class Files:
         return list(chain.from_iterable(parts))
 
     def _columns(
-        self, columns: Any = None, label_column: int | str = -1, comments: bool = True, documents: bool = True
+        self, columns: Any = None, label_column: int | str | None = None, comments: bool = True, documents: bool = True
     ) -> tuple[Numbered, Numbered]:
         texts = _Numbers(), _Numbers()
         lengths: list[int] = []
@@ -239,8 +240,15 @@ class _Numbers(dict[Any, int]):
         return np.concatenate(self._parts)
 
 
-def _positions(reader: ColumnReader, columns: Any, label_column: int | str) -> tuple[tuple[int, ...], int]:
-    """Return the numbers of the columns of tokens, and of the label."""
+def _positions(reader: ColumnReader, columns: Any, label_column: int | str | None) -> tuple[tuple[int, ...], int]:
+    """Return the numbers of the columns of tokens, and of the label.
+
+    The other columns of CoNLL-U are annotations, which a new text does not have: only the words are used by default.
+    """
+    if label_column is None:
+        label_column = "upos" if reader.conllu else -1
+    if columns is None and reader.conllu:
+        columns = ("form",)
     if isinstance(label_column, str):
         at = reader.index(label_column, "label column")
     else:
@@ -248,7 +256,8 @@ def _positions(reader: ColumnReader, columns: Any, label_column: int | str) -> t
     if columns is None:
         used = tuple(c for c in range(reader.n_columns) if c != at)
     else:
-        used = tuple(reader.index(column) for column in columns)
+        named = (columns,) if isinstance(columns, str | int) else columns
+        used = tuple(reader.index(column) for column in named)
     if not used or at in used:
         what = "found one column" if not used else f"column {reader.names()[at]} is the label"
         raise FormatError(reader.source, reader.first_line, f"expected a label and at least one more column, {what}")

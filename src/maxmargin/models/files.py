@@ -20,7 +20,7 @@ from sklearn.exceptions import NotFittedError
 import maxmargin
 from maxmargin._base.archive import MODEL, Archive, BadFileError, write_archive
 from maxmargin._base.atomic import replacing
-from maxmargin._base.checks import positive_number, stored_array
+from maxmargin._base.checks import finite_number, positive_number, stored_array
 from maxmargin._base.types import AnyArray
 from maxmargin.core.certificate import Certificate
 from maxmargin.core.planes import Planes
@@ -55,8 +55,8 @@ _TYPES: dict[str, type] = {
 }
 
 
-#: Attributes that every fit with a certificate sets.
-_WITH_CERTIFICATE = ("history_", "stop_reason_", "n_iter_")
+#: Attributes that every fit by a solver sets.
+_OF_A_FIT = ("certificate_", "history_", "stop_reason_", "n_iter_")
 
 
 def save(estimator: MaxMarginEstimator, path: str | os.PathLike[str], support: bool = False) -> None:
@@ -265,16 +265,16 @@ def _check_fitted(fitted: dict[str, Any], structure: Any) -> None:
         if name.endswith("_coef_") and value is not None:
             stored_array(value, name, np.float64, (None,))
         if name == "temperature_":
-            positive_number(value, name)
+            positive_number(finite_number(value, name), name)
     certificate = fitted.get("certificate_")
     if certificate is not None:
         relaxation = 0.0 if certificate.relaxation is None else certificate.relaxation
         numbers = replace(certificate, relaxation=relaxation, start=0)
         if type(certificate.start) is not str or not all(map(_is_number, astuple(numbers))):
             raise BadFileError(f"is damaged: its certificate is {certificate!r:.200}")
-        missing = [name for name in _WITH_CERTIFICATE if name not in fitted]
-        if missing:
-            raise BadFileError(f"is damaged: it has a certificate but no {missing[0]}")
+    missing = [name for name in _OF_A_FIT if name not in fitted]
+    if 0 < len(missing) < len(_OF_A_FIT):  # frequencies (`fit_hmm`, `fit_pcfg`) have none of them
+        raise BadFileError(f"is damaged: it has no {missing[0]}, but other results of a fit")
     classes, width = fitted.get("classes_"), fitted.get("n_features_in_")
     if classes is not None and classes.shape != (len(structure.labels_),):
         raise BadFileError(f"is damaged: classes_ has shape {classes.shape}, expected ({len(structure.labels_)},)")

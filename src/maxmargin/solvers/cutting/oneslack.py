@@ -99,7 +99,7 @@ def add_plane(problem: Decodable, state: CuttingState) -> None:
     objective, w = problem.objective, state.w
     row = problem.aggregate(objective.slopes(problem.hinges))
     risk = float(objective.penalties(problem.hinges).sum())
-    errors = ROUNDING * (risk + float(np.abs(row) @ np.abs(w))) + problem.sum_errors
+    errors = ROUNDING * float(np.abs(row) @ np.abs(w)) + problem.sum_errors
     state.model.insert(row, risk + float(row @ w) - errors)
 
 

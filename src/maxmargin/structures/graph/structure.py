@@ -190,8 +190,10 @@ class Graph(NodeLabelling):
         float
             The bound; −∞ if the graph has no labelling.
         """
-        examples, ids = self.encode([x]), np.zeros(1, np.int64)
-        return float(examples.log_partition_bounds(examples.scores(np.asarray(w, float), ids), ids)[0])
+        examples, ids, w = self.encode([x]), np.zeros(1, np.int64), np.asarray(w, float)
+        if w.shape != (examples.dim,) or not np.isfinite(w).all():
+            raise ValueError(f"w must be {examples.dim} finite numbers, found {w!r:.60}")
+        return float(examples.log_partition_bounds(examples.scores(w, ids), ids)[0])
 
     # ------------------------------------------------------------------ weights
 
