@@ -2,6 +2,8 @@
 
 import os
 import signal
+from functools import partial
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -323,3 +325,49 @@ def test_decisions_of_least_risk_are_checked(engine, tmp_path):
     files = write_columns(tmp_path, 2)
     with pytest.raises(ValueError, match="not a sum over tokens"):
         mm.ColumnTagger(loss="zero-one", decode="risk", engine=engine).fit(files)
+
+
+def write_parquet(folder, columns=("a", "b", "c")):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install 'maxmargin[parquet]'")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'maxmargin[parquet]'")
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame(np.round(rng.normal(size=(90, 3)), 1), columns=columns)
+    table["kind"] = np.where(table[columns[0]] + 0.3 * rng.normal(size=90) > 0, "yes", "no")
+    for k, rows in enumerate(np.array_split(np.arange(90), 3)):
+        table.iloc[rows].to_parquet(folder / f"{k}.parquet")
+    return table
+
+
+def test_parquet(engine, tmp_path):
+    table = write_parquet(tmp_path)
+    files = mm.Files(tmp_path / "*.parquet", format="parquet", target="kind")
+    here = mm.MulticlassSVM().fit(files)
+    assert bits(here) == bits(mm.MulticlassSVM(engine=engine).fit(files))
+    assert list(here.classes_) == ["no", "yes"]
+    assert here.score(table[["a", "b", "c"]].to_numpy(), table["kind"]) > 0.8
+    some = mm.Files(tmp_path / "*.parquet", format="parquet", target="kind", columns=["b"])
+    assert mm.MulticlassSVM(engine=engine).fit(some).n_features_in_ == 1
+    table.iloc[:9].rename(columns={"b": "d"}).to_parquet(tmp_path / "1.parquet")
+    for where in (None, engine):
+        with pytest.raises(ValueError, match=r"1.parquet: expected the columns a, b, c as in .*, found.* a, d, c"):
+            mm.MulticlassSVM(engine=where).fit(files)
+    with pytest.raises(TypeError, match="need target="):
+        mm.Files(tmp_path / "*.parquet", format="parquet")
+    with pytest.raises(ValueError, match="expected a column 'none', the labels, found a, b, c, kind"):
+        mm.MulticlassSVM().fit(mm.Files(tmp_path / "0.parquet", format="parquet", target="none"))
+
+
+def chains_of(seed):
+    X = [[(word, tag) for word, tag, _ in x] for x in sentences(20, seed)]
+    return X, [[label for _, _, label in x] for x in sentences(20, seed)]
+
+
+def test_partitions_by_functions(engine):
+    parts = mm.Partitions([partial(chains_of, seed) for seed in range(3)])
+    whole = [list(chain.from_iterable(lists)) for lists in zip(*map(chains_of, range(3)), strict=True)]
+    there = mm.ColumnTagger(engine=engine).fit(parts)
+    assert bits(mm.ColumnTagger().fit(*whole)) == bits(there) == bits(mm.ColumnTagger().fit(parts))
+    with pytest.raises(ValueError, match="partition 1 is empty"):
+        mm.ColumnTagger(engine=engine).fit(mm.Partitions([partial(chains_of, 0), lambda: ([], [])]))
+    with pytest.raises(ValueError, match="data must be a Dask bag or data frame, a Ray dataset or a list of functions"):
+        mm.Partitions([1, 2])
