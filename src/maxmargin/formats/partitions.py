@@ -1,4 +1,4 @@
-"""Data in parts: what `Files` and the partitions of Dask and Ray have in common, and `Partitions`."""
+"""Data in parts: what `Files` and partitions of Dask have in common, and `Partitions`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._base.errors import ExampleError
-from maxmargin._base.extras import needed
 from maxmargin._base.ragged import offsets_of
 from maxmargin._base.types import AnyArray
 
@@ -77,16 +76,16 @@ class Parted(ABC):
 
 
 class Partitions(Parted):
-    """Partitions of Dask or Ray in the place of X: ``fit(mm.Partitions(bag), engine="dask")``.
+    """Partitions of Dask, or of functions, in the place of X: ``fit(mm.Partitions(bag))``.
 
     The examples are those of all partitions in order. Estimators with an engine let workers read the partitions; others
     read them all in this process.
 
     Parameters
     ----------
-    data : dask Bag, dask DataFrame, ray Dataset or list of callables
+    data : dask Bag, dask DataFrame or list of callables
         A bag of pairs (x, y); a table with a row for each example; or functions without arguments that return the X
-        and y of a partition.
+        and y of a partition. Bags and tables are computed by the workers of an engine, so they must not be persisted.
     target : str, default=None
         Column of the labels of a table. The other columns are features, numbers.
 
@@ -162,12 +161,12 @@ def _readers(data: Any, target: str | None) -> list[Callable[[], tuple[Any, Any,
         table = hasattr(data, "columns")
         _check_target(table, target)
         return [partial(_of_delayed, part, target) for part in data.to_delayed()]
-    if kind == "ray" and hasattr(data, "get_internal_block_refs"):
-        _check_target(True, target)
-        return [partial(_of_block, block, target) for block in data.materialize().get_internal_block_refs()]
-    raise ValueError(
-        f"data must be a Dask bag or data frame, a Ray dataset or a list of functions, found {type(data).__name__}"
-    )
+    if kind == "ray":
+        raise ValueError(
+            "data: a Ray dataset cannot be read by other workers than those of its own tasks; write it with "
+            "dataset.write_parquet(folder), and pass Files(folder + '/*.parquet', format='parquet', target=…)"
+        )
+    raise ValueError(f"data must be a Dask bag or data frame or a list of functions, found {type(data).__name__}")
 
 
 def _check_target(table: bool, target: str | None) -> None:
@@ -189,12 +188,6 @@ def _of_delayed(part: Any, target: str | None) -> tuple[Any, Any, Any]:
         return rows_of_table(found, target)
     pairs = list(found)
     return [x for x, _ in pairs], [y for _, y in pairs], None
-
-
-def _of_block(block: Any, target: Any) -> tuple[Any, Any, Any]:
-    """Read a block of a Ray dataset from the object store."""
-    found = needed("ray", "ray").get(block)
-    return rows_of_table(found if hasattr(found, "to_numpy") else found.to_pandas(), target)
 
 
 def _checked_part(part: tuple[Any, Any, Any], number: int) -> tuple[Any, Any, Any]:
