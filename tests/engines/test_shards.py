@@ -8,8 +8,10 @@ from itertools import chain
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
+from maxmargin.engines import shards
 from maxmargin.engines.shards import ShardedExamples
 
 WORDS = ["Ana", "met", "Tom", "sings", "in", "Rio", "Oslo", "he", "saw", "Waits", "1999", "today"]
@@ -109,6 +111,7 @@ TAGGERS = {
     "1-slack": {"solver": "oneslack", "tol": 0.1},
     "subgradient": {"solver": "subgradient", "tol": 0.2},
     "balanced": {"class_weight": "balanced"},
+    "searches": {"bound": "slack", "loss": {"PER": 0.7312, "O": 1.1}, "tol": 1e-3, "C": 3.0},
     "no constant": {"fit_intercept": False, "start_end": False},
 }
 
@@ -371,3 +374,34 @@ def test_partitions_by_functions(engine):
         mm.ColumnTagger(engine=engine).fit(mm.Partitions([partial(chains_of, 0), lambda: ([], [])]))
     with pytest.raises(ValueError, match="data must be a Dask bag or data frame or a list of functions"):
         mm.Partitions([1, 2])
+
+
+def test_a_time_limit_ends_a_fit_in_shards(tmp_path):
+    files = write_columns(tmp_path, 3)
+    with mm.engines.Processes(2) as engine, pytest.warns(ConvergenceWarning, match="max_seconds"):
+        model = mm.ColumnTagger(engine=engine, max_seconds=0.2, tol=1e-12).fit(files)
+    assert model.stop_reason_ == "max_seconds"
+    assert model.certificate_.dual <= model.certificate_.primal
+
+
+def test_shards_are_released(engine, tmp_path):
+    """Workers that serve several fits keep nothing of those that have ended."""
+    files = write_columns(tmp_path, 3)
+    mm.ColumnTagger(engine=engine).fit(files)
+    with pytest.raises(mm.exceptions.ExampleError):
+        mm.ColumnTagger(classes=["O", "PER"], engine=engine).fit(files)
+    (tmp_path / "01.conll").write_text("Ana PER\n")
+    with pytest.raises(mm.exceptions.FormatError):
+        mm.ColumnTagger(engine=engine).fit(files)
+    assert list(engine.gather([0, 1], lambda k: (n_held,))) == [0, 0]
+
+
+def n_held():
+    return len(shards._held)
+
+
+def test_features_of_workers_may_be_mapped(engine, tmp_path):
+    (tmp_path / "mapped").mkdir()
+    files = write_columns(tmp_path, 3)
+    mapped = mm.Files(tmp_path / "*.conll", format="conll", memory=tmp_path / "mapped")
+    assert bits(mm.ColumnTagger(engine=engine).fit(mapped)) == bits(mm.ColumnTagger().fit(files))

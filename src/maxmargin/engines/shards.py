@@ -2,8 +2,8 @@
 
 A **shard** is a part of the data that is read as a whole, such as a file. A **recipe** says how to make the examples of
 a shard; it is pure, so a shard that is lost with its worker is made again in another one, and has the same bits. This
-process holds neither inputs nor features: weights and questions go out, codes and planes come back. Batches so small
-that sending weights would take longer are fetched as examples and answered here (`FETCHED`).
+process holds neither inputs nor features: it sends weights and questions, and receives codes and planes. Batches so
+small that sending weights would take longer are fetched as examples and answered here (`FETCHED`).
 
 What solvers must know about all examples is merged by a rule for each fact:
 
@@ -22,7 +22,7 @@ import io
 import pickle
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
@@ -46,7 +46,7 @@ FETCHED = 64
 #: Facts that must be the same for all shards.
 SAME = (
     "dim", "plane_share", "parallel", "smallest_chunk", "exact", "bounded", "coded", "fixed_scores", "latent",
-    "integral", "one_part", "summable", "marginals_apart", "why_not_summable", "optional_parts", "relaxed",
+    "closes", "integral", "one_part", "summable", "marginals_apart", "why_not_summable", "optional_parts", "relaxed",
     "perturbable",
 )  # fmt: skip
 
@@ -198,6 +198,16 @@ def answered(held: Held, shard: int, w: FloatArray, method: str, argument: Any, 
     return Found.of(examples, ids, answers)
 
 
+def closed(
+    held: Held, shard: int, w: FloatArray, bound: Any, ids: IntArray, before: Found, upper: FloatArray
+) -> tuple[Found, FloatArray]:
+    """Return better answers of ids than those before, as `Examples.close` finds them, and its upper bounds."""
+    examples, answers = held.shard(shard)
+    before.write(examples, ids, answers)
+    found = examples.close(w, ids, bound, answers, np.array(upper))
+    return Found.of(examples, ids, answers), found
+
+
 def planes(held: Held, shard: int, w: None, ids: IntArray, codes: CodeArray) -> Planes:
     """Return the planes of ids for outputs with these codes."""
     examples, answers = _with_codes(held, shard, ids, codes)
@@ -345,8 +355,9 @@ class Shards:
     def close(self) -> None:
         """Release the shards."""
         slots = np.unique(self.slots).tolist()
-        for _ in self.engine.gather(slots, lambda k: (forget, [self.key])):
-            pass
+        with suppress(OSError, RuntimeError):  # workers that are gone have nothing
+            for _ in self.engine.gather(slots, lambda k: (forget, [self.key])):
+                pass
 
 
 @dataclass
@@ -483,6 +494,18 @@ class ShardedExamples(Examples):
             requests: list[Request] = [(exact_for, shard, (bound,)) for shard in range(len(self.shards))]
             known = self._exact_for[bound] = all(self.shards.call(requests))
         return known
+
+    def close(self, w: FloatArray, ids: IntArray, bound: Any, answers: Answers, upper: FloatArray) -> FloatArray:
+        parts, out = self._by_shard(ids), upper.copy()
+        requests: list[Request] = [
+            (closed, shard, (bound, self.place[ids[at]], Found.of(self, ids[at], answers), upper[at]))
+            for shard, at in parts
+        ]
+        with self._placing_errors():
+            for (_, at), (found, bounds) in zip(parts, self.shards.call(requests, w), strict=True):
+                found.write(self, ids[at], answers)
+                out[at] = bounds
+        return out
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
         near = self._places_near(ids)

@@ -202,7 +202,7 @@ def pickled(value: Any) -> bytes:
 
 
 def unpickled(read: Any) -> Any:
-    """Return what `Tasks.share` made available; raise ImportError with advice if its code is missing here."""
+    """Return the value of a pickle that was shared with all workers; raise ImportError if its code is missing here."""
     blob = read() if callable(read) else bytes(read)
     try:
         return cloudpickle.loads(blob)

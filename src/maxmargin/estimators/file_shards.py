@@ -102,10 +102,12 @@ def data_in_shards(estimator: Any, files: Parted, Y: Any, sample_weight: Any, en
 def _surveyed(shards: Shards) -> list[dict[str, Any]]:
     """Return the surveys of all shards in order: the first pass."""
     surveys: list[dict[str, Any]] = []
-    with placing_errors(lambda error: sum(found["n"] for found in surveys) + error.example):
-        for found in shards.each(survey):
-            surveys.append(found)
-    shards.close()
+    try:
+        with placing_errors(lambda error: sum(found["n"] for found in surveys) + error.example):
+            for found in shards.each(survey):
+                surveys.append(found)
+    finally:
+        shards.close()
     return surveys
 
 

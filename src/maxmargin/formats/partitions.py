@@ -199,7 +199,7 @@ def _checked_part(part: tuple[Any, Any, Any], number: int) -> tuple[Any, Any, An
 def rows_of_table(table: Any, target: str, columns: Sequence[str] | None = None) -> tuple[Any, AnyArray, Any]:
     """Return the rows of a data frame as a CSR matrix, their labels, and the names of the columns.
 
-    The rows are sparse, so that scores of a row do not depend on the rows beside it, as they would with BLAS.
+    The rows are sparse: scores of a row do not depend on the rows beside it, as they would with BLAS.
     """
     if target not in table.columns:
         raise ValueError(f"expected a column {target!r}, the labels, found {shown(table.columns)}")
