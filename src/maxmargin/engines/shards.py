@@ -39,7 +39,7 @@ from maxmargin.core.planes import Planes
 from maxmargin.core.polytopes import CertificatePolytope, Polytope
 from maxmargin.engines.local import Local, one_blas_thread
 from maxmargin.engines.processor import fingerprint
-from maxmargin.engines.tasks import Found, Question, Tasks, own_weights, pickled, unpickled
+from maxmargin.engines.tasks import Found, Question, Tasks, own_weights, pickled, unpickled, writable
 
 #: Largest batch whose examples are fetched, instead of sending the weights to them.
 FETCHED = 64
@@ -146,7 +146,7 @@ def serve(key: str, read: Any, w: Any, requests: Sequence[Request]) -> tuple[lis
     with one_blas_thread():
         for function, shard, arguments in requests:
             try:
-                found.append(function(held, shard, weights, *arguments))
+                found.append(function(held, shard, weights, *writable(arguments)))
             except ExampleError as error:
                 error.shard = shard  # type: ignore[attr-defined]
                 raise
@@ -204,7 +204,7 @@ def closed(
     """Return better answers of ids than those before, as `Examples.close` finds them, and its upper bounds."""
     examples, answers = held.shard(shard)
     before.write(examples, ids, answers)
-    found = examples.close(w, ids, bound, answers, np.array(upper))
+    found = examples.close(w, ids, bound, answers, upper)
     return Found.of(examples, ids, answers), found
 
 
@@ -220,7 +220,7 @@ def aggregated(
 ) -> FloatArray:
     """Return w plus the sum of the planes of ids times coefficients."""
     examples, answers = _with_codes(held, shard, ids, codes)
-    examples.aggregate(ids, answers, np.array(coefficients), w)
+    examples.aggregate(ids, answers, coefficients, w)
     return w
 
 
@@ -234,7 +234,7 @@ def _with_codes(held: Held, shard: int, ids: IntArray, codes: CodeArray) -> tupl
 def evaluated(held: Held, shard: int, w: FloatArray, function: Callable[..., Any], budgets: FloatArray) -> Any:
     """Return ``function(examples, w, ids, budgets)`` of all examples of a shard."""
     examples, _ = held.shard(shard)
-    return function(examples, w, np.arange(examples.n_examples), np.array(budgets))
+    return function(examples, w, np.arange(examples.n_examples), budgets)
 
 
 def outputs(held: Held, shard: int, w: None, ids: IntArray, keys: IntArray, codes: list[CodeArray]) -> list[Any]:
