@@ -113,8 +113,10 @@ def test_bags_and_data_frames_of_dask(client, tmp_path):
     bag = mm.Partitions(bags.from_sequence(list(zip(X, Y, strict=True)), npartitions=3))
     here = shard_bits(mm.ColumnTagger().fit(X, Y))
     assert here == shard_bits(mm.ColumnTagger(engine="dask").fit(bag)) == shard_bits(mm.ColumnTagger().fit(bag))
-    frames = pytest.importorskip("dask.dataframe", reason="dask.dataframe needs pandas and pyarrow")
     table = write_parquet(tmp_path)
+    frames = pytest.importorskip(
+        "dask.dataframe", reason="dask.dataframe is not installed: pip install 'dask[dataframe]'", exc_type=ImportError
+    )
     parts = mm.Partitions(frames.from_pandas(table, npartitions=3), target="kind")
     files = mm.MulticlassSVM().fit(mm.Files(tmp_path / "*.parquet", format="parquet", target="kind"))
     assert shard_bits(files) == shard_bits(mm.MulticlassSVM(engine="dask").fit(parts))
