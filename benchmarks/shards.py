@@ -30,13 +30,17 @@ def memory_of(pid: int) -> float:
 
 def tagged(folder: str, by_workers: bool) -> dict[str, Any]:
     """Train a tagger, and return memory, CPU seconds and a sum of the bits."""
-    files = mm.Files(Path(folder) / "*.conll", format="conll")
+    files, marks = mm.Files(Path(folder) / "*.conll", format="conll"), list[float]()
     with mm.engines.Processes(WORKERS) as engine:
         before, peak, clock = resident(), Peak(), Clock()
-        model = mm.ColumnTagger(n_jobs=1, tol=1e-9, max_iter=STEPS, engine=engine if by_workers else None).fit(files)
+        model = mm.ColumnTagger(
+            n_jobs=1, tol=1e-9, max_iter=STEPS, engine=engine if by_workers else None,
+            callbacks=[lambda _: marks.append(resident()["RssAnon:"])],
+        ).fit(files)  # fmt: skip
         workers = engine.worker_ids()
         return {
             "cpu": clock.cpu, "wall": clock.wall, "before": before["RssAnon:"], "most": peak.end()["RssAnon:"],
+            "steps": marks,
             "workers": [{"cpu": cpu_of(pid), "most": memory_of(pid)} for pid in workers],
             "calls": model.certificate_.oracle_calls, "weights": len(model.coef_),
             "bits": f"{zlib.crc32(np.ascontiguousarray(model.coef_).tobytes()):08x}",
@@ -64,12 +68,16 @@ def markdown(result: dict[str, Any]) -> str:
         found = result[name]
         workers = found["workers"]
         rows.append([
-            what, f"{found['before']:.0f}", f"{found['most']:.0f}", f"{found['cpu']:.1f}",
+            what, f"{found['before']:.0f}", *(f"{mark:.0f}" for mark in found["steps"]), f"{found['most']:.0f}",
+            f"{found['cpu']:.1f}",
             " + ".join(f"{one['most']:.0f}" for one in workers) or None,
             " + ".join(f"{one['cpu']:.1f}" for one in workers) or None, f"{found['wall']:.0f}", found["bits"],
         ])  # fmt: skip
-    head = ["files are read by", "before, MB", "most, MB", "CPU s", "workers, MB", "workers, CPU s", "wall s",
-            "checksum of the weights"]  # fmt: skip
+    steps = [f"after step {k}" for k in range(1, STEPS + 1)]
+    head = [
+        "files are read by", "before, MB", *steps, "most, MB", "CPU s", "workers, MB", "workers, CPU s", "wall s",
+        "checksum of the weights",
+    ]  # fmt: skip
     return (
         f"# Files that workers read\n\nThe training sentences of CoNLL-2002 (Spanish), {COPIES} times, in {FILES} "
         f"files of {result['megabytes']:.0f} MB together: {result['sentences']:,} sentences, "

@@ -45,6 +45,7 @@ from .features.graphs.typed import typed_graph as typed_graph
 from .features.mercer.kernel import Kernel as Kernel
 from .features.text.templates import TokenTemplates as TokenTemplates
 from .formats.files import Files as Files
+from .formats.partitions import Partitions as Partitions
 from .models import load as load
 from .optimizers.optimizer import Optimizer as Optimizer
 from .parts.costs import PartCosts as PartCosts

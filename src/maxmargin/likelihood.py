@@ -238,7 +238,7 @@ def add_curvatures(
 def packed_sum(
     function: Sum, bound: SmoothBound, examples: Examples, w: FloatArray, ids: IntArray, budgets: FloatArray
 ) -> tuple[Computed | None, Any]:
-    """Return what a function returns and what it adds, in a worker: its nonzero entries, if that is shorter."""
+    """Return the result of a function and the sum that it adds: the nonzero entries, if that is shorter."""
     out: FloatArray = np.zeros(len(w))
     found = function(examples, bound, w, ids, budgets, out)
     where = np.flatnonzero(out)

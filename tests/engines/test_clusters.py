@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 import maxmargin as mm
 from tests.engines.test_processes import Delayed, Failing, Killed, Signs, Slow, bits, signs
 from tests.engines.test_shards import bits as shard_bits
-from tests.engines.test_shards import write_columns, write_rows
+from tests.engines.test_shards import chains_of, write_columns, write_parquet, write_rows
 
 ROOT = Path(__file__).parents[2]
 
@@ -106,6 +106,25 @@ def test_dask_workers_read_their_own_files(client, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_bags_and_data_frames_of_dask(client, tmp_path):
+    bags = pytest.importorskip("dask.bag")
+    X, Y = chains_of(0)
+    bag = mm.Partitions(bags.from_sequence(list(zip(X, Y, strict=True)), npartitions=3))
+    here = shard_bits(mm.ColumnTagger().fit(X, Y))
+    assert here == shard_bits(mm.ColumnTagger(engine="dask").fit(bag)) == shard_bits(mm.ColumnTagger().fit(bag))
+    table = write_parquet(tmp_path)
+    frames = pytest.importorskip(
+        "dask.dataframe", reason="dask.dataframe is not installed: pip install 'dask[dataframe]'", exc_type=ImportError
+    )
+    parts = mm.Partitions(frames.from_pandas(table, npartitions=3), target="kind")
+    files = mm.MulticlassSVM().fit(mm.Files(tmp_path / "*.parquet", format="parquet", target="kind"))
+    assert shard_bits(files) == shard_bits(mm.MulticlassSVM(engine="dask").fit(parts))
+    with pytest.raises(ValueError, match="a table needs target="):
+        mm.Partitions(frames.from_pandas(table, npartitions=3))
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
 def test_a_scheduler_that_is_killed_and_resume(client, tmp_path, monkeypatch):
     """The error says what to do, and the resumed fit on another cluster has the bits of one without a stop."""
@@ -186,6 +205,8 @@ def test_ray_gives_the_same_bits(tmp_path, monkeypatch):
         with mm.engines.Ray() as engine:
             check_faults(engine, tmp_path)
             check_shards(engine, tmp_path)
+            with pytest.raises(ValueError, match=r"write it with dataset.write_parquet\(folder\)"):
+                mm.Partitions(ray.data.from_items([{"a": 1.0}]), target="a")
     finally:
         ray.shutdown()
 

@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 import maxmargin as mm
 from maxmargin.core.structure import StructureError
 from maxmargin.engines.processor import fingerprint
-from maxmargin.engines.tasks import Question, answer
+from maxmargin.engines.tasks import Question, answer, writable
 
 
 @pytest.fixture(scope="module")
@@ -293,3 +293,13 @@ def test_a_worker_with_another_processor_is_named_once(engine):
         engine.welcome({**same, "processor": "riscv"})
     engine.welcome({**same, "processor": "riscv"})
     assert next(engine.gather([None], lambda k: (fingerprint,))) == same
+
+
+def test_tasks_get_arrays_that_can_be_written():
+    """Compiled functions would be compiled once more for others."""
+    fixed = np.arange(3)
+    fixed.flags.writeable = False
+    own = np.arange(3)
+    found = writable([fixed, (fixed, 1.0), own, "text"])
+    assert found[0].flags.writeable and found[1][0].flags.writeable
+    assert found[2] is own and found[1][1] == 1.0 and found[3] == "text"

@@ -2,12 +2,16 @@
 
 import os
 import signal
+from functools import partial
+from itertools import chain
 
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
+from maxmargin.engines import shards
 from maxmargin.engines.shards import ShardedExamples
 
 WORDS = ["Ana", "met", "Tom", "sings", "in", "Rio", "Oslo", "he", "saw", "Waits", "1999", "today"]
@@ -107,6 +111,7 @@ TAGGERS = {
     "1-slack": {"solver": "oneslack", "tol": 0.1},
     "subgradient": {"solver": "subgradient", "tol": 0.2},
     "balanced": {"class_weight": "balanced"},
+    "searches": {"bound": "slack", "loss": {"PER": 0.7312, "O": 1.1}, "tol": 1e-3, "C": 3.0},
     "no constant": {"fit_intercept": False, "start_end": False},
 }
 
@@ -323,3 +328,80 @@ def test_decisions_of_least_risk_are_checked(engine, tmp_path):
     files = write_columns(tmp_path, 2)
     with pytest.raises(ValueError, match="not a sum over tokens"):
         mm.ColumnTagger(loss="zero-one", decode="risk", engine=engine).fit(files)
+
+
+def write_parquet(folder, columns=("a", "b", "c")):
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install 'maxmargin[parquet]'")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed: pip install 'maxmargin[parquet]'")
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame(np.round(rng.normal(size=(90, 3)), 1), columns=columns)
+    table["kind"] = np.where(table[columns[0]] + 0.3 * rng.normal(size=90) > 0, "yes", "no")
+    for k, rows in enumerate(np.array_split(np.arange(90), 3)):
+        table.iloc[rows].to_parquet(folder / f"{k}.parquet")
+    return table
+
+
+def test_parquet(engine, tmp_path):
+    table = write_parquet(tmp_path)
+    files = mm.Files(tmp_path / "*.parquet", format="parquet", target="kind")
+    here = mm.MulticlassSVM().fit(files)
+    assert bits(here) == bits(mm.MulticlassSVM(engine=engine).fit(files))
+    assert list(here.classes_) == ["no", "yes"]
+    assert here.score(table[["a", "b", "c"]].to_numpy(), table["kind"]) > 0.8
+    some = mm.Files(tmp_path / "*.parquet", format="parquet", target="kind", columns=["b"])
+    assert mm.MulticlassSVM(engine=engine).fit(some).n_features_in_ == 1
+    table.iloc[:9].rename(columns={"b": "d"}).to_parquet(tmp_path / "1.parquet")
+    for where in (None, engine):
+        with pytest.raises(ValueError, match=r"1.parquet: expected the columns a, b, c as in .*, found.* a, d, c"):
+            mm.MulticlassSVM(engine=where).fit(files)
+    with pytest.raises(TypeError, match="need target="):
+        mm.Files(tmp_path / "*.parquet", format="parquet")
+    with pytest.raises(ValueError, match="expected a column 'none', the labels, found a, b, c, kind"):
+        mm.MulticlassSVM().fit(mm.Files(tmp_path / "0.parquet", format="parquet", target="none"))
+
+
+def chains_of(seed):
+    X = [[(word, tag) for word, tag, _ in x] for x in sentences(20, seed)]
+    return X, [[label for _, _, label in x] for x in sentences(20, seed)]
+
+
+def test_partitions_by_functions(engine):
+    parts = mm.Partitions([partial(chains_of, seed) for seed in range(3)])
+    whole = [list(chain.from_iterable(lists)) for lists in zip(*map(chains_of, range(3)), strict=True)]
+    there = mm.ColumnTagger(engine=engine).fit(parts)
+    assert bits(mm.ColumnTagger().fit(*whole)) == bits(there) == bits(mm.ColumnTagger().fit(parts))
+    with pytest.raises(ValueError, match="partition 1 is empty"):
+        mm.ColumnTagger(engine=engine).fit(mm.Partitions([partial(chains_of, 0), lambda: ([], [])]))
+    with pytest.raises(ValueError, match="data must be a Dask bag or data frame or a list of functions"):
+        mm.Partitions([1, 2])
+
+
+def test_a_time_limit_ends_a_fit_in_shards(tmp_path):
+    files = write_columns(tmp_path, 3)
+    with mm.engines.Processes(2) as engine, pytest.warns(ConvergenceWarning, match="max_seconds"):
+        model = mm.ColumnTagger(engine=engine, max_seconds=0.2, tol=1e-12).fit(files)
+    assert model.stop_reason_ == "max_seconds"
+    assert model.certificate_.dual <= model.certificate_.primal
+
+
+def test_shards_are_released(engine, tmp_path):
+    """Workers that serve several fits keep nothing of those that have ended."""
+    files = write_columns(tmp_path, 3)
+    mm.ColumnTagger(engine=engine).fit(files)
+    with pytest.raises(mm.exceptions.ExampleError):
+        mm.ColumnTagger(classes=["O", "PER"], engine=engine).fit(files)
+    (tmp_path / "01.conll").write_text("Ana PER\n")
+    with pytest.raises(mm.exceptions.FormatError):
+        mm.ColumnTagger(engine=engine).fit(files)
+    assert list(engine.gather([0, 1], lambda k: (n_held,))) == [0, 0]
+
+
+def n_held():
+    return len(shards._held)
+
+
+def test_features_of_workers_may_be_mapped(engine, tmp_path):
+    (tmp_path / "mapped").mkdir()
+    files = write_columns(tmp_path, 3)
+    mapped = mm.Files(tmp_path / "*.conll", format="conll", memory=tmp_path / "mapped")
+    assert bits(mm.ColumnTagger(engine=engine).fit(mapped)) == bits(mm.ColumnTagger().fit(files))

@@ -179,3 +179,49 @@ def test_only_empty_sequences_where_that_is_fine(X, width):
     matrix, offsets = encoder.fit(X)
     assert matrix.shape == (0, encoder.width) == (0, width)
     np.testing.assert_array_equal(offsets, [0, 0, 0])
+
+
+@pytest.mark.parametrize("length", [3, 60])  # rows are searched in two ways
+def test_names_that_occur_twice_are_added_at_their_first_place(length):
+    others = [f"n{k}" for k in range(length)]
+    X = [[["b", "a", "b", *others], ["a"]], [[*others, "a", "a", "b", "a"]]]
+    encoder = SequenceEncoder()
+    matrix, _ = encoder.fit(X)
+    names = encoder.column_names()
+    rows = [
+        [(names[c], v) for c, v in zip(row.indices, row.data, strict=True)]
+        for row in (matrix[[r]] for r in range(matrix.shape[0]))
+    ]
+    assert rows[0] == [("b", 2.0), ("a", 1.0), *((name, 1.0) for name in others)]
+    assert rows[1] == [("a", 1.0)]
+    assert rows[2] == [*((name, 1.0) for name in others), ("a", 3.0), ("b", 1.0)]
+    again = encoder.encode(X)[0]
+    assert np.array_equal(again.toarray(), matrix.toarray())
+
+
+@pytest.mark.parametrize("min_count", [1, 2])
+def test_encoders_of_parts_merge_into_that_of_all(min_count):
+    parts = [[[["a", "b"], ["c"]]], [[["d", "b"]], [["a"], ["d", "d"]]], [[["e"]]]]
+    encoders = [SequenceEncoder() for _ in parts]
+    for encoder, X in zip(encoders, parts, strict=True):
+        encoder.fit(X)
+    whole, merged = SequenceEncoder(min_count=min_count), SequenceEncoder(min_count=min_count)
+    matrix, _ = whole.fit([x for X in parts for x in X])
+    columns = merged.merge(encoders)
+    assert merged.column_names() == whole.column_names()
+    assert np.array_equal(merged.encode([x for X in parts for x in X])[0].toarray(), matrix.toarray())
+    for encoder, numbers in zip(encoders, columns, strict=True):
+        found = [merged.column_names()[c] if c >= 0 else None for c in numbers]
+        assert found == [n if n in merged.column_names() else None for n in encoder.column_names()]
+
+
+def test_encoders_of_names_and_of_numbers_do_not_merge():
+    named, numeric = SequenceEncoder(), SequenceEncoder()
+    named.fit([[["a"]]])
+    numeric.fit([np.ones((1, 2))])
+    with pytest.raises(ValueError, match="part 1 of the data has numbers as features, part 0 has names"):
+        SequenceEncoder().merge([named, numeric])
+    wide = SequenceEncoder()
+    wide.fit([np.ones((1, 3))])
+    with pytest.raises(ValueError, match="part 1 of the data has 3 features per token, expected 2"):
+        SequenceEncoder().merge([numeric, wide])

@@ -160,3 +160,26 @@ def test_min_count_makes_the_model_smaller():
     assert "word=Tom" not in names
     assert not any("sings" in value for known in encoder._values for value in known)
     assert rows.indices.max() == encoder.width == len(names)
+
+
+@CASES
+@given(TEMPLATES, SENTENCES, SENTENCES, SENTENCES, st.integers(1, 3), st.booleans())
+def test_encoders_of_parts_merge_into_that_of_all(templates, first, second, third, min_count, constant):
+    parts, counts = [], []
+    for X in (first, second, third):
+        if any(X):
+            part = TemplateEncoder(templates, constant)
+            rows, _ = part.fit(X)
+            parts.append(part)
+            counts.append(np.bincount(rows.indices, minlength=part.width)[: part.width])
+    if not parts:
+        return
+    everything = first + second + third
+    whole, merged = (TemplateEncoder(templates, constant, min_count) for _ in range(2))
+    rows, _ = whole.fit(everything)
+    columns = merged.merge([part.get_state() for part in parts], counts)
+    assert merged.column_names() == whole.column_names()
+    assert np.array_equal(merged.encode(everything)[0].indices, rows.indices)
+    names = [*merged.column_names(), None]
+    for part, numbers in zip(parts, columns, strict=True):
+        assert [names[c] for c in numbers] == [n if n in names else None for n in part.column_names()]

@@ -46,7 +46,7 @@ class Examples(ABC):
         The code of example i is ``codes[code_offsets[i]:code_offsets[i + 1]]``.
     operations : float
         Multiply-adds of decoding all examples once; solvers compare their own work with it. A number that floats
-        represent exactly, so that those of parts of the data add up to it.
+        represent exactly: those of parts of the data add up to it.
     shared_operations : float, default=0.0
         Those of `operations` that do not depend on the number of examples, as for tables that they share.
     plane_entries : ndarray of int64

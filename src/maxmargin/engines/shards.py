@@ -2,8 +2,8 @@
 
 A **shard** is a part of the data that is read as a whole, such as a file. A **recipe** says how to make the examples of
 a shard; it is pure, so a shard that is lost with its worker is made again in another one, and has the same bits. This
-process holds neither inputs nor features: weights and questions go out, codes and planes come back. Batches so small
-that sending weights would take longer are fetched as examples and answered here (`FETCHED`).
+process holds neither inputs nor features: it sends weights and questions, and receives codes and planes. Batches so
+small that sending weights would take longer are fetched as examples and answered here (`FETCHED`).
 
 What solvers must know about all examples is merged by a rule for each fact:
 
@@ -22,7 +22,7 @@ import io
 import pickle
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Protocol
@@ -39,14 +39,14 @@ from maxmargin.core.planes import Planes
 from maxmargin.core.polytopes import CertificatePolytope, Polytope
 from maxmargin.engines.local import Local, one_blas_thread
 from maxmargin.engines.processor import fingerprint
-from maxmargin.engines.tasks import Found, Question, Tasks, own_weights, pickled, unpickled
+from maxmargin.engines.tasks import Found, Question, Tasks, own_weights, pickled, unpickled, writable
 
 #: Largest batch whose examples are fetched, instead of sending the weights to them.
 FETCHED = 64
 #: Facts that must be the same for all shards.
 SAME = (
     "dim", "plane_share", "parallel", "smallest_chunk", "exact", "bounded", "coded", "fixed_scores", "latent",
-    "integral", "one_part", "summable", "marginals_apart", "why_not_summable", "optional_parts", "relaxed",
+    "closes", "integral", "one_part", "summable", "marginals_apart", "why_not_summable", "optional_parts", "relaxed",
     "perturbable",
 )  # fmt: skip
 
@@ -146,7 +146,7 @@ def serve(key: str, read: Any, w: Any, requests: Sequence[Request]) -> tuple[lis
     with one_blas_thread():
         for function, shard, arguments in requests:
             try:
-                found.append(function(held, shard, weights, *arguments))
+                found.append(function(held, shard, weights, *writable(arguments)))
             except ExampleError as error:
                 error.shard = shard  # type: ignore[attr-defined]
                 raise
@@ -198,6 +198,16 @@ def answered(held: Held, shard: int, w: FloatArray, method: str, argument: Any, 
     return Found.of(examples, ids, answers)
 
 
+def closed(
+    held: Held, shard: int, w: FloatArray, bound: Any, ids: IntArray, before: Found, upper: FloatArray
+) -> tuple[Found, FloatArray]:
+    """Return better answers of ids than those before, as `Examples.close` finds them, and its upper bounds."""
+    examples, answers = held.shard(shard)
+    before.write(examples, ids, answers)
+    found = examples.close(w, ids, bound, answers, upper)
+    return Found.of(examples, ids, answers), found
+
+
 def planes(held: Held, shard: int, w: None, ids: IntArray, codes: CodeArray) -> Planes:
     """Return the planes of ids for outputs with these codes."""
     examples, answers = _with_codes(held, shard, ids, codes)
@@ -210,7 +220,7 @@ def aggregated(
 ) -> FloatArray:
     """Return w plus the sum of the planes of ids times coefficients."""
     examples, answers = _with_codes(held, shard, ids, codes)
-    examples.aggregate(ids, answers, np.array(coefficients), w)
+    examples.aggregate(ids, answers, coefficients, w)
     return w
 
 
@@ -224,7 +234,7 @@ def _with_codes(held: Held, shard: int, ids: IntArray, codes: CodeArray) -> tupl
 def evaluated(held: Held, shard: int, w: FloatArray, function: Callable[..., Any], budgets: FloatArray) -> Any:
     """Return ``function(examples, w, ids, budgets)`` of all examples of a shard."""
     examples, _ = held.shard(shard)
-    return function(examples, w, np.arange(examples.n_examples), np.array(budgets))
+    return function(examples, w, np.arange(examples.n_examples), budgets)
 
 
 def outputs(held: Held, shard: int, w: None, ids: IntArray, keys: IntArray, codes: list[CodeArray]) -> list[Any]:
@@ -345,8 +355,9 @@ class Shards:
     def close(self) -> None:
         """Release the shards."""
         slots = np.unique(self.slots).tolist()
-        for _ in self.engine.gather(slots, lambda k: (forget, [self.key])):
-            pass
+        with suppress(OSError, RuntimeError):  # workers that are gone have nothing
+            for _ in self.engine.gather(slots, lambda k: (forget, [self.key])):
+                pass
 
 
 @dataclass
@@ -483,6 +494,18 @@ class ShardedExamples(Examples):
             requests: list[Request] = [(exact_for, shard, (bound,)) for shard in range(len(self.shards))]
             known = self._exact_for[bound] = all(self.shards.call(requests))
         return known
+
+    def close(self, w: FloatArray, ids: IntArray, bound: Any, answers: Answers, upper: FloatArray) -> FloatArray:
+        parts, out = self._by_shard(ids), upper.copy()
+        requests: list[Request] = [
+            (closed, shard, (bound, self.place[ids[at]], Found.of(self, ids[at], answers), upper[at]))
+            for shard, at in parts
+        ]
+        with self._placing_errors():
+            for (_, at), (found, bounds) in zip(parts, self.shards.call(requests, w), strict=True):
+                found.write(self, ids[at], answers)
+                out[at] = bounds
+        return out
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
         near = self._places_near(ids)

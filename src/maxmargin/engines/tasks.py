@@ -163,7 +163,7 @@ def answer(
     weights, found = own_weights(w), list[Found]()
     began = time.perf_counter()
     with one_blas_thread():
-        for ids, argument in zip(chunks, arguments, strict=True):
+        for ids, argument in zip(writable(chunks), writable(arguments), strict=True):
             examples.begin(ids)
             Question(method, weights, argument).ask(examples, ids, slice(0, len(ids)), answers)
             found.append(Found.of(examples, ids, answers))
@@ -187,7 +187,17 @@ def evaluate(key: str, read: Any, w: Any, function: Callable[..., Any], argument
     """Return ``function(examples, w, *arguments)`` in a worker."""
     examples, _ = _known_examples(key, read)
     with one_blas_thread():
-        return function(examples, own_weights(w), *arguments)
+        return function(examples, own_weights(w), *writable(arguments))
+
+
+def writable(values: Any) -> Any:
+    """Return an array, or arrays in a list or tuple, as copies if they are read-only.
+
+    Functions are compiled again for read-only arrays, as Ray returns them.
+    """
+    if isinstance(values, np.ndarray):
+        return values if values.flags.writeable else values.copy()
+    return type(values)(map(writable, values)) if type(values) in (list, tuple) else values
 
 
 def own_weights(w: Any) -> FloatArray:
@@ -202,7 +212,7 @@ def pickled(value: Any) -> bytes:
 
 
 def unpickled(read: Any) -> Any:
-    """Return what `Tasks.share` made available; raise ImportError with advice if its code is missing here."""
+    """Return the value of a pickle that was shared with all workers; raise ImportError if its code is missing here."""
     blob = read() if callable(read) else bytes(read)
     try:
         return cloudpickle.loads(blob)

@@ -78,7 +78,7 @@ from maxmargin.estimators.warnings import (
     warn_of_estimate,
     warn_of_gap,
 )
-from maxmargin.formats.files import Files
+from maxmargin.formats.partitions import Parted
 from maxmargin.likelihood import SmoothBound, SmoothProblem
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits, State
@@ -295,7 +295,7 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         Parameters
         ----------
         X, y : sequence
-            Inputs, and the true output of each; or `Files` alone.
+            Inputs, and the true output of each; or `Files` or `Partitions` alone.
         sample_weight : array-like of shape (n,), default=None
             c_i ≥ 0 of each example in the objective; 1 by default. Examples of weight 0 are left out.
         resume : str or path-like, default=None
@@ -317,12 +317,12 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
                 f"bound={self.bound!r} has no checkpoints to resume from: only convex bounds have checkpoints"
             )
         with refitting(self) as before, engine_of(self.engine, self.n_jobs) as engine, ExitStack() as stack:
-            if isinstance(X, Files):
+            if isinstance(X, Parted):
                 stack.enter_context(X.naming())
-            if isinstance(X, Files) and isinstance(engine, Tasks):
+            if isinstance(X, Parted) and isinstance(engine, Tasks):
                 data = stack.enter_context(data_in_shards(self, X, Y, sample_weight, engine))
             else:
-                X, Y = self._read(X, Y) if isinstance(X, Files) else (X, Y)
+                X, Y = self._read(X, Y) if isinstance(X, Parted) else (X, Y)
                 data = self._training_data(X, Y, sample_weight, groups=groups)
             self._learn(data, engine, last=before._warm_weights(data.examples.dim), resume=resume)
         return self
@@ -332,15 +332,15 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
         """Whether encoded examples may be in files that are mapped into memory."""
         return False
 
-    def _read(self, files: Files, Y: Any) -> tuple[Any, Any]:
+    def _read(self, files: Parted, Y: Any) -> tuple[Any, Any]:
         """Return the inputs and outputs of files."""
         self._check_files(files, Y)
         return files.read()
 
-    def _check_files(self, files: Files, Y: Any) -> None:
+    def _check_files(self, files: Parted, Y: Any) -> None:
         """Raise ValueError unless the files can be read for this estimator, without other outputs."""
         if Y is not None:
-            raise ValueError("y must be None if X is Files, which contain the outputs")
+            raise ValueError(f"y must be None if X is {type(files).__name__}, which contain the outputs")
         if files.memory is not None and not self._maps:
             raise ValueError("Files(memory=) is for ColumnTagger with TokenTemplates: leave it out")
 

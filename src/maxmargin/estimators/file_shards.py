@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,25 +16,25 @@ from maxmargin.core.examples import Examples
 from maxmargin.engines.shards import ShardedExamples, Shards, placing_errors, survey
 from maxmargin.engines.tasks import Tasks
 from maxmargin.estimators.probabilities import Probabilistic
-from maxmargin.formats.files import Files
+from maxmargin.formats.partitions import Parted
 
 
 @dataclass(frozen=True)
 class FileShards:
-    """Recipe of shards that are files: the first pass surveys them, the second encodes them.
+    """Recipe of shards that are files or partitions: the first pass surveys them, the second encodes them.
 
     Attributes
     ----------
     estimator : MaxMarginEstimator
         The estimator, without what belongs to the process that fits.
-    parts : list of Files
-        The file of each shard.
+    parts : list of Parted
+        The data of each shard.
     structure : Compiled or None
         What was learnt from the surveys; None in the first pass.
     """
 
     estimator: Any
-    parts: Sequence[Files]
+    parts: Sequence[Parted]
     structure: Any = None
 
     def survey(self, shard: int) -> dict[str, Any]:
@@ -65,14 +64,14 @@ def balanced(sizes: Sequence[int], n_slots: int) -> IntArray:
 
 
 @contextmanager
-def data_in_shards(estimator: Any, files: Files, Y: Any, sample_weight: Any, engine: Tasks) -> Iterator[Any]:
+def data_in_shards(estimator: Any, files: Parted, Y: Any, sample_weight: Any, engine: Tasks) -> Iterator[Any]:
     """Return the training data of files that workers read, which are released at the end."""
     from maxmargin.estimators.base import TrainingData
 
     estimator._check_files(files, Y)
     check_for_shards(estimator)
     parts = files.parts()
-    slots = balanced([os.path.getsize(path) for path in files.paths], engine.n_jobs)
+    slots = balanced(files.sizes(), engine.n_jobs)
     twin = clone(estimator).set_params(
         engine=None, callbacks=None, checkpoint=None, start="auto", warm_start=False, n_jobs=1, verbose=0
     )
@@ -103,10 +102,12 @@ def data_in_shards(estimator: Any, files: Files, Y: Any, sample_weight: Any, eng
 def _surveyed(shards: Shards) -> list[dict[str, Any]]:
     """Return the surveys of all shards in order: the first pass."""
     surveys: list[dict[str, Any]] = []
-    with placing_errors(lambda error: sum(found["n"] for found in surveys) + error.example):
-        for found in shards.each(survey):
-            surveys.append(found)
-    shards.close()
+    try:
+        with placing_errors(lambda error: sum(found["n"] for found in surveys) + error.example):
+            for found in shards.each(survey):
+                surveys.append(found)
+    finally:
+        shards.close()
     return surveys
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,19 +12,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._base.errors import ExampleError
+from maxmargin._base.extras import needed
 from maxmargin._base.mapped import check_folder, empty_in
 from maxmargin._base.ragged import Numbered, offsets_of
 from maxmargin._base.types import IntArray
 from maxmargin.formats.conll import ColumnReader, column_index, labels_of
 from maxmargin.formats.conllu import read_conllu
 from maxmargin.formats.fasta import read_aligned_fasta
+from maxmargin.formats.partitions import Parted, rows_of_table, shown
 from maxmargin.formats.streams import FormatError, Source
 from maxmargin.formats.svmlight import read_svmlight, whole_numbers, with_width
 from maxmargin.formats.trees import read_trees
 
 
-class Files:
+class Files(Parted):
     r"""Files in the place of X: ``fit(mm.Files("train/*.conll.gz", format="conll"))``.
 
     The examples are those of all files in order, so names and labels are numbered as if the files were one. Files of
@@ -35,16 +35,18 @@ class Files:
     ----------
     paths : str, path-like or sequence of these
         Files, gzip or not, or patterns such as ``"train/**/*.conll.gz"``, whose files are sorted by name.
-    format : {"conll", "conllu", "trees", "svmlight", "fasta"}
+    format : {"conll", "conllu", "trees", "svmlight", "fasta", "parquet"}
         ``"conll"``: columns (also those of CoNLL-U), for taggers; ``"conllu"``: sentences with heads, for
         `DependencyParser`; ``"trees"``: trees in brackets, for `ConstituencyParser`; ``"svmlight"``: rows, for
-        `MulticlassSVM`; ``"fasta"``: aligned pairs, for `PairwiseAligner`.
+        `MulticlassSVM`; ``"fasta"``: aligned pairs, for `PairwiseAligner`; ``"parquet"``: tables of numbers with a
+        column of labels, for `MulticlassSVM` (extra ``parquet``).
     memory : str or path-like, default=None
         Folder on a disk for the largest arrays of encoded sentences of a `ColumnTagger`, which are then mapped into
         memory instead of being kept in it. The files there are removed at the end. None for arrays in memory.
     **options : optional
         ``"conll"``: `columns` (numbers or names of CoNLL-U; by default all but the label, of CoNLL-U the words alone),
-        `label_column` (by default the last one, of CoNLL-U ``"upos"``), `comments` and `documents`; the others: those
+        `label_column` (by default the last one, of CoNLL-U ``"upos"``), `comments` and `documents`; ``"parquet"``:
+        `target`, the column of labels, and `columns`, those of features (all others by default); the others: those
         of `read_trees` and `read_svmlight`.
 
     Examples
@@ -69,6 +71,8 @@ class Files:
         if unknown:
             known = ", ".join(allowed) or "none"
             raise TypeError(f"Files of format {format!r} take no {unknown[0]!r}; the options are: {known}")
+        if format == "parquet" and not isinstance(options.get("target"), str):
+            raise TypeError("Files of format 'parquet' need target=, the column of the labels")
         self.format, self.options, self.memory = format, options, memory
         self.paths = expanded(paths)
         if memory is not None:
@@ -76,9 +80,8 @@ class Files:
                 raise ValueError(f"memory= is for files of columns, format='conll', found format={format!r}")
             check_folder(memory, "memory")
         self._read: Callable[..., tuple[Any, Any]] = read
-        self._first = offsets_of([0])
+        super().__init__()
         self._lines: IntArray | None = None
-        self._form: tuple[int, str, int] | None = None  # columns of a file, its name, and its first line of a token
 
     def __repr__(self) -> str:
         return f"Files of format {self.format!r}: {len(self.paths)} files from {self.paths[0]!r}"
@@ -95,53 +98,34 @@ class Files:
         """
         return self._read(self, **self.options)
 
-    @property
-    def n_examples(self) -> int:
-        """Number of examples that have been read."""
-        return int(self._first[-1])
-
     def parts(self) -> list[Files]:
-        """Return each file by itself, as the workers of an engine read them (`engines.shards`)."""
+        """Return each file by itself."""
         return [Files([path], self.format, memory=self.memory, **self.options) for path in self.paths]
 
+    def sizes(self) -> list[int]:
+        """Return the bytes of each file."""
+        return [os.path.getsize(path) for path in self.paths]
+
     def note_parts(self, parts: Sequence[tuple[int, Any]]) -> None:
-        """Note the number of examples of each file, and its form, as others have read them.
+        """Note the number of examples of each file, and check its form, as others have read them."""
+        super().note_parts(parts)
+        self._lines = None
 
-        Raise FormatError if a file has another form than the first: as a number of columns.
-        """
-        self._first, self._lines = offsets_of([n for n, _ in parts]), None
-        for _, form in parts:
-            self._check_form(form)
-
-    @property
-    def form(self) -> Any:
-        """What all files must have in common, as the first of those that have been read has it."""
-        return self._form
-
-    def _check_form(self, form: tuple[int, str, int] | None) -> None:
-        if self._form is None or form is None:
-            self._form = form
-        elif form[0] != self._form[0]:
-            raise FormatError(
-                form[1], form[2], f"expected {self._form[0]} columns as in {self._form[1]}, found {form[0]}"
-            )
+    def check_form(self, form: Any) -> None:
+        """Raise FormatError if a file has other columns than the first: `form` is columns, name and first line."""
+        if self.form is None:
+            self.form = form
+        elif form[0] != self.form[0]:
+            expected, found = (f"{form[0]} columns" if isinstance(form[0], int) else f"the columns {shown(form[0])}"
+                               for form in (self.form, form))  # fmt: skip
+            found = found.removesuffix(" columns")
+            raise FormatError(form[1], form[2], f"expected {expected} as in {self.form[1]}, found {found}")
 
     def place(self, example: int) -> str:
         """Return the file of an example that has been read, and its line if it is known."""
-        file = int(np.searchsorted(self._first, example, "right")) - 1
+        file = self.part_of(example)
         line = "" if self._lines is None else f":{self._lines[example]}"
         return f"{self.paths[file]}{line}"
-
-    @contextmanager
-    def naming(self) -> Iterator[None]:
-        """Add file and line to errors about examples."""
-        try:
-            yield
-        except ExampleError as error:
-            if error.example is not None and error.example < self._first[-1] and not error.origin:
-                error.origin = f"{self.place(error.example)}: "
-                error.move_to(error.example)
-            raise
 
     def _concatenated(self, read: Callable[[str], Sequence[Any]]) -> list[Any]:
         """Return what is read from all files, and note how many examples each has."""
@@ -156,7 +140,7 @@ class Files:
         lengths: list[int] = []
         lines: list[int] = []
         counts: list[int] = []
-        self._form = None
+        self.form = None
         for path in self.paths:
             reader, before = ColumnReader(path, comments=comments, documents=documents), len(lengths)
             used: tuple[int, ...] = ()
@@ -165,7 +149,7 @@ class Files:
                 if not sentence.tokens:
                     continue
                 if len(lengths) == before:
-                    self._check_form((reader.n_columns, path, reader.first_line))
+                    self.check_form((reader.n_columns, path, reader.first_line))
                     used, at = _positions(reader, columns, label_column)
                 texts[0].add([tuple([token[c] for c in used]) for token in sentence.tokens])
                 texts[1].add(labels_of(sentence, at, path))
@@ -194,6 +178,21 @@ class Files:
         rows = sp.vstack([with_width(rows, width) for rows, _ in parts], format="csr")
         return sp.csr_array(rows), whole_numbers(np.concatenate([labels for _, labels in parts]))
 
+    def _tables(self, target: str, columns: Sequence[str] | None = None) -> tuple[Any, Any]:
+        pandas = needed("pandas", "parquet", "Parquet files need")
+        parts = []
+        self.form = None
+        for path in self.paths:
+            table = pandas.read_parquet(path, columns=None if columns is None else [*columns, target])
+            X, y, names = rows_of_table(table, target, columns)
+            if len(y) == 0:
+                raise FormatError(path, None, "expected at least one row, found none")
+            self.check_form((names, path, None))
+            parts.append((X, y))
+        self._first = offsets_of([len(y) for _, y in parts])
+        rows = sp.vstack([X for X, _ in parts], format="csr")
+        return sp.csr_array(rows), np.concatenate([y for _, y in parts])
+
     def _alignments(self) -> tuple[Any, Any]:
         Y: list[Any] = []
 
@@ -211,6 +210,7 @@ _READERS: Mapping[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] =
     "trees": (Files._trees, ("clean",)),
     "svmlight": (Files._rows, ("zero_based", "n_features")),
     "fasta": (Files._alignments, ()),
+    "parquet": (Files._tables, ("target", "columns")),
 }
 
 

@@ -128,7 +128,8 @@ class MulticlassSVM(FilePredictor, Kernelised, RowClassifier, Probabilistic, Max
         return {**super()._survey(X, Y), "labels": np.asarray(Y)}
 
     def _learn_from(self, surveys: Sequence[dict[str, Any]], weights: FloatArray) -> tuple[Compiled, FloatArray]:
-        y = whole_numbers(np.concatenate([survey["labels"] for survey in surveys]))
+        y = np.concatenate([survey["labels"] for survey in surveys])
+        y = whole_numbers(y) if y.dtype.kind == "f" else y
         found: dict[Any, float] = {}
         if self.class_weight is not None:
             weights, found = self._class_factors(y, weights)

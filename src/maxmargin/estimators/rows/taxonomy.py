@@ -80,8 +80,8 @@ class TaxonomyClassifier(MulticlassSVM):
         kind='{"mixed", "tree", "zero-one"}, array-like of shape (K, K) or dict',
     )
     C: Any = changed(
-        'Trade-off. ``"auto"`` is the number of rows divided by the sum of the squares of all features, so that it does '
-        "not depend on the scale of the rows; 1 with a kernel.",
+        'Trade-off. ``"auto"`` is the number of rows divided by the sum of the squares of all features, so the model '
+        "does not depend on their scale; 1 with a kernel.",
         positive_or_auto,
         default="auto",
         kind='float or "auto"',
