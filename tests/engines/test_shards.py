@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
-from maxmargin.engines import shards
+from maxmargin.engines import shard_worker
 from maxmargin.engines.shards import ShardedExamples
 
 WORDS = ["Ana", "met", "Tom", "sings", "in", "Rio", "Oslo", "he", "saw", "Waits", "1999", "today"]
@@ -397,7 +397,7 @@ def test_shards_are_released(engine, tmp_path):
 
 
 def n_held():
-    return len(shards._held)
+    return len(shard_worker._held)
 
 
 def test_features_of_workers_may_be_mapped(engine, tmp_path):

@@ -39,7 +39,7 @@ from maxmargin.engines.tasks import Tasks
 from maxmargin.estimators.ahead import compile_for
 from maxmargin.estimators.callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators.explain import Support
-from maxmargin.estimators.file_shards import data_in_shards
+from maxmargin.estimators.file_shards import FromFiles, data_in_shards
 from maxmargin.estimators.html import CertificateInNotebooks
 from maxmargin.estimators.kernelised import check_kernel, check_no_weights, part_kernel, prefer_support
 from maxmargin.estimators.parameters import (
@@ -122,7 +122,7 @@ class TrainingData:
 
 
 @declared
-class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor, BaseEstimator):
+class MaxMarginEstimator(FromFiles, CertificateInNotebooks, CallbackSupportMixin, Predictor, BaseEstimator):
     """Base class of all estimators: the fit; a fitted estimator is a `Predictor`.
 
     A subclass defines `_make_structure`, and declares its own parameters (`declared`). It may extend `named_starts`:
@@ -326,50 +326,6 @@ class MaxMarginEstimator(CertificateInNotebooks, CallbackSupportMixin, Predictor
                 data = self._training_data(X, Y, sample_weight, groups=groups)
             self._learn(data, engine, last=before._warm_weights(data.examples.dim), resume=resume)
         return self
-
-    @property
-    def _maps(self) -> bool:
-        """Whether encoded examples may be in files that are mapped into memory."""
-        return False
-
-    def _read(self, files: Parted, Y: Any) -> tuple[Any, Any]:
-        """Return the inputs and outputs of files."""
-        self._check_files(files, Y)
-        return files.read()
-
-    def _check_files(self, files: Parted, Y: Any) -> None:
-        """Raise ValueError unless the files can be read for this estimator, without other outputs."""
-        if Y is not None:
-            raise ValueError(f"y must be None if X is {type(files).__name__}, which contain the outputs")
-        if files.memory is not None and not self._maps:
-            raise ValueError("Files(memory=) is for ColumnTagger with TokenTemplates: leave it out")
-
-    # ------------------------------------------------------------------ data in the workers of an engine
-
-    def _why_not_in_shards(self) -> str:
-        """Return the parameter that needs all data in one process; empty if there is none."""
-        if isinstance(getattr(self, "temperature", None), str):
-            return "temperature='auto'"
-        if not isinstance(self._known_structure(), Compiled | None):
-            return "a user-defined structure"
-        return "a kernel" if part_kernel(self) is not None else ""
-
-    def _survey(self, X: Any, Y: Any) -> dict[str, Any]:
-        """Return what a part of the data contributes to what is learnt, in a worker."""
-        X, Y, _, _ = self._prepare(X, Y, None)
-        structure: Any = self._make_structure()
-        return {"structure": structure.survey(X, Y)}
-
-    def _learn_from(self, surveys: Sequence[dict[str, Any]], weights: FloatArray) -> tuple[Compiled, FloatArray]:
-        """Return the structure that is learnt from the surveys of all parts in order, and the weights c_i."""
-        structure: Any = self._make_structure()
-        structure.learn_from([survey["structure"] for survey in surveys])
-        return structure, weights
-
-    def _encode_part(self, structure: Compiled, X: Any, Y: Any) -> Examples:
-        """Return the examples of a part of the data, in a worker."""
-        examples: Examples = structure.encode(X, Y)
-        return examples
 
     def _training_data(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None) -> TrainingData:
         """Return the data checked, encoded and merged."""

@@ -1,4 +1,4 @@
-"""Training data in files that the workers of an engine read, each its own."""
+"""Training data in files, which this process reads, or the workers of an engine, each its own."""
 
 from __future__ import annotations
 
@@ -11,12 +11,61 @@ import numpy as np
 from sklearn.base import clone
 
 from maxmargin._base.input import example_weights
-from maxmargin._base.types import IntArray
+from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
-from maxmargin.engines.shards import ShardedExamples, Shards, placing_errors, survey
+from maxmargin.core.structure import Compiled
+from maxmargin.engines.shard_worker import survey
+from maxmargin.engines.shards import ShardedExamples, Shards, placing_errors
 from maxmargin.engines.tasks import Tasks
+from maxmargin.estimators.kernelised import part_kernel
 from maxmargin.estimators.probabilities import Probabilistic
 from maxmargin.formats.partitions import Parted
+
+
+class FromFiles:
+    """Mixin of estimators whose training data may be in files: what is read, and what workers contribute."""
+
+    @property
+    def _maps(self) -> bool:
+        """Whether encoded examples may be in files that are mapped into memory."""
+        return False
+
+    def _read(self, files: Parted, Y: Any) -> tuple[Any, Any]:
+        """Return the inputs and outputs of files."""
+        self._check_files(files, Y)
+        return files.read()
+
+    def _check_files(self, files: Parted, Y: Any) -> None:
+        """Raise ValueError unless the files can be read for this estimator, without other outputs."""
+        if Y is not None:
+            raise ValueError(f"y must be None if X is {type(files).__name__}, which contain the outputs")
+        if files.memory is not None and not self._maps:
+            raise ValueError("Files(memory=) is for ColumnTagger with TokenTemplates: leave it out")
+
+    def _why_not_in_shards(self: Any) -> str:
+        """Return the parameter that needs all data in one process; empty if there is none."""
+        if isinstance(getattr(self, "temperature", None), str):
+            return "temperature='auto'"
+        if not isinstance(self._known_structure(), Compiled | None):
+            return "a user-defined structure"
+        return "a kernel" if part_kernel(self) is not None else ""
+
+    def _survey(self: Any, X: Any, Y: Any) -> dict[str, Any]:
+        """Return what a part of the data contributes to what is learnt, in a worker."""
+        X, Y, _, _ = self._prepare(X, Y, None)
+        structure: Any = self._make_structure()
+        return {"structure": structure.survey(X, Y)}
+
+    def _learn_from(self: Any, surveys: Sequence[dict[str, Any]], weights: FloatArray) -> tuple[Compiled, FloatArray]:
+        """Return the structure that is learnt from the surveys of all parts in order, and the weights c_i."""
+        structure: Any = self._make_structure()
+        structure.learn_from([survey["structure"] for survey in surveys])
+        return structure, weights
+
+    def _encode_part(self, structure: Compiled, X: Any, Y: Any) -> Examples:
+        """Return the examples of a part of the data, in a worker."""
+        examples: Examples = structure.encode(X, Y)
+        return examples
 
 
 @dataclass(frozen=True)
