@@ -36,7 +36,7 @@ def dispatchers() -> dict[tuple[str, str], Any]:
 
 
 #: What a function with these types was found to call.
-_called: dict[Any, set[Signature]] = {}
+_called: dict[Any, tuple[set[Signature], list[tuple[Any, Any]]]] = {}
 
 
 def loaded() -> set[Signature]:
@@ -47,17 +47,24 @@ def loaded() -> set[Signature]:
 
 def signatures() -> set[Signature]:
     """Return the functions that were called since `forget`, with the functions that these call."""
-    found, known = loaded(), dispatchers()
-    called = {function: list(function.signatures) for function in known.values()}
-    for function in known.values():
-        if called_by(function) & known.keys():  # its code in the cache contains that of what it calls
-            for arguments in called[function]:
-                if (function, arguments) not in _called:
-                    forget()
-                    njit(nogil=True, fastmath=jit._FASTMATH, error_model="numpy")(function.py_func).compile(arguments)
-                    _called[function, arguments] = loaded()
-                found |= _called[function, arguments]
+    found, waiting, seen = loaded(), exactly_loaded(), set()
+    while waiting:
+        function, arguments = waiting.pop()
+        if (function, arguments) in seen or not called_by(function) & dispatchers().keys():
+            continue
+        seen.add((function, arguments))
+        if (function, arguments) not in _called:  # its code in the cache contains that of what it calls
+            forget()
+            njit(nogil=True, fastmath=jit._FASTMATH, error_model="numpy")(function.py_func).compile(arguments)
+            _called[function, arguments] = loaded(), exactly_loaded()
+        found |= _called[function, arguments][0]
+        waiting += _called[function, arguments][1]
     return found
+
+
+def exactly_loaded() -> list[tuple[Any, Any]]:
+    """Return dispatchers with the types that they were called with since `forget`."""
+    return [(dispatcher, arguments) for dispatcher in dispatchers().values() for arguments in dispatcher.signatures]
 
 
 def forget() -> None:

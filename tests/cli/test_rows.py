@@ -118,7 +118,7 @@ def test_multilabel(run, tmp_path):
     X = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 1], [1, 1, 0], [0, 0, 2], [2, 0, 0]])
     sets = [",".join(map(str, np.flatnonzero(row))) for row in model.predict(X)]
     assert run("predict", "m.mm", "train.svm").out == "".join(f"{labels}\n" for labels in sets)
-    assert sets[0] == "0,2" and sets[3] == "0,1"
+    assert sets[3] == "0,1" and sets[0] in ("0", "0,2")  # rows with feature 2 alone contradict each other
     assert len(run("predict", "m.mm", "train.svm", "--scores").out.splitlines()[0].split("\t")) == 3
     Y = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 0, 0]])
     found = json.loads(run("evaluate", "m.mm", "train.svm", "--json").out)

@@ -40,9 +40,8 @@ def explain(
         n += size
     else:
         raise FormatError(data, None, f"--example {example}: the file has {n} examples")
-    x = X[example - 1 - n]
-    if hasattr(X, "shape"):  # one row of features, as explain takes it
-        x = X[[example - 1 - n]].toarray()[0]
+    at = example - 1 - n
+    x = X[[at]].toarray()[0] if hasattr(X, "shape") else X[at]  # one row of features, as explain takes it
     why = kind.model.explain(x, n_features=top)
     if as_json:
         print_json({"example": example, **vars(why)})
