@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -39,7 +39,6 @@ from maxmargin.engines.tasks import Tasks
 from maxmargin.estimators.ahead import compile_for
 from maxmargin.estimators.callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators.explain import Support
-from maxmargin.estimators.file_shards import FromFiles, data_in_shards
 from maxmargin.estimators.html import CertificateInNotebooks
 from maxmargin.estimators.kernelised import check_kernel, check_no_weights, part_kernel, prefer_support
 from maxmargin.estimators.parameters import (
@@ -72,6 +71,7 @@ from maxmargin.estimators.starts import (
     perceptron_weights,
     starts_of,
 )
+from maxmargin.estimators.training_data import FromFiles, TrainingData, data_in_shards
 from maxmargin.estimators.warnings import (
     warn_of_contradiction,
     warn_of_degenerate,
@@ -90,35 +90,6 @@ from maxmargin.training.run import Run
 
 #: Methods of other estimators that these do not have, with an answer that says what to use.
 ABSENT = ("predict_proba", "predict_log_proba", "partial_fit", "resume")
-
-
-@dataclass(frozen=True)
-class TrainingData:
-    """Checked and encoded examples, created once per fit, or once for all fits of a path.
-
-    Attributes
-    ----------
-    X, Y : sequence
-        Inputs and outputs as `predict` and `score` take them, for callbacks.
-    structure : Structure
-        The structure, with the sizes that it learnt from the data.
-    examples : Examples
-        The encoded examples; equal ones may have been merged.
-    weights : ndarray of shape (n_examples,)
-        c_i of each encoded example.
-    positions : ndarray of shape (n_examples,)
-        Index of each encoded example in the user's data.
-    encoded : ndarray of int
-        The same before equal examples were merged.
-    """
-
-    X: Any
-    Y: Any
-    structure: Structure
-    examples: Examples
-    weights: FloatArray
-    positions: IntArray
-    encoded: IntArray
 
 
 @declared

@@ -19,7 +19,7 @@ from maxmargin.engines import Local
 from maxmargin.estimators.parameters import is_auto
 
 if TYPE_CHECKING:
-    from maxmargin.estimators.base import TrainingData
+    from maxmargin.estimators.training_data import TrainingData
 
 #: The factor of C with which the weights are those of the prior.
 NEGLIGIBLE = 1e-6

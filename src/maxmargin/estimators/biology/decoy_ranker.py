@@ -18,7 +18,7 @@ from maxmargin._base.jit import working_seconds
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.structure import Structure
 from maxmargin.engines.local import Local, one_blas_thread
-from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
+from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.biology.substitution import (
     AlignmentParameters,
     check_substitution_weights,
@@ -26,6 +26,7 @@ from maxmargin.estimators.biology.substitution import (
     substitution_centre,
 )
 from maxmargin.estimators.starts import Start
+from maxmargin.estimators.training_data import TrainingData
 from maxmargin.estimators.warnings import DegenerateWarning
 from maxmargin.formats.biopython import matrix_of_weights
 from maxmargin.problem import Problem

@@ -14,7 +14,7 @@ from maxmargin._base.errors import Place, callers_level
 from maxmargin._base.input import example_weights, paired_examples
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.structure import Structure
-from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
+from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.biology.aligned_input import aligned_examples, pairs_of, spelt_alignments
 from maxmargin.estimators.biology.alignment_baselines import LogOddsAligner
 from maxmargin.estimators.biology.substitution import (
@@ -33,6 +33,7 @@ from maxmargin.estimators.biology.substitution import (
 from maxmargin.estimators.held_out import held_out_losses, keep_to_prior, mean_loss, related_folds
 from maxmargin.estimators.parameters import is_auto, positive_or_auto, seed_of
 from maxmargin.estimators.probabilities import ProbabilisticSets
+from maxmargin.estimators.training_data import TrainingData
 from maxmargin.features.biology.annotated import read_pair
 from maxmargin.features.biology.position_fields import RESIDUE
 from maxmargin.formats.biopython import alignment_of_strings, biopython, matrix_of_weights, matrix_values

@@ -21,10 +21,11 @@ from maxmargin._base.ragged import ONLY
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.bounds import BOUNDS
 from maxmargin.core.structure import Structure
-from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
+from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.parameters import centre, check_prior
 from maxmargin.estimators.probabilities import ProbabilisticSets, check_temperature
 from maxmargin.estimators.starts import NamedStart, starts_of
+from maxmargin.estimators.training_data import TrainingData
 from maxmargin.formats.structures import STOCKHOLM, read_rna, read_structures, suffix_of
 from maxmargin.metrics.base_pairs import base_pair_scores
 from maxmargin.problem import Problem

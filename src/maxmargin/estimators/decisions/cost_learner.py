@@ -23,9 +23,10 @@ from maxmargin.core.structure import Structure
 from maxmargin.engines.engine import engine_of
 from maxmargin.engines.local import one_blas_thread
 from maxmargin.engines.tasks import Question
-from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
+from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.explain import Explanation, explain
 from maxmargin.estimators.parameters import check_prior, joined, lower_bounds
+from maxmargin.estimators.training_data import TrainingData
 from maxmargin.metrics.decisions import total_regret
 from maxmargin.optimizers.optimizer import as_optimizer
 from maxmargin.problem import Problem

@@ -15,9 +15,10 @@ from maxmargin._base.input import example_weights, one_example, paired_examples
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Structure
-from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
+from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.held_out import held_out_losses, keep_to_prior
 from maxmargin.estimators.parameters import check_prior, is_auto, positive_or_auto, seed_of
+from maxmargin.estimators.training_data import TrainingData
 from maxmargin.features.text.candidates import is_one_input, kind_of_candidates
 from maxmargin.metrics.coverage import subtopic_coverage
 from maxmargin.structures.coverage.structure import Coverage

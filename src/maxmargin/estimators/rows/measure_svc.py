@@ -21,7 +21,7 @@ from maxmargin._base.sparse import checked_rows, with_int32
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds import BOUNDS, Bound
 from maxmargin.engines.engine import Engine
-from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
+from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.kernelised import Kernelised, part_kernel
 from maxmargin.estimators.parameters import seed_of
 from maxmargin.estimators.rows.one_versus_rest import (
@@ -34,6 +34,7 @@ from maxmargin.estimators.rows.one_versus_rest import (
 )
 from maxmargin.estimators.rows.row_classifier import RowClassifier
 from maxmargin.estimators.starts import AUTO, CONVEX, NamedStart, refers_to_weights
+from maxmargin.estimators.training_data import TrainingData
 from maxmargin.estimators.warnings import warn_of_constant
 from maxmargin.features.mercer.kernel import KernelFeatures
 from maxmargin.features.rows.labels import Labels

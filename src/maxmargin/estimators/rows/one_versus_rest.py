@@ -16,8 +16,9 @@ from maxmargin._base.errors import callers_level
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.certificate import Certificate
 from maxmargin.engines.engine import Engine
-from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
+from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.starts import given_weights, with_given
+from maxmargin.estimators.training_data import TrainingData
 from maxmargin.features.rows.labels import Labels
 from maxmargin.structures.measures.measures import Measure
 

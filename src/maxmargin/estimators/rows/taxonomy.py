@@ -13,9 +13,10 @@ from maxmargin._base.declared import changed, declared, parameter
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Structure
-from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
+from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.parameters import is_auto, positive_or_auto
 from maxmargin.estimators.rows.multiclass import MulticlassSVM
+from maxmargin.estimators.training_data import TrainingData
 from maxmargin.features.rows.costs import check_class_weight, check_costs
 from maxmargin.structures.taxonomy.structure import Taxonomy
 

@@ -16,10 +16,11 @@ from maxmargin._base.input import by_position, indexable, kept_examples, one_exa
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Compiled, Structure
-from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
+from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.parameters import check_prior
 from maxmargin.estimators.probabilities import ProbabilisticSets
 from maxmargin.estimators.refit import refitting
+from maxmargin.estimators.training_data import TrainingData
 from maxmargin.features.text.brackets import TreeTuple, cleaned
 from maxmargin.features.text.sentences import warn_of_unknown_tags
 from maxmargin.features.text.treebank import (

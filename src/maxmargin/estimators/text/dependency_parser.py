@@ -18,7 +18,7 @@ from maxmargin._base.input import by_position, indexable, kept_examples, one_exa
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Compiled, Structure
-from maxmargin.estimators.base import MaxMarginEstimator, TrainingData
+from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.files import FilePredictor
 from maxmargin.estimators.probabilities import ProbabilisticSets
 from maxmargin.estimators.text.relations import (
@@ -28,6 +28,7 @@ from maxmargin.estimators.text.relations import (
     predict_relations,
     relations_of,
 )
+from maxmargin.estimators.training_data import TrainingData
 from maxmargin.features.text.sentences import (
     check_order,
     heads_of,

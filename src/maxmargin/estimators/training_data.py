@@ -1,4 +1,4 @@
-"""Training data in files, which this process reads, or the workers of an engine, each its own."""
+"""Encoded training data; those of files, which this process reads, or the workers of an engine, each its own."""
 
 from __future__ import annotations
 
@@ -13,13 +13,42 @@ from sklearn.base import clone
 from maxmargin._base.input import example_weights
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
-from maxmargin.core.structure import Compiled
+from maxmargin.core.structure import Compiled, Structure
 from maxmargin.engines.shard_worker import survey
 from maxmargin.engines.shards import ShardedExamples, Shards, placing_errors
 from maxmargin.engines.tasks import Tasks
 from maxmargin.estimators.kernelised import part_kernel
 from maxmargin.estimators.probabilities import Probabilistic
 from maxmargin.formats.partitions import Parted
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """Checked and encoded examples, created once per fit, or once for all fits of a path.
+
+    Attributes
+    ----------
+    X, Y : sequence
+        Inputs and outputs as `predict` and `score` take them, for callbacks.
+    structure : Structure
+        The structure, with the sizes that it learnt from the data.
+    examples : Examples
+        The encoded examples; equal ones may have been merged.
+    weights : ndarray of shape (n_examples,)
+        c_i of each encoded example.
+    positions : ndarray of shape (n_examples,)
+        Index of each encoded example in the user's data.
+    encoded : ndarray of int
+        The same before equal examples were merged.
+    """
+
+    X: Any
+    Y: Any
+    structure: Structure
+    examples: Examples
+    weights: FloatArray
+    positions: IntArray
+    encoded: IntArray
 
 
 class FromFiles:
@@ -115,8 +144,6 @@ def balanced(sizes: Sequence[int], n_slots: int) -> IntArray:
 @contextmanager
 def data_in_shards(estimator: Any, files: Parted, Y: Any, sample_weight: Any, engine: Tasks) -> Iterator[Any]:
     """Return the training data of files that workers read, which are released at the end."""
-    from maxmargin.estimators.base import TrainingData
-
     estimator._check_files(files, Y)
     check_for_shards(estimator)
     parts = files.parts()
