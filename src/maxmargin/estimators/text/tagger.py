@@ -277,7 +277,7 @@ class SequenceTagger(Kernelised, Tagger):
     >>> X, Y = mm.datasets.make_chains(100, random_state=0)
     >>> tagger = mm.SequenceTagger().fit(X[:50], Y[:50])
     >>> round(tagger.score(X[50:], Y[50:]), 2)
-    0.74
+    0.75
     >>> tagger.certificate_.gap <= tagger.tol
     True
 

@@ -85,7 +85,12 @@ class Vocabulary:
         if min_count > 1:
             kept = self._keep(self.counts >= min_count).astype(np.int64)
             numbers = [kept[number] for number in numbers]
+        self.forget_counts()
         return numbers
+
+    def forget_counts(self) -> None:
+        """Release the counts, which only `merge` needs."""
+        self.counts = np.zeros(0, np.int64)
 
     def _look_up(self, names: Iterable[str], total: int) -> CodeArray:
         """Return the column of each name, −1 for unknown names."""
