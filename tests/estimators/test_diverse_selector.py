@@ -75,7 +75,7 @@ def test_texts_and_matrices_are_the_same():
     words = [[text.split() for text in texts] for texts in X]
     for form in (counts, [sp.csc_array(x) for x in counts], [x.toarray() for x in counts], words):
         again = clone(model).fit(form, Y)
-        assert again.score(form, Y) > 0.8
+        assert again.score(form, Y) > 0.7
         again.coef_ = some
         assert again.predict(form) == model.predict(X)
 

@@ -130,7 +130,8 @@ class TaxonomyClassifier(MulticlassSVM):
             return 1.0
         squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.square(X).sum(axis=1)
         total = float(weights @ np.asarray(squares).ravel())
-        return float(weights.sum()) / total if 0 < total < np.inf else 1.0
+        # rounded, so that an order of the rows, or a weight in place of repeated rows, does not matter
+        return float(f"{weights.sum() / total:.6g}") if 0 < total < np.inf else 1.0
 
     def _trade_off(self) -> float:
         return self.C_ if is_auto(self.C) else float(self.C)

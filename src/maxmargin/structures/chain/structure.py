@@ -139,8 +139,9 @@ class Chain(Compiled):
             self.seen_ = SeenPairs.of(rows, labels, len(self.labels_))
         if learn:
             self._set_size()
-            if (vocabulary := getattr(self.tokens_, "vocabulary", None)) is not None:
-                vocabulary.forget_counts()
+            for encoder in (self.tokens_, self.edges_):
+                if (vocabulary := getattr(encoder, "vocabulary", None)) is not None:
+                    vocabulary.forget_counts()
         self._check_feasible(offsets)
         return ChainExamples(self, rows, offsets, edge_rows, labels)
 
