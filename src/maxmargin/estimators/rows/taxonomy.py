@@ -130,7 +130,7 @@ class TaxonomyClassifier(MulticlassSVM):
             return 1.0
         squares = X.multiply(X).sum(axis=1) if sp.issparse(X) else np.square(X).sum(axis=1)
         total = float(weights @ np.asarray(squares).ravel())
-        # rounded, so that an order of the rows, or a weight in place of repeated rows, does not matter
+        # rounded: the order of the rows, or a weight in place of repeated rows, must not matter
         return float(f"{weights.sum() / total:.6g}") if 0 < total < np.inf else 1.0
 
     def _trade_off(self) -> float:
