@@ -87,7 +87,7 @@ def markdown(result: dict[str, Any]) -> str:
         "started before. The critical path is the CPU time of the fitting process plus that of the slower worker: what "
         "the fit would take at best if each process had a core of its own.\n\n"
         + table(head, rows)
-        + "\n\nWall seconds do not show what is gained on this machine: a busy loop got "
-        f"{alone:.2f} of a core alone, and two at the same time got {' and '.join(f'{one:.2f}' for one in both)}, "
-        "since all processes of this user share a limited part of the two cores."
+        + f"\n\nA busy loop got {alone:.2f} of a core alone, and two at the same time got "
+        f"{' and '.join(f'{one:.2f}' for one in both)}: where that is much less than 1, wall seconds do not show what is "
+        "gained."
     )
