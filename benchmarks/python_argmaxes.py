@@ -88,6 +88,6 @@ def markdown(result: dict[str, Any]) -> str:
         "the fit would take at best if each process had a core of its own.\n\n"
         + table(head, rows)
         + f"\n\nA busy loop got {alone:.2f} of a core alone, and two at the same time got "
-        f"{' and '.join(f'{one:.2f}' for one in both)}: where that is much less than 1, wall seconds do not show what is "
-        "gained."
+        f"{' and '.join(f'{one:.2f}' for one in both)}: where that is much less than 1, wall seconds do not show "
+        "what is gained."
     )
