@@ -83,7 +83,7 @@ def test_a_search_that_proves_too_little_is_not_called_tol():
 
 @pytest.mark.parametrize("limit", ["max_seconds", "max_iter"])
 def test_a_limit_that_ends_a_fit_before_its_gap_is_proven(limit):
-    """A small gap between estimates is no reason for silence."""
+    """A small gap between estimates must not be passed over in silence."""
     with pytest.warns(InexactArgmaxWarning, match="a search may have missed outputs"):
         model = mm.StructuralSVM(mm.Matching(), bound="slack").fit(*mm.datasets.toy.partners())
     assert model.stop_reason_ == "estimated" and model.certificate_.gap <= model.tol < model.certificate_.proven_gap

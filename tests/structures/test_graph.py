@@ -255,7 +255,7 @@ def test_bounds_on_log_partitions(n_labels, pairs):
 
 @pytest.mark.parametrize("w", [np.full(10, np.nan), np.zeros(9), np.full(10, np.inf), np.zeros((1, 10))])
 def test_a_bound_on_the_log_partition_needs_all_weights(w):
-    """NaN gave −∞, which is no bound."""
+    """NaN gave −∞, which is not a bound."""
     X, Y = mm.datasets.toy.graphs(3)
     structure = mm.StructuralSVM(mm.Graph(pairs="potts", fit_intercept=False), max_iter=2, tol=1.0).fit(X, Y).structure_
     assert structure.size == 10

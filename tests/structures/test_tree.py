@@ -267,7 +267,9 @@ def test_samples_of_larger_trees_have_the_marginals_of_their_arcs(parameters):
     counts = np.zeros(len(p))
     for code in codes:
         counts[examples.parts(ids, code)[0].indices] += 1
-        examples.structure.code_of(examples.structure.output_of(code), "a sample")  # raises an error if it is no tree
+        examples.structure.code_of(
+            examples.structure.output_of(code), "a sample"
+        )  # raises an error if it is not a tree
     assert (np.abs(counts - n * p) <= 5.0 * np.sqrt(n * p * (1.0 - p)) + 3.0).all()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -92,12 +93,10 @@ def check_tokens(X: Sequence[Any], expected: int | None = None) -> int:
 
 def types_of(X: Sequence[Any], total: int, known: TokenTypes) -> AnyArray:
     """Return the number of each token of all sentences, new ones included."""
-    try:
+    with suppress(TypeError, ValueError):  # a list or an array cannot be a key; other errors are found below
         if isinstance(X, Numbered):
             return np.fromiter(map(known.__getitem__, X.values), np.int32, len(X.values))[X.numbers]
         return np.fromiter(map(known.__getitem__, chain.from_iterable(X)), np.int32, total)
-    except (TypeError, ValueError):
-        pass  # a list or an array cannot be a key; other errors are found below
     types = np.empty(total, np.int32)
     at = 0
     for i, sentence in enumerate(X):
