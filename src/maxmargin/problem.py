@@ -10,8 +10,10 @@ bounds become l − w₀, references carry their share of r⁰ (`References.fixe
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -34,6 +36,8 @@ from maxmargin.engines.tasks import Question
 
 #: Number of argmaxes of one thread between two looks at the clock, if there is a time limit.
 INTERRUPTIBLE = 16
+#: Runs tasks that must not run side by side.
+_IN_ORDER = Local(1, most_chunks=sys.maxsize)
 
 
 class OutOfTime(Exception):
@@ -165,41 +169,37 @@ class Problem:
 
     def decode(self, w: FloatArray, ids: IntArray) -> None:
         """Find the most violated plane of each example in ids, at w."""
-        upper = self._argmax(w, ids, self.bound, self.answers)
-        if upper is not None:
-            self.upper_hinges[ids] = upper
+        question = self._question(w, ids, self.bound)
+        if question is None:
+            self.upper_hinges[ids] = self._search(w, ids, self.bound, self.answers)
+        else:
+            self._ask(question, ids, self.answers)
+            if self.bounded and question.method == "decode":
+                self.upper_hinges[ids] = self.answers.upper[ids]
         self._apply_bound(ids)
         if self.shifted:
             self._shift_values(w, ids)
         if self.references is not None:
             self._apply_references(w, ids, self.references)
 
-    def _argmax(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> FloatArray | None:
-        """Write the outputs of greatest violation to `answers`.
-
-        Return upper bounds on the violations if the argmaxes are found by search or prove them, otherwise None.
-        """
+    def _question(self, w: FloatArray, ids: IntArray, bound: Bound) -> Question | None:
+        """Return the question for the outputs of greatest violation; None if they are found by search over scale."""
         self.examples.begin(ids)
-        w = self.weights(w)
         if bound.form in (MARGIN, RISE):
-            self.oracle_calls += len(ids)
-            scales = np.full(len(ids), float(bound.valued))
-            self._ask(Question("decode", w, scales), ids, answers)
-            if self.bounded:
-                return answers.upper[ids]
-        elif self.examples.exact_for(bound):
-            self.oracle_calls += len(ids)
-            self._ask(Question("decode_bound", w, bound), ids, answers)
-        elif not self.examples.fixed_scores and not w.any():  # no output rises: the greatest loss is the argmax
-            self._decode_scaled(w, ids, np.ones(len(ids)), answers)
+            return Question("decode", self.weights(w), np.full(len(ids), float(bound.valued)))
+        return Question("decode_bound", self.weights(w), bound) if self.examples.exact_for(bound) else None
+
+    def _search(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers) -> FloatArray:
+        """Write the outputs of greatest violation, found by search, and return upper bounds on the violations."""
+        w = self.weights(w)
+        if not self.examples.fixed_scores and not w.any():  # no output rises: the greatest loss is the argmax
+            self._ask(Question("decode", w, np.ones(len(ids))), ids, answers)
             return np.maximum(bound.violation(answers.rises[ids], answers.losses[ids]), 0.0)
-        else:
-            upper = search_over_scale(
-                bound, ids, self.examples.code_offsets, answers,
-                lambda some, scales: self._decode_scaled(w, some, scales, answers),
-            )  # fmt: skip
-            return self._closed(w, ids, bound, answers, upper) if self.closing else upper
-        return None
+        upper = search_over_scale(
+            bound, ids, self.examples.code_offsets, answers,
+            lambda some, scales: self._ask(Question("decode", w, scales), some, answers),
+        )  # fmt: skip
+        return self._closed(w, ids, bound, answers, upper) if self.closing else upper
 
     def _closed(self, w: FloatArray, ids: IntArray, bound: Bound, answers: Answers, upper: FloatArray) -> FloatArray:
         """Look at further outputs of the examples whose search left a gap, and return the new upper bounds."""
@@ -209,7 +209,7 @@ class Problem:
         def close(some: IntArray, chunk: slice) -> None:
             upper[left[chunk]] = self.examples.close(w, some, bound, answers, upper[left[chunk]])
 
-        self._map(close, ids[left])
+        self._mapper(len(left))(close, ids[left])
         self._check_answers(ids[left], answers)
         return upper
 
@@ -224,18 +224,15 @@ class Problem:
         """Whether the time limit has passed."""
         return working_seconds() > self.deadline
 
-    def _decode_scaled(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        self.oracle_calls += len(ids)
-        self._ask(Question("decode", w, scales), ids, answers)
-
     def _ask(self, question: Question, ids: IntArray, answers: Answers) -> None:
         """Write the answers of ids, in threads or in other processes."""
+        self.oracle_calls += len(ids)
         if self.examples.elsewhere:
             self.examples.ask(question, ids, answers, self._check_time)  # type: ignore[attr-defined]
         elif self.engine.remote and self.examples.portable:
             self.engine.ask(self.examples, question, ids, answers, self._check_time)
         else:
-            self._map(lambda some, chunk: question.ask(self.examples, some, chunk, answers), ids)
+            self._mapper(len(ids))(partial(question.ask, self.examples, answers=answers), ids)
         self._check_answers(ids, answers)
 
     def decode_plain(self, w: FloatArray, ids: IntArray, trial: FloatArray, answers: Answers) -> None:
@@ -246,16 +243,15 @@ class Problem:
         else:
             question.ask(self.examples, ids, slice(0, len(ids)), answers)
 
-    def _map(self, task: Callable[[IntArray, slice], None], ids: IntArray) -> None:
-        """Run a task for chunks of ids; with a time limit, also argmaxes in one thread are interruptible."""
+    def _mapper(self, n: int) -> Callable[[Callable[[IntArray, slice], None], IntArray], None]:
+        """Return the function that runs a task for chunks of n examples.
+
+        With a time limit, also argmaxes in one thread are interruptible.
+        """
         if self.examples.parallel:
-            self.engine.map(task, ids, self.examples.smallest_chunk, self._check_time)
-        elif np.isinf(self.deadline):
-            task(ids, slice(0, len(ids)))
-        else:
-            for k in range(0, len(ids), INTERRUPTIBLE):
-                self._check_time()
-                task(ids[k : k + INTERRUPTIBLE], slice(k, k + INTERRUPTIBLE))
+            return partial(self.engine.map, smallest=self.examples.smallest_chunk, before=self._check_time)
+        smallest = n if np.isinf(self.deadline) else INTERRUPTIBLE
+        return partial(_IN_ORDER.map, smallest=smallest, before=self._check_time)
 
     def _check_time(self) -> None:
         """Raise OutOfTime if the time limit has passed."""
@@ -328,20 +324,23 @@ class Problem:
         """
         everyone, answers = self.everyone, self._empty_answers()
         if latent:
-            self.oracle_calls += self.n_examples
             self.examples.begin(everyone)
-            at = self.weights(w)
-            self._ask(Question("complete", at), everyone, answers)
+            self._ask(Question("complete", self.weights(w)), everyone, answers)
             self._check_completions(answers)
+            return self._as_references(answers, w)
+        bound = replace(self.bound, valued=False)
+        question = self._question(w, everyone, bound)
+        if question is None:
+            self._search(w, everyone, bound, answers)
         else:
-            self._argmax(w, everyone, replace(self.bound, valued=False), answers)
+            self._ask(question, everyone, answers)
         return self._as_references(answers, w)
 
     def prediction_losses(self, w: FloatArray) -> FloatArray:
         """Return the loss Δ(y_i, argmax) of every example."""
         answers = self._empty_answers()
         self.examples.begin(self.everyone)
-        self._decode_scaled(self.weights(w), self.everyone, np.zeros(self.n_examples), answers)
+        self._ask(Question("decode", self.weights(w), np.zeros(self.n_examples)), self.everyone, answers)
         return answers.losses
 
     def first_references(self, rng: np.random.Generator) -> References:

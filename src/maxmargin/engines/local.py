@@ -56,9 +56,9 @@ def one_blas_thread() -> OneBlasThread:
     return _one_blas_thread
 
 
-def chunks_of(ids: IntArray, smallest: int | None = None) -> list[slice]:
-    """Return the chunks of a batch, which depend on nothing but the number of examples and the smallest chunk."""
-    size = max(SMALLEST_CHUNK if smallest is None else smallest, -(-len(ids) // MOST_CHUNKS))
+def chunks_of(ids: IntArray, smallest: int | None = None, most: int = MOST_CHUNKS) -> list[slice]:
+    """Return the chunks of a batch, which depend on nothing but its number of examples and the limits on chunks."""
+    size = max(SMALLEST_CHUNK if smallest is None else smallest, -(-len(ids) // most), 1)
     return [slice(k, min(k + size, len(ids))) for k in range(0, len(ids), size)]
 
 
@@ -71,6 +71,8 @@ class Local:
     ----------
     n_jobs : int or None, default=None
         Number of threads; None or −1 means all cores that this process may use.
+    most_chunks : int, default=16
+        Maximum number of chunks of a batch.
 
     Examples
     --------
@@ -84,9 +86,9 @@ class Local:
 
     #: Whether `ask` sends argmaxes to other processes.
     remote = False
-    most_chunks = MOST_CHUNKS
 
-    def __init__(self, n_jobs: int | None = None) -> None:
+    def __init__(self, n_jobs: int | None = None, most_chunks: int = MOST_CHUNKS) -> None:
+        self.most_chunks = most_chunks
         self.n_jobs = available_cores() if n_jobs in (None, -1) else int(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
         self._mapping = False
@@ -102,7 +104,7 @@ class Local:
 
         `before` is called before every chunk, and may raise an exception.
         """
-        chunks = chunks_of(ids, smallest)
+        chunks = chunks_of(ids, smallest, self.most_chunks)
         if not self._alone(len(chunks)):
             self._submit([partial(_after, before, task, ids[chunk], chunk) for chunk in chunks])
             return
@@ -120,7 +122,7 @@ class Local:
         before: Callable[[], None] | None = None,
     ) -> None:
         """Write the answers of ids to a question, in threads."""
-        self.map(lambda some, chunk: question.ask(examples, some, chunk, answers), ids, examples.smallest_chunk, before)
+        self.map(partial(question.ask, examples, answers=answers), ids, examples.smallest_chunk, before)
 
     def map_range(self, task: Callable[[int, int], None], first: int, stop: int) -> None:
         """Call ``task(a, b)`` for chunks [a, b) of [first, stop): the rows of one large example.

@@ -77,13 +77,12 @@ class ChainExamples(Examples):
         edges = _NO_EDGES
         if self.edges is not None:
             edges = self.edges.scores(parts["edges"].reshape(-1, self.n_labels**2), where)
-        return self._token_scores(w, where), pairs, start, end, edges
-
-    def _token_scores(self, w: FloatArray, where: IntArray) -> FloatArray:
-        weights, seen = w[: self.n_token_weights], self.structure.seen_
-        if seen is not None:
-            return seen.scores(self.rows, weights, where)
-        return self.rows.scores(weights.reshape(-1, self.n_labels), where)
+        weights = w[: self.n_token_weights]
+        if s.seen_ is None:
+            tokens = self.rows.scores(weights.reshape(-1, self.n_labels), where)
+        else:
+            tokens = s.seen_.scores(self.rows, weights, where)
+        return tokens, pairs, start, end, edges
 
     def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
         """Return the scores of the parts: tokens × labels, and the tables of transitions, start and end.
