@@ -18,8 +18,8 @@ import numpy as np
 import maxmargin as mm
 from benchmarks.measure import Clock
 from benchmarks.report import table
-from maxmargin.engines.local import chunks_of, one_blas_thread
-from maxmargin.engines.tasks import Found, Question
+from maxmargin.engines.engine import Question, chunks_of, one_blas_thread
+from maxmargin.engines.tasks import Found
 
 #: Tokens and machines of the plan; cores of a machine, bytes per second of a network, seconds of latency, and the price
 #: of a core for an hour in dollars: the last four are assumptions.

@@ -29,7 +29,7 @@ from benchmarks.papers.p3_disulfide import FEATURES, example
 from benchmarks.report import FOLDER, table
 from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
-from maxmargin.engines.local import one_blas_thread
+from maxmargin.engines.engine import one_blas_thread
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits, Solver
 from maxmargin.solvers.minmax.solver import CertificateProgram, MinMax

@@ -1,6 +1,6 @@
 """``python -m benchmarks.record_compiled [kind ...]``: list the functions that the fits of `warmup` call.
 
-Writes ``src/maxmargin/estimators/compiled.json``, which fits read to compile functions ahead; with kinds of `warmup`,
+Writes ``src/maxmargin/_base/compiled.json``, which fits read to compile functions ahead; with kinds of `warmup`,
 the entries of these alone are written again. Functions are listed by the size of their code, the largest first.
 """
 
@@ -16,9 +16,9 @@ from typing import Any
 from numba import njit
 
 import maxmargin as mm
-from maxmargin._base import jit
+from maxmargin._base import ahead, jit
 from maxmargin._base.ahead import Signature, called_by
-from maxmargin.estimators import ahead, base
+from maxmargin.estimators import base
 from maxmargin.estimators.predictor import Predictor
 from maxmargin.estimators.warmup import _chosen
 
@@ -85,18 +85,21 @@ class Recorder:
             self.kind = None
 
     def install(self) -> None:
-        fit, compile_for = base.MaxMarginEstimator._fit, ahead.kind_of_fit
+        fit, kind_of_fit = base.MaxMarginEstimator._fit, base.kind_of_fit
 
         def recorded_fit(estimator: Any, *arguments: Any, **options: Any) -> Any:
             self.flush()
             forget()
             return fit(estimator, *arguments, **options)
 
-        def recorded(structure: Any, problem: Any, solver: Any, bound: str) -> None:
-            self.kind = self.kind or compile_for(structure, problem, solver, bound)
+        def recorded(structure: Any, problem: Any, solver: Any, bound: str) -> str:
+            kind: str = kind_of_fit(structure, problem, solver, bound)
+            self.kind = self.kind or kind
+            return kind
 
         setattr(base.MaxMarginEstimator, "_fit", recorded_fit)  # noqa: B010
-        setattr(base, "compile_for", recorded)  # noqa: B010
+        setattr(base, "kind_of_fit", recorded)  # noqa: B010
+        setattr(base, "compile_kind", len)  # noqa: B010  # nothing is compiled ahead
         for name in OTHERS:
             for kind in (Predictor, *mm.registry.public_estimators()):
                 if name in vars(kind):

@@ -14,7 +14,7 @@ from threadpoolctl import threadpool_limits
 
 import maxmargin as mm
 from benchmarks.report import FOLDER, shown, table
-from maxmargin.core.codes import Answers
+from maxmargin.core.planes import Answers
 from maxmargin.engines import Local
 
 BASE = {"n": 500, "T": 20, "K": 10, "d": 32}

@@ -9,8 +9,16 @@ from typing import Any, ClassVar
 import pytest
 from sklearn.base import BaseEstimator, clone
 
-from maxmargin._base.checks import positive_number, whole_number
-from maxmargin._base.declared import changed, check_declared, choice, declared, optional, parameter
+from maxmargin._base.checks import (
+    changed,
+    check_declared,
+    choice,
+    declared,
+    optional,
+    parameter,
+    positive_number,
+    whole_number,
+)
 from maxmargin.registry import public_estimators
 
 

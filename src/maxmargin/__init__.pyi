@@ -81,7 +81,7 @@ from .structures.ranking.structure import Ranking as Ranking
 from .structures.taxonomy.structure import Taxonomy as Taxonomy
 from .structures.tree.dependency import DependencyTree as DependencyTree
 from .structures.tree.structure import Tree as Tree
-from .training.checkpoint import Checkpoint as Checkpoint
+from .training.run import Checkpoint as Checkpoint
 
 __version__: str
 __all__: list[str]

@@ -8,10 +8,9 @@ import pytest
 from numba.core import types
 
 from maxmargin._base import ahead
-from maxmargin._base.ahead import Queue, Signature, called_by
+from maxmargin._base.ahead import Queue, Signature, all_functions, called_by, functions_of
 from maxmargin.core.planes import all_float32
-from maxmargin.estimators.ahead import all_functions, functions_of
-from maxmargin.solvers.working_sets._block_jit import insert_planes
+from maxmargin.solvers.working_sets._jit import insert_planes
 
 
 @pytest.mark.parametrize(
@@ -32,13 +31,13 @@ def test_other_types_have_no_text():
 
 
 def test_what_a_function_calls():
-    module = "maxmargin.solvers.working_sets._block_jit"
+    module = "maxmargin.solvers.working_sets._jit"
     called = called_by(insert_planes)
     assert {(module, "block_step"), (module, "block_scores"), ("maxmargin.core.planes", "sparse_dot")} <= called
 
 
 def test_a_function_waits_for_those_that_it_calls():
-    module = "maxmargin.solvers.working_sets._block_jit"
+    module = "maxmargin.solvers.working_sets._jit"
     caller, called = Signature(module, "insert_planes", ()), Signature(module, "block_step", ())
     queue = Queue([caller, called])
     assert queue.take(wait=False) == called
@@ -116,9 +115,9 @@ def test_the_list_is_that_of_a_fit():
     """The functions of the commonest fit, so that a change of a type does not make the list stale."""
     code = (
         "import sys, maxmargin as mm\n"
-        "from maxmargin.estimators import ahead, base\n"
-        "kinds, real = [], ahead.kind_of_fit\n"
-        "base.compile_for = lambda *given: kinds.append(real(*given))\n"
+        "from maxmargin._base import ahead\nfrom maxmargin.estimators import base\n"
+        "kinds = []\n"
+        "base.compile_kind = kinds.append\n"
         "X, Y = mm.datasets.toy.chains()\n"
         "mm.SequenceTagger().fit(X, Y)\n"
         "listed = ahead.functions_of(kinds[0])\n"

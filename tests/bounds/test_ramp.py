@@ -14,11 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
 from maxmargin.bounds import Bound
-from maxmargin.bounds.references import References
 from maxmargin.core.objective import Objective
 from maxmargin.core.structure import Compiled
 from maxmargin.custom.examples import CustomExamples
-from maxmargin.problem import Problem
+from maxmargin.problem import Problem, References
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.registry import resolve
 from maxmargin.training import cccp

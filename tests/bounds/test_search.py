@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxmargin.bounds import Bound, search_over_scale
-from maxmargin.core.codes import Answers
 from maxmargin.core.objective import Objective
+from maxmargin.core.planes import Answers
 from maxmargin.problem import Problem
 from maxmargin.structures.chain.structure import Chain
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 import maxmargin as mm
-from maxmargin.core.codes import Answers
+from maxmargin.core.planes import Answers
 from maxmargin.custom.examples import CustomExamples
 from maxmargin.features.rows.rows import Rows
 

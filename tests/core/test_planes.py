@@ -6,10 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from maxmargin.bounds import Bound
-from maxmargin.bounds.references import References
 from maxmargin.core.objective import Objective
 from maxmargin.core.planes import Planes
-from maxmargin.problem import Problem
+from maxmargin.problem import Problem, References
 from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
 from maxmargin.structures.multiclass import Multiclass
 

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 from maxmargin.bounds import Bound
-from maxmargin.core.codes import Answers
 from maxmargin.core.examples import Examples
 from maxmargin.core.objective import Objective
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import Answers, Planes
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.registry import SOLVERS

@@ -3,7 +3,7 @@
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from maxmargin.engines.local import one_blas_thread
+from maxmargin.engines.engine import one_blas_thread
 
 
 def blas_threads():

@@ -14,8 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
 from maxmargin.core.structure import StructureError
+from maxmargin.engines.engine import Question
 from maxmargin.engines.processor import fingerprint
-from maxmargin.engines.tasks import Question, answer, writable
+from maxmargin.engines.tasks import answer, writable
 
 
 @pytest.fixture(scope="module")

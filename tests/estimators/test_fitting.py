@@ -356,7 +356,7 @@ def test_failed_write_leaves_the_checkpoint_whole(data, tmp_path, monkeypatch):
     def fails(*args, **kwargs):
         raise OSError("disk full")
 
-    monkeypatch.setattr("maxmargin.training.checkpoint.write_archive", fails)
+    monkeypatch.setattr("maxmargin.training.run.write_archive", fails)
     with pytest.raises(OSError, match="disk full"):
         mm.SequenceTagger(checkpoint=path, C=0.5).fit(*data)
     assert path.read_bytes() == before

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maxmargin.features.rows.costs import check_costs, cost_levels, cost_matrix
-from maxmargin.features.rows.labels import Labels
+from maxmargin.features.rows.labels import Labels, check_costs, cost_levels, cost_matrix
 
 LABELS = Labels(["a", "b", "c"])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from maxmargin.core.codes import Answers
+from maxmargin.core.planes import Answers
 from maxmargin.features.rows.labels import Labels
 from maxmargin.structures.chain.structure import Chain
 from maxmargin.structures.multiclass import Multiclass

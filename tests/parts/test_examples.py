@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse as sp
 
 from maxmargin.bounds import Bound
-from maxmargin.core.codes import NO_OUTPUT
 from maxmargin.core.objective import Objective
+from maxmargin.core.planes import NO_OUTPUT
 from maxmargin.core.structure import StructureError
 from maxmargin.engines import Local
 from maxmargin.parts import blocks

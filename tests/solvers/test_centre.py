@@ -9,16 +9,14 @@ import pytest
 from scipy.optimize import nnls
 
 from maxmargin.bounds import Bound
-from maxmargin.bounds.references import References
 from maxmargin.core.objective import Objective
-from maxmargin.problem import Problem
+from maxmargin.problem import Problem, References
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.hard_margin import NotSeparableError
 from maxmargin.solvers.primal.perceptron import AveragedPerceptron
 from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
 from maxmargin.training.cccp import ConcaveConvex
-from maxmargin.training.checkpoint import load_checkpoint, save_checkpoint
-from maxmargin.training.run import Run
+from maxmargin.training.run import Run, load_checkpoint, save_checkpoint
 from tests.helpers.bounded_problems import bounded, bounds, dim, margins, multiclass, optimum, rows
 from tests.helpers.problems import Case
 from tests.helpers.solvers import CONVEX, assert_same, check_certificate

@@ -7,17 +7,15 @@ import pytest
 
 import maxmargin as mm
 from maxmargin.bounds import Bound
-from maxmargin.bounds.references import References
 from maxmargin.core.objective import Objective
-from maxmargin.problem import Problem
+from maxmargin.problem import Problem, References
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.held_planes import solve_together
 from maxmargin.solvers.primal.perceptron import AveragedPerceptron
 from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
 from maxmargin.solvers.working_sets.sets import WorkingSets
 from maxmargin.training.cccp import ConcaveConvex
-from maxmargin.training.checkpoint import load_checkpoint, save_checkpoint
-from maxmargin.training.run import Run
+from maxmargin.training.run import Run, load_checkpoint, save_checkpoint
 from tests.helpers.bounded_problems import bounded, bounds, dim, multiclass, optimum, rows
 from tests.helpers.problems import Case
 from tests.helpers.solvers import PLANES, assert_same

@@ -15,8 +15,7 @@ from maxmargin.problem import Problem
 from maxmargin.solvers import few_planes
 from maxmargin.solvers.held_planes import Round, run_first
 from maxmargin.solvers.working_sets.nslack import NSlack
-from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
-from maxmargin.solvers.working_sets.proximal_rounds import EXACT_AFTER, SLOW, Exact
+from maxmargin.solvers.working_sets.proximal import EXACT_AFTER, SLOW, Exact, ProximalWorkingSets
 from maxmargin.structures.multiclass import Multiclass
 
 

@@ -6,13 +6,12 @@ from sklearn.datasets import load_breast_cancer, load_wine
 
 import maxmargin as mm
 from maxmargin.bounds import Bound
-from maxmargin.core.codes import TRUTH
 from maxmargin.core.objective import Objective
+from maxmargin.core.planes import TRUTH
 from maxmargin.custom.examples import CustomExamples
 from maxmargin.problem import Problem
 from maxmargin.solvers.held_planes import solve_together
-from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
-from maxmargin.solvers.working_sets.proximal_rounds import NEAR_FACTOR, SLOW, Held, first_held_rho
+from maxmargin.solvers.working_sets.proximal import NEAR_FACTOR, SLOW, Held, ProximalWorkingSets, first_held_rho
 from maxmargin.solvers.working_sets.sets import WorkingSets
 from maxmargin.structures.multiclass import Multiclass
 

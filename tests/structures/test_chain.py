@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from maxmargin.core.codes import Answers
+from maxmargin.core.planes import Answers
 from maxmargin.structures.chain.structure import Chain
 from maxmargin.testing.conformance import BOUNDS, StructureConformance, every_case
 from tests.helpers.instances.rows_and_sequences import Sequences

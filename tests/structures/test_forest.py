@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from maxmargin.core.codes import Answers
+from maxmargin.core.planes import Answers
 from maxmargin.structures.forest.structure import Forest
 from maxmargin.testing.conformance import StructureConformance, every_case
 from tests.helpers.instances.trees import Documents, all_forests, trees

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import maxmargin as mm
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 from maxmargin.features.text.treebank import read_tree, tags_of
 from maxmargin.structures.grammar.examples import GrammarExamples
 from maxmargin.testing.conformance import StructureConformance

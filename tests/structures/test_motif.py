@@ -9,7 +9,7 @@ import pytest
 
 import maxmargin as mm
 from maxmargin._base import memory as memory
-from maxmargin.core.codes import Answers
+from maxmargin.core.planes import Answers
 from maxmargin.features.biology.alphabet import Alphabet
 from maxmargin.features.rows.labels import Labels
 from maxmargin.structures.motif.structure import Motif, MotifSite

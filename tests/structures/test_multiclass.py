@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from maxmargin.core.codes import Answers
+from maxmargin.core.planes import Answers
 from maxmargin.features.rows.rows import Rows
 from maxmargin.structures.multiclass import Multiclass
 from maxmargin.testing.conformance import BOUNDS, StructureConformance, every_case

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import shortest_path
 
 import maxmargin as mm
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 from maxmargin.exceptions import StructureError
 from maxmargin.testing.conformance import StructureConformance
 from tests.helpers.instances.graphs import PathGraphs

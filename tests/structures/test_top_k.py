@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import maxmargin as mm
-from maxmargin.core.codes import Answers
+from maxmargin.core.planes import Answers
 from maxmargin.structures.ranking.outputs import TopDocuments
 from maxmargin.structures.ranking.structure import Ranking
 from maxmargin.testing.conformance import BOUNDS, StructureConformance, every_case

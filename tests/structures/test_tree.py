@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 import maxmargin as mm
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 from maxmargin.structures.tree import _jit, _projective
 from maxmargin.testing.conformance import StructureConformance
 from tests.helpers.instances.trees import Graphs, crosses, reaches_root

@@ -12,7 +12,7 @@ import pytest
 
 import maxmargin as mm
 from maxmargin._base.errors import Place, error_at
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 from maxmargin.core.polytopes import Polytope
 from maxmargin.features.text.sequences import SequenceEncoder
 from maxmargin.parts.blocks import Block

@@ -13,7 +13,7 @@ import maxmargin as mm
 from maxmargin._base.archive import CHECKPOINT, Archive, write_archive
 from maxmargin.custom.examples import DIGEST_SAMPLE
 from maxmargin.exceptions import InexactArgmaxWarning
-from maxmargin.training.checkpoint import checksum
+from maxmargin.training.run import checksum
 
 LABELS = (0, 1, 2)
 

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib import import_module
+from importlib.resources import files
 from threading import Condition, Thread
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -240,3 +241,41 @@ def work() -> None:
         with suppress(Exception):
             Signature(module, name, tuple(arguments)).compile()
         print("done", flush=True)
+
+
+@cache
+def compile_kind(kind: str) -> None:
+    """Compile the functions of a kind of fit that are not in the cache, once per process, if there are several cores.
+
+    ``compiled.json`` lists them for the fits of `warmup`, by structure, bound, solver and type of features. It says
+    what to compile early: a function that is missing there is compiled when it is called.
+    ``python -m benchmarks.record_compiled`` writes it.
+    """
+    compile_ahead(functions_of(kind))
+
+
+def functions_of(kind: str) -> list[Signature]:
+    """Return the functions of a kind of fit, or those of all fits that differ from it only in settings."""
+    kinds = _listed()
+    if kind in kinds:
+        return list(kinds[kind])
+    general = kind.rpartition("; ")[0]
+    similar = [found for name, found in kinds.items() if name.rpartition("; ")[0] == general]
+    if not similar:
+        return []
+    everywhere = set(similar[0]).intersection(*similar)
+    return [signature for signature in similar[0] if signature in everywhere]
+
+
+@cache
+def _listed() -> dict[str, list[Signature]]:
+    content = json.loads(files("maxmargin._base").joinpath("compiled.json").read_text(encoding="utf-8"))
+    types: Sequence[str] = content["types"]
+    found = [Signature(module, name, tuple(types[t] for t in kinds)) for module, name, kinds in content["functions"]]
+    return {kind: [found[f] for f in functions] for kind, functions in content["fits"].items()}
+
+
+def all_functions(kinds: Sequence[str] | None = None) -> list[Signature]:
+    """Return the functions of these kinds of fits, or of all that are listed, each once."""
+    listed = _listed()
+    return list(dict.fromkeys(s for kind in (listed if kinds is None else kinds) for s in listed.get(kind, [])))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from maxmargin._base.ragged import offsets_among, spans
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.bounds.rescaling import Bound
-from maxmargin.core.codes import Answers
+from maxmargin.core.planes import Answers
 
 #: Called as decode(ids, scales): overwrites the answers of ids.
 Decode = Callable[[IntArray, FloatArray], None]

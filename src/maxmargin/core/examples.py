@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import TRUTH, Answers
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import TRUTH, Answers, Planes
 from maxmargin.core.polytopes import CertificatePolytope, Polytope
 from maxmargin.core.scores import Scores
 from maxmargin.core.sums import Sums, of_example, reduced, size_of_scores

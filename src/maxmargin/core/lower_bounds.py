@@ -9,7 +9,7 @@ all weights it is ½‖u‖². It is not homogeneous, so the best multiple t α 
 
 `Objective.lower` has one number per weight, −inf for a weight without a bound, and is None if there are no bounds. The
 parameter `nonnegative` of estimators and `Examples.lower` set it. Solvers differ in how they get there: working sets
-treat the multipliers of the bounds as one more block of the dual (`solvers.lower_bound_block`); 1-slack, bundle and
+treat the multipliers of the bounds as one more block of the dual (`Floor`); 1-slack, bundle and
 joint rounds fix the weights at their bounds, solve the program over the simplex for the others, and search along its
 solution (`AggregateModel` in `solvers.cutting`); exact rounds have a row e_j·w ≥ l_j per bound; the subgradient method
 has w = max(u, l), as in dual averaging; for a hard margin, the linear program has the bounds, and the candidate

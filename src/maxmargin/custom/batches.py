@@ -9,8 +9,7 @@ import numpy as np
 from maxmargin._base.jit import jit
 from maxmargin._base.ragged import offsets_of
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
-from maxmargin.core.codes import HASH_PRIME, HASH_START, TRUTH, mix_step
-from maxmargin.core.planes import Planes, sparse_dot, subtract_row
+from maxmargin.core.planes import HASH_PRIME, HASH_START, TRUTH, Planes, mix_step, sparse_dot, subtract_row
 from maxmargin.custom.joint_features import LARGEST
 from maxmargin.features.rows.rows import MAGNITUDE
 

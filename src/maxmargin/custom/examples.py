@@ -16,10 +16,8 @@ from maxmargin._base.checks import finite_number
 from maxmargin._base.errors import Place
 from maxmargin._base.fingerprint import Fingerprint
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import TRUTH, Answers
 from maxmargin.core.examples import Examples
-from maxmargin.core.planes import Planes, float32_exact, gathered
-from maxmargin.core.rounding import rounding_units
+from maxmargin.core.planes import TRUTH, Answers, Planes, float32_exact, gathered, rounding_units
 from maxmargin.core.structure import Bounded, Structure, StructureError
 from maxmargin.custom.any_values import flat_copy, is_flat, own_copy, same
 from maxmargin.custom.arguments import completed, declared_size, loss_values, raised_by, read_only, shown

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._base.types import FloatArray, IntArray
-from maxmargin.core.codes import Answers
+from maxmargin.core.planes import Answers
 from maxmargin.core.structure import plain_output
 from maxmargin.custom.any_values import own_copy
 from maxmargin.custom.arguments import raised_by

@@ -13,12 +13,11 @@ import numpy as np
 from maxmargin._base.errors import ExampleError
 from maxmargin._base.ragged import spans
 from maxmargin._base.types import CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import TRUTH, Answers
 from maxmargin.core.examples import Examples
-from maxmargin.core.planes import Planes
-from maxmargin.engines.local import Local, one_blas_thread
+from maxmargin.core.planes import TRUTH, Answers, Planes
+from maxmargin.engines.engine import Local, Question, one_blas_thread
 from maxmargin.engines.processor import fingerprint
-from maxmargin.engines.tasks import Found, Question, own_weights, unpickled, writable
+from maxmargin.engines.tasks import Found, own_weights, unpickled, writable
 
 #: Facts that must be the same for all shards.
 SAME = (

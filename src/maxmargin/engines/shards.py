@@ -31,10 +31,10 @@ import numpy as np
 from maxmargin._base.errors import ExampleError
 from maxmargin._base.ragged import offsets_of, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import TRUTH, Answers
 from maxmargin.core.examples import Examples
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import TRUTH, Answers, Planes
 from maxmargin.core.polytopes import CertificatePolytope, Polytope
+from maxmargin.engines.engine import Question
 from maxmargin.engines.shard_worker import (
     Facts,
     Recipe,
@@ -55,7 +55,7 @@ from maxmargin.engines.shard_worker import (
     serve,
     unpickled_examples,
 )
-from maxmargin.engines.tasks import Found, Question, Tasks, pickled
+from maxmargin.engines.tasks import Found, Tasks, pickled
 
 #: Largest batch whose examples are fetched, instead of sending the weights to them.
 FETCHED = 64

@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -21,8 +21,8 @@ import numpy as np
 from maxmargin._base.memory import check_memory
 from maxmargin._base.ragged import spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers
-from maxmargin.engines.local import Local, chunks_of, one_blas_thread
+from maxmargin.core.planes import Answers
+from maxmargin.engines.engine import Askable, Local, Question, chunks_of, one_blas_thread
 from maxmargin.engines.processor import fingerprint, warn_of_difference
 
 try:
@@ -38,53 +38,6 @@ TASK_SECONDS = 0.03
 MOST_LOSSES = 5
 #: Number of sets of examples that a worker keeps.
 MOST_KEPT = 4
-
-
-class Askable(Protocol):
-    """What an engine needs of examples, or of inputs without outputs, to send them to workers."""
-
-    n_examples: int
-    code_offsets: IntArray
-    smallest_chunk: int | None
-    fault: tuple[int, str] | None
-    engine: Any
-
-    def begin(self, ids: IntArray) -> None:
-        """Prepare for a batch."""
-
-    def noted(self, ids: IntArray) -> Any:
-        """Return what argmaxes of ids have shown besides their answers."""
-
-    def note(self, ids: IntArray, noted: Any) -> None:
-        """Take over what argmaxes of ids have shown in another process."""
-
-    def empty_answers(self) -> Answers:
-        """Return answers with space for all examples."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question to examples, asked of some of them at a time.
-
-    Attributes
-    ----------
-    method : {"decode", "decode_bound", "complete"}
-        Method of the examples that answers it.
-    w : ndarray of shape (dim,)
-        Weights.
-    argument : ndarray with an entry for each example of the batch, any other object, or None
-        What the method takes between ids and answers; None for nothing.
-    """
-
-    method: str
-    w: FloatArray
-    argument: Any = None
-
-    def ask(self, examples: Askable, ids: IntArray, chunk: slice, answers: Answers) -> None:
-        """Write the answers of ids, which are this chunk of the batch."""
-        argument = self.argument[chunk] if isinstance(self.argument, np.ndarray) else self.argument
-        between = () if argument is None else (argument,)
-        getattr(examples, self.method)(self.w, ids, *between, answers)
 
 
 @dataclass(frozen=True)

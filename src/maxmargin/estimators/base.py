@@ -6,8 +6,9 @@ A fit calls `fit` → `_training_data` → `_learn` → `_finish`.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from copy import copy
 from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -16,8 +17,11 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils import get_tags
 
-from maxmargin._base.checks import check_flag, positive_number
-from maxmargin._base.declared import check_declared, choice, declared, optional, parameter
+from maxmargin._base.ahead import compile_kind
+from maxmargin._base.checks import (
+    check_declared,
+    declared,
+)
 from maxmargin._base.fingerprint import Fingerprint
 from maxmargin._base.input import (
     by_position,
@@ -27,45 +31,32 @@ from maxmargin._base.jit import messages, working_seconds
 from maxmargin._base.memory import check_memory
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.bounds import BOUNDS, Bound
-from maxmargin.bounds.references import References
 from maxmargin.core.examples import Examples
 from maxmargin.core.objective import Objective
 from maxmargin.core.structure import Compiled, Structure, check_methods, has_joint_kernel
 from maxmargin.custom.arguments import declared_size
 from maxmargin.custom.examples import CustomExamples
 from maxmargin.custom.joint_kernel import KernelCoordinates, coordinates_for
-from maxmargin.engines.engine import Engine, check_engine, engine_of
+from maxmargin.engines.engine import Engine, engine_of
 from maxmargin.engines.tasks import Tasks
-from maxmargin.estimators.ahead import compile_for
-from maxmargin.estimators.callbacks import CallbackSupportMixin, FitCallbacks, with_callbacks
 from maxmargin.estimators.explain import Support
 from maxmargin.estimators.html import CertificateInNotebooks
 from maxmargin.estimators.kernelised import check_kernel, check_no_weights, part_kernel, prefer_support
 from maxmargin.estimators.parameters import (
-    centre,
-    check_callbacks,
-    check_checkpoint,
+    FitParameters,
     check_files,
-    check_max_iter,
-    check_n_jobs,
-    check_nonnegative,
-    check_seed,
-    check_solver,
     check_together,
     joined,
     lower_bounds,
-    seed_of,
 )
 from maxmargin.estimators.predictor import Predictor
 from maxmargin.estimators.probabilities import Probabilistic, best_temperature
-from maxmargin.estimators.refit import refitting
 from maxmargin.estimators.starts import (
-    AUTO,
     CONVEX,
     NamedStart,
     Start,
     best_start,
-    check_start,
+    centre,
     check_start_names,
     no_weights,
     perceptron_weights,
@@ -80,20 +71,21 @@ from maxmargin.estimators.warnings import (
 )
 from maxmargin.formats.partitions import Parted
 from maxmargin.likelihood import SmoothBound, SmoothProblem
-from maxmargin.problem import Problem
-from maxmargin.solvers.base import Limits, State
+from maxmargin.problem import Problem, References
+from maxmargin.solvers.base import Limits, Solver, State
 from maxmargin.solvers.registry import resolve
 from maxmargin.training.audit import Audit, audit
 from maxmargin.training.cccp import ConcaveConvex
-from maxmargin.training.checkpoint import Checkpoint
-from maxmargin.training.run import Run
+from maxmargin.training.run import CallbackSupportMixin, Checkpoint, FitCallbacks, Run, seed_of, with_callbacks
 
 #: Methods of other estimators that these do not have, with an answer that says what to use.
 ABSENT = ("predict_proba", "predict_log_proba", "partial_fit", "resume")
 
 
 @declared
-class MaxMarginEstimator(FromFiles, CertificateInNotebooks, CallbackSupportMixin, Predictor, BaseEstimator):
+class MaxMarginEstimator(
+    FitParameters, FromFiles, CertificateInNotebooks, CallbackSupportMixin, Predictor, BaseEstimator
+):
     """Base class of all estimators: the fit; a fitted estimator is a `Predictor`.
 
     A subclass defines `_make_structure`, and declares its own parameters (`declared`). It may extend `named_starts`:
@@ -101,104 +93,6 @@ class MaxMarginEstimator(FromFiles, CertificateInNotebooks, CallbackSupportMixin
     """
 
     named_starts: ClassVar[Mapping[str, NamedStart]] = {CONVEX: no_weights, "perceptron": perceptron_weights}
-
-    C: float = parameter(
-        "Trade-off between margin and losses; ``inf`` allows no losses at all (hard margin).",
-        positive_number,
-        default=1.0,
-    )
-    bound: str = parameter(
-        "Margin or slack re-scaling (Tsochantaridis et al. 2004), or the ramp of either (Do et al. 2008): tighter if "
-        "labels are wrong, but not convex, so a local optimum is found. Or sums over all outputs in place of the "
-        "maximum, for probabilities: the likelihood (a conditional random field), or the softmax-margin, which adds "
-        "the loss (Gimpel and Smith 2010).",
-        choice(*BOUNDS),
-        default="margin",
-        kind='{"margin", "slack", "ramp", "ramp-slack", "likelihood", "softmax-margin"}',
-    )
-    slack: str = parameter(
-        "Penalty of slacks: C Σ c_i ξ_i, or ½ C Σ c_i ξ_i².",
-        choice("linear", "quadratic"),
-        default="linear",
-        kind='{"linear", "quadratic"}',
-    )
-    nonnegative: Any = parameter(
-        "Weights that must not be negative: all (True), or those with these indices or names. The name of a feature "
-        "means all its weights.",
-        check_nonnegative,
-        default=False,
-        kind="bool or list of int or str",
-    )
-    solver: Any = parameter(
-        '``"auto"`` (``"proximal"``, or ``"bundle"`` for up to 4 examples), '
-        '``"proximal"`` (proximal working sets), ``"nslack"``, ``"oneslack"``, ``"bundle"``, ``"subgradient"``, '
-        '``"perceptron"``, ``"minmax"``, ``"certificate"`` (one min-max program, for some structures), or a solver '
-        "object.",
-        check_solver,
-        default="auto",
-        kind="str or Solver",
-    )
-    tol: float = parameter(
-        "Relative gap between the objective and its proven lower bound at which training stops.",
-        positive_number,
-        default=1e-3,
-    )
-    max_iter: int | None = parameter(
-        "Maximum number of steps of the solver; None for the solver's default.", check_max_iter, default=None
-    )
-    max_seconds: float | None = parameter(
-        "Time limit of the fit; None for no limit.", optional(positive_number), default=None
-    )
-    n_jobs: int | None = parameter(
-        "Threads for the argmaxes. None means all cores for compiled structures and one for user-defined structures, "
-        "whose methods should release the interpreter lock if `n_jobs` is set; -1 means all cores. Results do not "
-        "depend on `n_jobs`.",
-        check_n_jobs,
-        default=None,
-    )
-    engine: Any = parameter(
-        'Where the argmaxes run: ``"threads"`` (None is the same); ``"processes"``, for argmaxes in Python, which '
-        'threads cannot run side by side, in `n_jobs` processes; ``"dask"`` or ``"ray"``, the current client or '
-        "session; or an engine of `maxmargin.engines`, whose workers serve several fits. Results do not depend on it.",
-        check_engine,
-        default=None,
-        kind='{"threads", "processes", "dask", "ray"}, engine or None',
-    )
-    random_state: Any = parameter(
-        "Seed of everything random.", check_seed, default=0, kind="int, RandomState instance or None"
-    )
-    start: Any = parameter(
-        "The first weights: those with which a ramp or latent variables begin, which decide what local optimum is "
-        'found; for convex bounds only the first point. ``"convex"`` is the optimum of the convex form of the bound, '
-        '``"perceptron"`` a few epochs of the averaged perceptron (Collins 2002); some structures have more names. Or '
-        "weights, in the order of `feature_names_out`, or a fitted estimator; or a list of several of these, of which "
-        'the one with the best objective is kept (`Certificate.start`). ``"auto"`` is what is best for the estimator.',
-        check_start,
-        default=AUTO,
-        kind="str, array-like of shape (n_weights,), estimator or list of these",
-    )
-    warm_start: bool = parameter(
-        "Whether to start from the weights of the last fit; `start` is then for the first fit.",
-        check_flag,
-        default=False,
-    )
-    verbose: int = parameter(
-        "1 shows progress on standard error: a line on a terminal, plain lines at growing intervals elsewhere.",
-        default=0,
-    )
-    callbacks: Sequence[Any] | None = parameter(
-        "Functions called with a `Step` after every step; a true return value stops the fit.",
-        check_callbacks,
-        default=None,
-        kind="callable, list of callables or None",
-    )
-    checkpoint: Any = parameter(
-        "File to which the state is written every minute while the fit runs, or a `Checkpoint` with another interval; "
-        "``fit(X, y, resume=path)`` continues from it.",
-        check_checkpoint,
-        default=None,
-        kind="str, path-like, Checkpoint or None",
-    )
 
     if TYPE_CHECKING:
 
@@ -236,6 +130,11 @@ class MaxMarginEstimator(FromFiles, CertificateInNotebooks, CallbackSupportMixin
     @property
     def _convex(self) -> bool:
         return BOUNDS[self.bound].convex
+
+    @property
+    def _plain_features(self) -> bool:
+        """Whether features are used as they are, so that there is no kernel to look at."""
+        return isinstance(kernel := getattr(self, "kernel", "linear"), str) and kernel == "linear"
 
     @property
     def _max_outer(self) -> int:
@@ -325,7 +224,7 @@ class MaxMarginEstimator(FromFiles, CertificateInNotebooks, CallbackSupportMixin
         with by_position(data.positions):
             problem = self._problem(data, engine)
             run = self._run(callbacks, cache(partial(self._identity, data.structure)))
-            compile_for(data.structure, problem, run.solver, self.bound)
+            compile_kind(kind_of_fit(data.structure, problem, run.solver, self.bound))
             begin = None if before is None else run.solver.adapt(problem, before, run.seed)
             state = self._train(problem, run, starts_of(self, data, problem, last), resume=resume, state=begin)
         self._finish(problem, run, state, data)
@@ -395,7 +294,8 @@ class MaxMarginEstimator(FromFiles, CertificateInNotebooks, CallbackSupportMixin
     def _check_parameters(self) -> None:
         """Raise ValueError for the first invalid parameter."""
         check_declared(self)
-        check_kernel(self)
+        if not self._plain_features:
+            check_kernel(self)
         check_together(self)
         with suppress(AttributeError):  # a structure that needs labels is made when these are known
             check_start_names(self, self._make_structure())
@@ -406,12 +306,12 @@ class MaxMarginEstimator(FromFiles, CertificateInNotebooks, CallbackSupportMixin
         if isinstance(structure, Compiled):
             if structure is getattr(self, "structure", None):  # the object of the user stays as it is
                 structure = clone(structure)
-            kernel = part_kernel(self)
+            kernel = None if self._plain_features else part_kernel(self)
             if kernel is not None:
                 structure.use_kernel(kernel)
             return structure, structure.fit_encode(X, Y)
         check_methods(structure)
-        if part_kernel(self) is not None:
+        if not self._plain_features and part_kernel(self) is not None:
             raise TypeError(
                 f"{type(structure).__name__} is user-defined: kernel={self.kernel!r:.60} is for features of parts; "
                 f"define joint_kernel(x, y, x2, y2) in place of joint_feature, and use kernel='linear'"
@@ -584,7 +484,8 @@ class MaxMarginEstimator(FromFiles, CertificateInNotebooks, CallbackSupportMixin
 
     def _audit(self, problem: Problem, run: Run, state: State) -> Audit:
         """Return what contradicts argmaxes that are user code; nothing is asked after Ctrl-C."""
-        if state.cut_short:
+        examples = problem.examples
+        if state.cut_short or (examples.fault is None and not examples.user_code):
             return Audit()
         held = {} if self.support_ is None else self.support_.outputs_by_example(problem.positions)
         return audit(problem, state, run.seed, held, sweep=run.stop_reason != "max_seconds")
@@ -628,3 +529,56 @@ class MaxMarginEstimator(FromFiles, CertificateInNotebooks, CallbackSupportMixin
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def kind_of_fit(structure: Any, problem: Problem, solver: Solver, bound: str) -> str:
+    """Return what decides which functions a fit calls, as a text."""
+    settings = ""
+    if isinstance(structure, Compiled):
+        parameters = structure.get_params(deep=False).items()
+        settings = " ".join(f"{name}={value}" for name, value in parameters if isinstance(value, str | bool))
+    name = type(structure).__name__ if isinstance(structure, Compiled) else "own"
+    exact = "float32" if problem.examples.float32_exact else "float64"
+    return f"{name}; {bound} {problem.objective.slack}; {solver.for_problem(problem).name}; {exact}; {settings}"
+
+
+@contextmanager
+def refitting(estimator: Any) -> Iterator[Any]:
+    """Remove the attributes that the last fit set, and yield a copy of the estimator with them.
+
+    No attribute of an earlier fit remains next to new ones, and a fit that fails leaves the estimator unchanged.
+    Attributes that a derived estimator sets before it calls the fit of its base class are kept.
+    """
+    before = copy(estimator)
+    for name in names_learnt(estimator):
+        vars(estimator).pop(name, None)
+    own = _fitted(estimator)
+    try:
+        yield before
+    except BaseException:
+        for name in _fitted(estimator) - own:
+            delattr(estimator, name)
+        take_over(estimator, before)
+        raise
+    remember(estimator, _fitted(estimator) - own)
+
+
+def names_learnt(estimator: Any) -> list[str]:
+    """Return the names of the attributes that the last fit set, without those of a derived class."""
+    return sorted(vars(estimator).get("_names_learnt", ()))
+
+
+def remember(estimator: Any, names: Iterable[str]) -> None:
+    """Store the names of the attributes that the last fit set."""
+    estimator._names_learnt = frozenset(names)
+
+
+def take_over(estimator: Any, other: Any) -> None:
+    """Copy the fitted attributes of another estimator."""
+    vars(estimator).update({name: vars(other)[name] for name in _fitted(other)})
+
+
+def _fitted(estimator: Any) -> set[str]:
+    """Return the names of fitted attributes, by scikit-learn's convention."""
+    parameters = estimator.get_params(deep=False)
+    return {name for name in vars(estimator) if name.endswith("_") and name[0] != "_" and name not in parameters}

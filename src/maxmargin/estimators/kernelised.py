@@ -7,13 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from maxmargin._base.declared import declared, parameter
+from maxmargin._base.checks import declared, parameter
 from maxmargin.core.structure import Compiled
-from maxmargin.estimators.parameters import seed_of
 from maxmargin.estimators.starts import AUTO, refers_to_weights
 from maxmargin.features.mercer.kernel import Kernel, PartKernel
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
+from maxmargin.training.run import seed_of
 
 
 @declared

@@ -7,14 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._base.checks import whole_number
-from maxmargin._base.declared import changed, choice, declared, parameter
+from maxmargin._base.checks import changed, choice, declared, parameter, whole_number
 from maxmargin._base.types import FloatArray
 from maxmargin.bounds import BOUNDS
-from maxmargin.bounds.references import References
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.starts import Start
-from maxmargin.problem import Problem
+from maxmargin.problem import Problem, References
 from maxmargin.solvers.base import State
 from maxmargin.training.run import Run
 

@@ -1,23 +1,33 @@
-"""Constraints of the parameters of estimators, and what `nonnegative` and `prior` mean for single weights."""
+"""The parameters of every fit with their constraints, and what `nonnegative` means for single weights."""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from maxmargin._base.checks import is_list, positive_number, whole_number
+from maxmargin._base.checks import (
+    check_flag,
+    choice,
+    declared,
+    is_list,
+    optional,
+    parameter,
+    positive_number,
+    whole_number,
+)
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds import BOUNDS
-from maxmargin.estimators.callbacks import callback_list
+from maxmargin.engines.engine import check_engine
+from maxmargin.estimators.starts import AUTO, check_start
 from maxmargin.formats.streams import check_writable
 from maxmargin.solvers.registry import resolve
-from maxmargin.training.checkpoint import Checkpoint
+from maxmargin.training.run import Checkpoint, callback_list
 
 
 def check_together(estimator: Any) -> None:
@@ -81,13 +91,6 @@ def _smooth(estimator: Any) -> bool:
 
 def _with_bound(estimator: Any) -> str:
     return f"{type(estimator).__name__}(bound={estimator.bound!r})"
-
-
-def seed_of(random_state: Any) -> int:
-    """Return a seed for NumPy's generators from any `random_state` that scikit-learn accepts."""
-    if isinstance(random_state, int | np.integer):
-        return int(random_state)
-    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def check_solver(solver: Any, name: str) -> None:
@@ -205,26 +208,104 @@ def _named(wanted: list[str], names: AnyArray) -> IntArray:
     return np.array(found, np.int64)
 
 
-def check_prior(prior: Any, name: str) -> None:
-    """Raise ValueError unless the prior is None or a vector of finite numbers."""
-    if prior is None:
-        return
-    try:
-        vector = np.asarray(prior, float)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be None or a vector of weights, found {prior!r:.60}") from None
-    if vector.ndim != 1:
-        raise ValueError(f"{name} must be None or a vector of weights, found an array of shape {vector.shape}")
-    bad = np.flatnonzero(~np.isfinite(vector))
-    if len(bad):
-        raise ValueError(f"{name}[{bad[0]}] must be a finite number, found {vector[bad[0]]}")
+@declared
+class FitParameters:
+    """The parameters of every fit."""
 
-
-def centre(prior: Any, size: int) -> FloatArray | None:
-    """Return the prior as an array; raise ValueError unless it has one number per weight."""
-    if prior is None:
-        return None
-    vector = np.array(prior, float)
-    if len(vector) != size:
-        raise ValueError(f"prior has {len(vector)} weights, but these data have {size}; pass coef_ of a model of them")
-    return vector
+    C: float = parameter(
+        "Trade-off between margin and losses; ``inf`` allows no losses at all (hard margin).",
+        positive_number,
+        default=1.0,
+    )
+    bound: str = parameter(
+        "Margin or slack re-scaling (Tsochantaridis et al. 2004), or the ramp of either (Do et al. 2008): tighter if "
+        "labels are wrong, but not convex, so a local optimum is found. Or sums over all outputs in place of the "
+        "maximum, for probabilities: the likelihood (a conditional random field), or the softmax-margin, which adds "
+        "the loss (Gimpel and Smith 2010).",
+        choice(*BOUNDS),
+        default="margin",
+        kind='{"margin", "slack", "ramp", "ramp-slack", "likelihood", "softmax-margin"}',
+    )
+    slack: str = parameter(
+        "Penalty of slacks: C Σ c_i ξ_i, or ½ C Σ c_i ξ_i².",
+        choice("linear", "quadratic"),
+        default="linear",
+        kind='{"linear", "quadratic"}',
+    )
+    nonnegative: Any = parameter(
+        "Weights that must not be negative: all (True), or those with these indices or names. The name of a feature "
+        "means all its weights.",
+        check_nonnegative,
+        default=False,
+        kind="bool or list of int or str",
+    )
+    solver: Any = parameter(
+        '``"auto"`` (``"proximal"``, or ``"bundle"`` for up to 4 examples), '
+        '``"proximal"`` (proximal working sets), ``"nslack"``, ``"oneslack"``, ``"bundle"``, ``"subgradient"``, '
+        '``"perceptron"``, ``"minmax"``, ``"certificate"`` (one min-max program, for some structures), or a solver '
+        "object.",
+        check_solver,
+        default="auto",
+        kind="str or Solver",
+    )
+    tol: float = parameter(
+        "Relative gap between the objective and its proven lower bound at which training stops.",
+        positive_number,
+        default=1e-3,
+    )
+    max_iter: int | None = parameter(
+        "Maximum number of steps of the solver; None for the solver's default.", check_max_iter, default=None
+    )
+    max_seconds: float | None = parameter(
+        "Time limit of the fit; None for no limit.", optional(positive_number), default=None
+    )
+    n_jobs: int | None = parameter(
+        "Threads for the argmaxes. None means all cores for compiled structures and one for user-defined structures, "
+        "whose methods should release the interpreter lock if `n_jobs` is set; -1 means all cores. Results do not "
+        "depend on `n_jobs`.",
+        check_n_jobs,
+        default=None,
+    )
+    engine: Any = parameter(
+        'Where the argmaxes run: ``"threads"`` (None is the same); ``"processes"``, for argmaxes in Python, which '
+        'threads cannot run side by side, in `n_jobs` processes; ``"dask"`` or ``"ray"``, the current client or '
+        "session; or an engine of `maxmargin.engines`, whose workers serve several fits. Results do not depend on it.",
+        check_engine,
+        default=None,
+        kind='{"threads", "processes", "dask", "ray"}, engine or None',
+    )
+    random_state: Any = parameter(
+        "Seed of everything random.", check_seed, default=0, kind="int, RandomState instance or None"
+    )
+    start: Any = parameter(
+        "The first weights: those with which a ramp or latent variables begin, which decide what local optimum is "
+        'found; for convex bounds only the first point. ``"convex"`` is the optimum of the convex form of the bound, '
+        '``"perceptron"`` a few epochs of the averaged perceptron (Collins 2002); some structures have more names. Or '
+        "weights, in the order of `feature_names_out`, or a fitted estimator; or a list of several of these, of which "
+        'the one with the best objective is kept (`Certificate.start`). ``"auto"`` is what is best for the estimator.',
+        check_start,
+        default=AUTO,
+        kind="str, array-like of shape (n_weights,), estimator or list of these",
+    )
+    warm_start: bool = parameter(
+        "Whether to start from the weights of the last fit; `start` is then for the first fit.",
+        check_flag,
+        default=False,
+    )
+    verbose: int = parameter(
+        "1 shows progress on standard error: a line on a terminal, plain lines at growing intervals elsewhere.",
+        default=0,
+    )
+    callbacks: Sequence[Any] | None = parameter(
+        "Functions called with a `Step` after every step; a true return value stops the fit.",
+        check_callbacks,
+        default=None,
+        kind="callable, list of callables or None",
+    )
+    checkpoint: Any = parameter(
+        "File to which the state is written every minute while the fit runs, or a `Checkpoint` with another interval; "
+        "``fit(X, y, resume=path)`` continues from it.",
+        check_checkpoint,
+        default=None,
+        kind="str, path-like, Checkpoint or None",
+    )

@@ -16,15 +16,13 @@ from maxmargin._base.errors import Place
 from maxmargin._base.input import by_position, example_weights, indexable, n_examples, paired_examples
 from maxmargin._base.jit import messages
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers
 from maxmargin.core.examples import Examples
+from maxmargin.core.planes import Answers
 from maxmargin.core.structure import Compiled, Structure, StructureError, has_topk
 from maxmargin.custom.any_values import own_copy
 from maxmargin.custom.inputs import OwnInputs
 from maxmargin.custom.joint_kernel import KernelExpansion
-from maxmargin.engines.engine import engine_of
-from maxmargin.engines.local import Local, one_blas_thread
-from maxmargin.engines.tasks import Question
+from maxmargin.engines.engine import Local, Question, engine_of, one_blas_thread
 from maxmargin.estimators.explain import Explanation, explain, weights_frame, why_not_explained
 
 #: Number of kernel values that are computed together in predictions.

@@ -17,18 +17,17 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._base.checks import finite_number, positive_number, whole_number
-from maxmargin._base.declared import choice, declared, parameter
+from maxmargin._base.checks import choice, declared, finite_number, parameter, positive_number, whole_number
 from maxmargin._base.errors import ExampleError, Place
 from maxmargin._base.input import by_position, paired_examples
 from maxmargin._base.jit import messages
 from maxmargin._base.types import FloatArray, IntArray
-from maxmargin.core.codes import Answers
 from maxmargin.core.examples import Examples
+from maxmargin.core.planes import Answers
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import Compiled
 from maxmargin.core.sums import Sums, of_example, tempered
-from maxmargin.engines.local import Local, one_blas_thread
+from maxmargin.engines.engine import Local, one_blas_thread
 from maxmargin.estimators.predictor import Predictor
 
 #: Range of temperatures that are tried, relative to the greatest score difference of a part.

@@ -8,9 +8,8 @@ from typing import Any, TypeVar
 from sklearn.base import clone
 
 from maxmargin.engines.engine import engine_of
-from maxmargin.estimators.base import MaxMarginEstimator
+from maxmargin.estimators.base import MaxMarginEstimator, refitting, take_over
 from maxmargin.estimators.parameters import check_files, check_trade_off
-from maxmargin.estimators.refit import refitting, take_over
 
 Model = TypeVar("Model", bound=MaxMarginEstimator)
 

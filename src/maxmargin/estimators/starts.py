@@ -22,11 +22,10 @@ from sklearn.base import BaseEstimator
 from maxmargin._base.types import FloatArray
 from maxmargin.bounds import Bound
 from maxmargin.core.objective import Objective
-from maxmargin.estimators.parameters import check_prior, seed_of
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.primal.perceptron import AveragedPerceptron
-from maxmargin.training.run import Run
+from maxmargin.training.run import Run, seed_of
 
 #: The choice of the library, and the point from which a bound starts by itself.
 AUTO, CONVEX = "auto", "convex"
@@ -210,3 +209,28 @@ def _same(weights: FloatArray | None, other: FloatArray | None) -> bool:
     if weights is None or other is None:
         return weights is other
     return np.array_equal(weights, other)
+
+
+def check_prior(prior: Any, name: str) -> None:
+    """Raise ValueError unless the prior is None or a vector of finite numbers."""
+    if prior is None:
+        return
+    try:
+        vector = np.asarray(prior, float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be None or a vector of weights, found {prior!r:.60}") from None
+    if vector.ndim != 1:
+        raise ValueError(f"{name} must be None or a vector of weights, found an array of shape {vector.shape}")
+    bad = np.flatnonzero(~np.isfinite(vector))
+    if len(bad):
+        raise ValueError(f"{name}[{bad[0]}] must be a finite number, found {vector[bad[0]]}")
+
+
+def centre(prior: Any, size: int) -> FloatArray | None:
+    """Return the prior as an array; raise ValueError unless it has one number per weight."""
+    if prior is None:
+        return None
+    vector = np.array(prior, float)
+    if len(vector) != size:
+        raise ValueError(f"prior has {len(vector)} weights, but these data have {size}; pass coef_ of a model of them")
+    return vector

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from copy import copy
 from typing import Any, Self
 
-from maxmargin._base.declared import changed, choice, declared, parameter
+from maxmargin._base.checks import changed, choice, declared, parameter
 from maxmargin.bounds import BOUNDS
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Compiled, Structure
@@ -14,9 +14,9 @@ from maxmargin.custom.examples import CustomExamples
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.latent import Restarted
-from maxmargin.estimators.parameters import check_latent, check_prior
+from maxmargin.estimators.parameters import check_latent
 from maxmargin.estimators.probabilities import ProbabilisticSets
-from maxmargin.estimators.starts import Start
+from maxmargin.estimators.starts import Start, check_prior
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.training.run import Run

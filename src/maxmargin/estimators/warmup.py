@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._base.ahead import compile_ahead
+from maxmargin._base.ahead import all_functions, compile_ahead
 from maxmargin._base.jit import silent_compilation
 from maxmargin.datasets import toy
-from maxmargin.estimators.ahead import all_functions
 
 #: Any fit of a kind compiles the same functions, however few steps it takes.
 _SHORT: dict[str, Any] = {"max_iter": 30, "n_jobs": 1}

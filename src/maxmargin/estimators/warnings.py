@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from maxmargin._base.errors import callers_level
-from maxmargin.core.codes import TRUTH
+from maxmargin.core.planes import TRUTH
 from maxmargin.core.structure import Compiled
 from maxmargin.features.rows.labels import Labels
 from maxmargin.problem import Problem

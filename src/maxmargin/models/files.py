@@ -25,9 +25,8 @@ from maxmargin._base.types import AnyArray
 from maxmargin.core.certificate import Certificate
 from maxmargin.core.planes import Planes
 from maxmargin.core.structure import Compiled
-from maxmargin.estimators.base import MaxMarginEstimator
+from maxmargin.estimators.base import MaxMarginEstimator, names_learnt, remember
 from maxmargin.estimators.explain import Support
-from maxmargin.estimators.refit import names_learnt, remember
 from maxmargin.estimators.starts import storable_start
 from maxmargin.models.earlier import translated
 from maxmargin.models.objects import ModelReader, ModelWriter

@@ -319,7 +319,8 @@ class Optimizer:
         decisions = np.empty_like(costs)
         for r, i in enumerate(ids.tolist()):
             more = () if instances is None else (instances[r],)
-            decision = self._ask(Place("X", i), self.sign * costs[r], *more)
+            asked = self.sign * costs[r]
+            decision = _called(Place("X", i), self.function, asked, *more, hint=self._hint(asked))
             if type(decision) is Bounded:
                 lower[r], decision = self.sign * float(decision.upper), decision.output
                 if decision is None and known is not None:
@@ -329,20 +330,20 @@ class Optimizer:
             decisions[r] = self._reader.read(decision, costs.shape[1], Place("X", i), "solve returned")
         return decisions
 
-    def _ask(self, place: Where, costs: FloatArray, *more: Any) -> Any:
-        """Call `solve`; if it fails, the message says whether that may be due to negative costs."""
-        hint = ""
-        if self.costs == "any" and not self.kind and (costs < 0.0).any():
-            hint = (
-                "; some of the costs are negative, as they may be during training: if your solver needs costs ≥ 0, "
-                "pass costs='nonnegative' to the Optimizer"
-            )
-        return _called(place, self.function, costs, *more, hint=hint)
+    def _hint(self, costs: FloatArray) -> str:
+        """Return what to say if `solve` fails for these costs: whether that may be due to negative ones."""
+        if self.costs != "any" or self.kind or (costs >= 0.0).all():
+            return ""
+        return (
+            "; some of the costs are negative, as they may be during training: if your solver needs costs ≥ 0, "
+            "pass costs='nonnegative' to the Optimizer"
+        )
 
     def _batched(self, costs: FloatArray, instances: Sequence[Any] | None, ids: IntArray) -> FloatArray:
         more = () if instances is None else (instances,)
         first = Place("X", int(ids[0])) if len(ids) else "X"
-        returned = self._ask(first, self.sign * costs, *more)
+        asked = self.sign * costs
+        returned = _called(first, self.function, asked, *more, hint=self._hint(asked))
         try:
             decisions = np.asarray(returned, float)
         except (TypeError, ValueError):

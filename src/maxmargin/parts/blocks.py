@@ -177,20 +177,15 @@ class Block:
             if self.dense is not None
             else (row_sums.score_sparse, row_sums.score_sparse_rows)
         )
-        if engine is None or not self._large(ids):
+        assert self.offsets is not None
+        most_rows = float((self.offsets[ids + 1] - self.offsets[ids]).max(initial=0))
+        if engine is None or most_rows * self.n_entries / max(self.n_rows, 1) < MANY:  # no example for several threads
             kernel(ids, self.offsets, *rows, w, constant, starts, out)
             return out
-        assert self.offsets is not None
         for i, at in zip(ids.tolist(), starts[:-1].tolist(), strict=True):
             first, stop = int(self.offsets[i]), int(self.offsets[i + 1])
             engine.map_range(lambda a, b, s=at - first: one(a, b, *rows, w, constant, out, a + s), first, stop)  # type: ignore[misc]
         return out
-
-    def _large(self, ids: IntArray) -> bool:
-        """Return whether a single example has enough rows for several threads."""
-        assert self.offsets is not None
-        per_row = self.n_entries / max(self.n_rows, 1)
-        return float((self.offsets[ids + 1] - self.offsets[ids]).max(initial=0)) * per_row >= MANY
 
     def _output_scores(self, weights: FloatArray, ids: IntArray, total: int) -> FloatArray:
         """Return K scores per row: one product, without a copy, for a batch of consecutive examples."""

@@ -21,10 +21,8 @@ from maxmargin._base.errors import Place, error_at
 from maxmargin._base.ragged import ONLY, batches, offsets_among, offsets_of, spans, taken
 from maxmargin._base.scratch import Scratch
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import NO_OUTPUT, Answers
 from maxmargin.core.examples import Examples
-from maxmargin.core.planes import Planes
-from maxmargin.core.rounding import rounding_units
+from maxmargin.core.planes import NO_OUTPUT, Answers, Planes, rounding_units
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import StructureError
 from maxmargin.core.sums import Sums
@@ -223,8 +221,10 @@ class PartExamples(Examples):
 
     def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
         ends = offsets_of([block.dim for block in self.blocks])
-        spans_of_weights = zip(self.blocks, ends[:-1], ends[1:], strict=True)
-        return [block.scores(w[a:b], ids, self.engine) for block, a, b in spans_of_weights]
+        found = list[Scores]()
+        for block, a, b in zip(self.blocks, ends[:-1], ends[1:], strict=True):
+            found.append(block.scores(w[a:b], ids, self.engine))
+        return found
 
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         for some in self._batches(ids):
@@ -328,7 +328,9 @@ class PartExamples(Examples):
         """Write losses, rises and keys of the codes in `answers`."""
         row_sums.code_keys(ids, self.code_offsets, answers.codes, self.truths, self.known, answers.keys)
         rises, losses = np.zeros(len(ids)), np.zeros(len(ids))
-        for b, (predicted, block) in enumerate(zip(self._checked_parts(ids, answers.codes), scores, strict=True)):
+        found = self.parts(ids, answers.codes)
+        self._check_parts(ids, found)
+        for b, (predicted, block) in enumerate(zip(found, scores, strict=True)):
             counts = predicted.indptr, predicted.indices, predicted.values
             if not self.known:
                 row_sums.count_dots(*counts, block.starts, block.values, 1.0, rises)
@@ -340,6 +342,12 @@ class PartExamples(Examples):
                 block.values, self.part_offsets[b], each, float(even), rises, losses,
             )  # fmt: skip
         answers.rises[ids], answers.losses[ids] = rises, losses
+        if self.known:
+            self.judge_losses(ids, answers)
+
+    def judge_losses(self, ids: IntArray, answers: Answers) -> None:
+        """Replace the losses in `answers`, where they are not sums of costs of parts; by default they are."""
+        return None
 
     def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
         """Return Σ c_p(y) s_p of each example of ids; 0 if the truth is not known."""
@@ -428,6 +436,10 @@ class PartExamples(Examples):
     def _checked_parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
         """Return `parts`; raise StructureError if there are too many or one is out of range."""
         parts = self.parts(ids, codes)
+        self._check_parts(ids, parts)
+        return parts
+
+    def _check_parts(self, ids: IntArray, parts: list[Planes]) -> None:
         for b, (counts, n_parts, most) in enumerate(zip(parts, self.n_parts, self.most_parts, strict=True)):
             r = row_sums.first_wrong(ids, n_parts, most, counts.indptr, counts.indices)
             if r >= 0:
@@ -437,7 +449,6 @@ class PartExamples(Examples):
                 else:
                     what = f"an output has a part of block {b} out of range, expected 0 to {n_parts[ids[r]] - 1}"
                 raise StructureError.at(place, what)
-        return parts
 
     def part_features(self, example: int) -> Any:
         return sp.csr_array(sp.block_diag([block.features(example) for block in self.blocks]))

@@ -13,7 +13,7 @@ from maxmargin._base.ragged import ONLY
 from maxmargin._base.types import CodeArray, FloatArray, IntArray
 from maxmargin.bounds import Bound
 from maxmargin.bounds.remaining_outputs import Ranked, best_ranked, tangent_scale
-from maxmargin.core.codes import NO_OUTPUT, Answers
+from maxmargin.core.planes import NO_OUTPUT, Answers
 from maxmargin.core.scores import Scores
 from maxmargin.parts import row_sums
 from maxmargin.parts.examples import Part, PartExamples

@@ -10,9 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._base.jit import inlined, jit
-from maxmargin.core.codes import HASH_START, hash_step
 from maxmargin.core.entries import add_entry, write_entries
-from maxmargin.core.planes import sparse_dot
+from maxmargin.core.planes import HASH_START, hash_step, sparse_dot
 
 
 @jit

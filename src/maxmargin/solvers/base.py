@@ -13,10 +13,9 @@ import numpy as np
 from maxmargin._base.checks import finite_number, whole_number
 from maxmargin._base.jit import working_seconds
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
-from maxmargin.bounds.references import References
 from maxmargin.core.certificate import Certificate
 from maxmargin.core.objective import Objective
-from maxmargin.problem import OutOfTime, Problem
+from maxmargin.problem import OutOfTime, Problem, References
 from maxmargin.solvers.saved_states import check_array, check_counters, check_generator, check_names, check_within
 
 

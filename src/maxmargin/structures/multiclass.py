@@ -19,17 +19,14 @@ from maxmargin._base.ragged import ONLY, offsets_of
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.algorithms.log_sums import uniform
 from maxmargin.bounds.rescaling import violation
-from maxmargin.core.codes import HASH_PRIME, HASH_START, Answers, hash_step
 from maxmargin.core.examples import Examples
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import HASH_PRIME, HASH_START, Answers, Planes, hash_step, rounding_units
 from maxmargin.core.polytopes import Polytope
-from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import Compiled
 from maxmargin.core.sums import Sums
 from maxmargin.features.mercer.on_rows import MatrixEncoder
-from maxmargin.features.rows.costs import check_costs, cost_matrix
-from maxmargin.features.rows.labels import Labels, distinct_labels, named_classes
+from maxmargin.features.rows.labels import Labels, check_costs, cost_matrix, distinct_labels, named_classes
 from maxmargin.features.rows.matrices import feature_matrix
 from maxmargin.features.rows.rows import Rows, hash_rows
 

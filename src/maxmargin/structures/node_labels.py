@@ -20,8 +20,7 @@ from maxmargin.features.graphs.graphs import (
     read_edges,
 )
 from maxmargin.features.graphs.networkx_graphs import is_networkx, read_networkx
-from maxmargin.features.rows.costs import check_costs, cost_matrix
-from maxmargin.features.rows.labels import Labels, distinct_labels, named_classes
+from maxmargin.features.rows.labels import Labels, check_costs, cost_matrix, distinct_labels, named_classes
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.costs import PartCosts, part_costs
 from maxmargin.parts.examples import PartExamples

@@ -22,9 +22,9 @@ import scipy.sparse as sp
 from scipy.optimize import linprog
 
 from maxmargin.bounds import Bound
-from maxmargin.core.codes import TRUTH
 from maxmargin.core.examples import CAPABILITIES, Examples
 from maxmargin.core.objective import Objective
+from maxmargin.core.planes import TRUTH
 from maxmargin.core.polytopes import Polytope
 from maxmargin.core.scores import Scores
 from maxmargin.custom.check import check_structure

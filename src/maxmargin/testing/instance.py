@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from maxmargin.core.codes import TRUTH
 from maxmargin.core.examples import Examples
+from maxmargin.core.planes import TRUTH
 from maxmargin.core.structure import Compiled
 
 

@@ -61,7 +61,7 @@ def audit(problem: Problem, state: State, seed: int, held: dict[int, list[Any]],
     Parameters
     ----------
     problem : Problem
-        The problem; there is nothing to audit unless its argmaxes are user code.
+        The problem, whose argmaxes are user code.
     state : State
         The last state of the solver.
     seed : int
@@ -72,8 +72,6 @@ def audit(problem: Problem, state: State, seed: int, held: dict[int, list[Any]],
         Whether there is time to decode all examples once more.
     """
     examples = problem.examples
-    if examples.fault is None and not examples.user_code:
-        return Audit()
     rng, n, complete = np.random.default_rng([seed, problem.n_examples]), problem.n_examples, False
     fault = examples.fault
     if fault is not None and examples.user_code:  # opposite costs may show why

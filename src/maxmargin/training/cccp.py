@@ -6,7 +6,7 @@ The objective is
 
 with a ramp (Do et al. 2008) or completions of the truth (Yu and Joachims 2009) in the second part. An outer step finds
 the best ỹ_i at the current weights. They become the references of a convex problem that is at least J everywhere and
-equal to J at the current weights (`bounds.references`), and its solution is the next point. J never increases,
+equal to J at the current weights (`problem.References`), and its solution is the next point. J never increases,
 regardless of the precision of the inner solutions, because each inner problem starts at the weights where the last one
 ended (Yuille and Rangarajan 2003). This does not hold for the perceptron, which does not minimise an objective.
 
@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 
 from maxmargin._base.jit import working_seconds
 from maxmargin._base.types import FloatArray
-from maxmargin.bounds.references import References
-from maxmargin.problem import Problem
+from maxmargin.problem import Problem, References
 from maxmargin.solvers.base import State
 from maxmargin.training.run import Run
 

@@ -10,14 +10,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._base.checks import is_list, whole_number
-from maxmargin._base.declared import changed, choice, declared, parameter
+from maxmargin._base.checks import changed, choice, declared, is_list, parameter, whole_number
 from maxmargin._base.errors import ExampleError, Place, callers_level
 from maxmargin._base.input import example_weights, indexable
 from maxmargin._base.jit import working_seconds
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.structure import Structure
-from maxmargin.engines.local import Local, one_blas_thread
+from maxmargin.engines.engine import Local, one_blas_thread
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.biology.substitution import (
     AlignmentParameters,

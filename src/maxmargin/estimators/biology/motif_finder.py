@@ -12,8 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from maxmargin._base.checks import check_flag, stored_array
-from maxmargin._base.declared import changed, declared, parameter
+from maxmargin._base.checks import changed, check_flag, declared, parameter, stored_array
 from maxmargin._base.input import check_labels_of_one_kind, indexable, paired_examples
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.structure import Structure

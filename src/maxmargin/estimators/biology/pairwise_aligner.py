@@ -8,8 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._base.checks import check_flag
-from maxmargin._base.declared import changed, declared, parameter
+from maxmargin._base.checks import changed, check_flag, declared, parameter
 from maxmargin._base.errors import Place, callers_level
 from maxmargin._base.input import example_weights, paired_examples
 from maxmargin._base.types import FloatArray, IntArray
@@ -31,7 +30,7 @@ from maxmargin.estimators.biology.substitution import (
     substitution_centre,
 )
 from maxmargin.estimators.held_out import held_out_losses, keep_to_prior, mean_loss, related_folds
-from maxmargin.estimators.parameters import is_auto, positive_or_auto, seed_of
+from maxmargin.estimators.parameters import is_auto, positive_or_auto
 from maxmargin.estimators.probabilities import ProbabilisticSets
 from maxmargin.estimators.training_data import TrainingData
 from maxmargin.features.biology.annotated import read_pair
@@ -40,6 +39,7 @@ from maxmargin.formats.biopython import alignment_of_strings, biopython, matrix_
 from maxmargin.formats.matrices import write_substitution_matrix
 from maxmargin.metrics.alignments import q_score
 from maxmargin.structures.alignment.structure import Alignment
+from maxmargin.training.run import seed_of
 
 #: Scales of log odds to choose from: the margin is 1, and the scores of two alignments differ by tens or hundreds.
 SCALES = (0.01, 0.02, 0.04)

@@ -13,8 +13,16 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._base.checks import check_flag, finite_number, positive_number, whole_number
-from maxmargin._base.declared import changed, declared, optional, parameter
+from maxmargin._base.checks import (
+    changed,
+    check_flag,
+    declared,
+    finite_number,
+    optional,
+    parameter,
+    positive_number,
+    whole_number,
+)
 from maxmargin._base.errors import callers_level
 from maxmargin._base.input import example_weights, indexable, one_example, paired_examples
 from maxmargin._base.ragged import ONLY
@@ -22,9 +30,8 @@ from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.bounds import BOUNDS
 from maxmargin.core.structure import Structure
 from maxmargin.estimators.base import MaxMarginEstimator
-from maxmargin.estimators.parameters import centre, check_prior
 from maxmargin.estimators.probabilities import ProbabilisticSets, check_temperature
-from maxmargin.estimators.starts import NamedStart, starts_of
+from maxmargin.estimators.starts import NamedStart, centre, check_prior, starts_of
 from maxmargin.estimators.training_data import TrainingData
 from maxmargin.formats.structures import STOCKHOLM, read_rna, read_structures, suffix_of
 from maxmargin.metrics.base_pairs import base_pair_scores

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
-from maxmargin._base.checks import check_flag, positive_number
-from maxmargin._base.declared import declared, parameter
+from maxmargin._base.checks import check_flag, declared, parameter, positive_number
 from maxmargin._base.errors import callers_level
 from maxmargin._base.types import FloatArray, IntArray
-from maxmargin.estimators.parameters import centre, check_prior, positive_or_auto
+from maxmargin.estimators.parameters import positive_or_auto
+from maxmargin.estimators.starts import centre, check_prior
 from maxmargin.formats.biopython import matrix_values, named_matrix
 from maxmargin.structures.alignment.structure import AMINO_ACIDS
 

@@ -13,19 +13,17 @@ from scipy.optimize import lsq_linear
 from scipy.sparse.linalg import lsqr
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._base.checks import check_flag, finite_number, is_list
-from maxmargin._base.declared import changed, declared, parameter
+from maxmargin._base.checks import changed, check_flag, declared, finite_number, is_list, parameter
 from maxmargin._base.errors import callers_level
 from maxmargin._base.input import example_weights, indexable, outputs_called
 from maxmargin._base.types import AnyArray, FloatArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Structure
-from maxmargin.engines.engine import engine_of
-from maxmargin.engines.local import one_blas_thread
-from maxmargin.engines.tasks import Question
+from maxmargin.engines.engine import Question, engine_of, one_blas_thread
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.explain import Explanation, explain
-from maxmargin.estimators.parameters import check_prior, joined, lower_bounds
+from maxmargin.estimators.parameters import joined, lower_bounds
+from maxmargin.estimators.starts import check_prior
 from maxmargin.estimators.training_data import TrainingData
 from maxmargin.metrics.decisions import total_regret
 from maxmargin.optimizers.optimizer import as_optimizer

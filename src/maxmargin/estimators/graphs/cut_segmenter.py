@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._base.declared import changed, choice, declared, parameter
+from maxmargin._base.checks import changed, choice, declared, parameter
 from maxmargin._base.errors import ExampleError, Place, callers_level
 from maxmargin._base.input import example_weights, indexable, paired_examples
 from maxmargin._base.types import AnyArray, FloatArray
@@ -27,8 +27,8 @@ from maxmargin.features.graphs.images import (
     read_image,
     statistic_names,
 )
-from maxmargin.features.rows.costs import check_costs
-from maxmargin.features.rows.frames import NamedColumns
+from maxmargin.features.rows.labels import check_costs
+from maxmargin.features.rows.rows import NamedColumns
 from maxmargin.structures.cut.structure import Cut
 
 #: The label of pixels without a label in many data sets.

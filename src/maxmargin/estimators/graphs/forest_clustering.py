@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._base.checks import check_flag, finite_number, is_list
-from maxmargin._base.declared import changed, declared, parameter
+from maxmargin._base.checks import changed, check_flag, declared, finite_number, is_list, parameter
 from maxmargin._base.errors import ExampleError, Place
 from maxmargin._base.input import example_weights, paired_examples
 from maxmargin._base.types import AnyArray, FloatArray

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._base.checks import check_flag, whole_number
-from maxmargin._base.declared import changed, choice, declared, parameter
+from maxmargin._base.checks import changed, check_flag, choice, declared, parameter, whole_number
 from maxmargin._base.errors import ExampleError, Place, Where
 from maxmargin._base.input import example_weights, indexable, paired_examples
 from maxmargin._base.types import AnyArray, FloatArray
@@ -29,9 +28,8 @@ from maxmargin.features.graphs.superpixels import (
     read_regions,
     superpixel_graph,
 )
-from maxmargin.features.rows.costs import check_costs
-from maxmargin.features.rows.frames import NamedColumns
-from maxmargin.features.rows.labels import is_missing, plain_label
+from maxmargin.features.rows.labels import check_costs, is_missing, plain_label
+from maxmargin.features.rows.rows import NamedColumns
 from maxmargin.parts.costs import PartCosts
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State

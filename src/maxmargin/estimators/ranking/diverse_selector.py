@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._base.checks import positive_number
-from maxmargin._base.declared import changed, declared, parameter
+from maxmargin._base.checks import changed, declared, parameter, positive_number
 from maxmargin._base.errors import ExampleError, Place
 from maxmargin._base.input import example_weights, one_example, paired_examples
 from maxmargin._base.types import FloatArray, IntArray
@@ -17,11 +16,13 @@ from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Structure
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.held_out import held_out_losses, keep_to_prior
-from maxmargin.estimators.parameters import check_prior, is_auto, positive_or_auto, seed_of
+from maxmargin.estimators.parameters import is_auto, positive_or_auto
+from maxmargin.estimators.starts import check_prior
 from maxmargin.estimators.training_data import TrainingData
 from maxmargin.features.text.candidates import is_one_input, kind_of_candidates
 from maxmargin.metrics.coverage import subtopic_coverage
 from maxmargin.structures.coverage.structure import Coverage
+from maxmargin.training.run import seed_of
 
 #: Name of the prior of which all elements are worth the same.
 UNWEIGHTED = "unweighted"

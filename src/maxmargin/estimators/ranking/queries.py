@@ -16,13 +16,12 @@ from maxmargin._base.errors import callers_level
 from maxmargin._base.input import indexable, naming_rows
 from maxmargin._base.sparse import checked_rows
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
-from maxmargin.bounds.references import References
 from maxmargin.estimators.kernelised import part_kernel, precomputed
 from maxmargin.estimators.latent import LatentEstimator
 from maxmargin.estimators.rows.multiclass import MulticlassSVM
 from maxmargin.estimators.training_data import TrainingData
 from maxmargin.metrics.queries import checked_groups, rows_by_query, sizes_hint
-from maxmargin.problem import Problem
+from maxmargin.problem import Problem, References
 
 
 def check_drop_empty(value: Any, name: str) -> None:

@@ -7,18 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._base.checks import positive_number
-from maxmargin._base.declared import changed, choice, declared, parameter
+from maxmargin._base.checks import changed, choice, declared, parameter, positive_number
 from maxmargin._base.types import AnyArray, FloatArray
 from maxmargin.bounds import Bound
-from maxmargin.bounds.references import References
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.kernelised import Kernelised, part_kernel
 from maxmargin.estimators.ranking.queries import QueryRanker, check_drop_empty
 from maxmargin.estimators.starts import CONVEX, NamedStart, Start
 from maxmargin.metrics.gains import gains
 from maxmargin.metrics.ranking import mean_average_precision, ndcg_at_k, pair_accuracy, precision_at_k
-from maxmargin.problem import Problem
+from maxmargin.problem import Problem, References
 from maxmargin.solvers.base import State
 from maxmargin.structures.ranking.structure import Ranking, parsed_measure
 from maxmargin.training.run import Run

@@ -14,8 +14,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from maxmargin._base.checks import check_flag, stored_array
-from maxmargin._base.declared import changed, choice, declared, parameter
+from maxmargin._base.checks import changed, check_flag, choice, declared, parameter, stored_array
 from maxmargin._base.input import check_labels_of_one_kind, example_weights, naming_rows
 from maxmargin._base.sparse import checked_rows, with_int32
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
@@ -23,7 +22,6 @@ from maxmargin.bounds import BOUNDS, Bound
 from maxmargin.engines.engine import Engine
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.kernelised import Kernelised, part_kernel
-from maxmargin.estimators.parameters import seed_of
 from maxmargin.estimators.rows.one_versus_rest import (
     OneVersusRest,
     counted_threshold,
@@ -45,7 +43,7 @@ from maxmargin.structures.measures.measures import Linear, Measure
 from maxmargin.structures.measures.names import measure_of, parsed_measure
 from maxmargin.structures.measures.orders import AveragePrecision, ROCArea
 from maxmargin.structures.measures.row_sets import RowSets
-from maxmargin.training.run import Run
+from maxmargin.training.run import Run, seed_of
 
 #: Folds of the threshold by cross-validation.
 FOLDS = 3

@@ -12,8 +12,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from maxmargin._base.checks import check_flag
-from maxmargin._base.declared import changed, declared, parameter
+from maxmargin._base.checks import changed, check_flag, declared, parameter
 from maxmargin._base.input import check_labels_of_one_kind, example_weights, naming_rows
 from maxmargin._base.sparse import checked_rows
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
@@ -27,8 +26,7 @@ from maxmargin.estimators.predictor import label_margins
 from maxmargin.estimators.probabilities import Probabilistic
 from maxmargin.estimators.rows.row_classifier import RowClassifier
 from maxmargin.estimators.warnings import warn_of_unknown_labels
-from maxmargin.features.rows.costs import check_class_weight, check_costs, class_weights
-from maxmargin.features.rows.labels import Labels, named_classes
+from maxmargin.features.rows.labels import Labels, check_class_weight, check_costs, class_weights, named_classes
 from maxmargin.formats.svmlight import read_svmlight, whole_numbers, with_width
 from maxmargin.structures.multiclass import Multiclass
 

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from maxmargin._base.checks import check_flag
-from maxmargin._base.declared import changed, declared, parameter
+from maxmargin._base.checks import changed, check_flag, declared, parameter
 from maxmargin._base.input import example_weights, naming_rows
 from maxmargin._base.sparse import checked_rows
 from maxmargin._base.types import CodeArray, FloatArray, IntArray
 from maxmargin.core.structure import Structure
-from maxmargin.engines.local import Local, one_blas_thread
+from maxmargin.engines.engine import Local, one_blas_thread
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.probabilities import ProbabilisticSets

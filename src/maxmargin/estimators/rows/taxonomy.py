@@ -8,8 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._base.checks import check_flag
-from maxmargin._base.declared import changed, declared, parameter
+from maxmargin._base.checks import changed, check_flag, declared, parameter
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Structure
@@ -17,7 +16,7 @@ from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.parameters import is_auto, positive_or_auto
 from maxmargin.estimators.rows.multiclass import MulticlassSVM
 from maxmargin.estimators.training_data import TrainingData
-from maxmargin.features.rows.costs import check_class_weight, check_costs
+from maxmargin.features.rows.labels import check_class_weight, check_costs
 from maxmargin.structures.taxonomy.structure import Taxonomy
 
 

@@ -7,8 +7,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from maxmargin._base.checks import is_list, whole_number
-from maxmargin._base.declared import changed, declared, parameter
+from maxmargin._base.checks import changed, declared, is_list, parameter, whole_number
 from maxmargin._base.errors import ExampleError, Place
 from maxmargin._base.input import one_example
 from maxmargin.core.examples import Examples

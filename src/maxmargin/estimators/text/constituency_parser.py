@@ -9,17 +9,15 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._base.checks import check_flag, positive_number, whole_number
-from maxmargin._base.declared import changed, declared, parameter
+from maxmargin._base.checks import changed, check_flag, declared, parameter, positive_number, whole_number
 from maxmargin._base.errors import Place, Where, error_at
 from maxmargin._base.input import by_position, indexable, kept_examples, one_example, outputs_called
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Compiled, Structure
-from maxmargin.estimators.base import MaxMarginEstimator
-from maxmargin.estimators.parameters import check_prior
+from maxmargin.estimators.base import MaxMarginEstimator, refitting
 from maxmargin.estimators.probabilities import ProbabilisticSets
-from maxmargin.estimators.refit import refitting
+from maxmargin.estimators.starts import check_prior
 from maxmargin.estimators.training_data import TrainingData
 from maxmargin.features.text.brackets import TreeTuple, cleaned
 from maxmargin.features.text.sentences import warn_of_unknown_tags

@@ -11,8 +11,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._base.checks import check_flag, is_list, whole_number
-from maxmargin._base.declared import changed, declared, parameter
+from maxmargin._base.checks import changed, check_flag, declared, is_list, parameter, whole_number
 from maxmargin._base.errors import ExampleError, Place
 from maxmargin._base.input import by_position, indexable, kept_examples, one_example, outputs_called
 from maxmargin._base.types import FloatArray, IntArray

@@ -9,20 +9,24 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from maxmargin._base.checks import check_flag, whole_number
-from maxmargin._base.declared import changed, declared, parameter
+from maxmargin._base.checks import changed, check_flag, declared, parameter, whole_number
 from maxmargin._base.errors import ExampleError, Place, inside
 from maxmargin._base.input import by_position, example_weights, paired_examples
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.structure import Compiled, Structure
-from maxmargin.estimators.base import MaxMarginEstimator
+from maxmargin.estimators.base import MaxMarginEstimator, refitting
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.predictor import label_margins
 from maxmargin.estimators.probabilities import Probabilistic
-from maxmargin.estimators.refit import refitting
 from maxmargin.estimators.warnings import warn_of_unknown_labels
-from maxmargin.features.rows.costs import check_class_weight, check_costs, class_weights
-from maxmargin.features.rows.labels import Labels, distinct_labels, named_classes
+from maxmargin.features.rows.labels import (
+    Labels,
+    check_class_weight,
+    check_costs,
+    class_weights,
+    distinct_labels,
+    named_classes,
+)
 from maxmargin.structures.chain.structure import Chain, label_sequence
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from maxmargin._base.errors import Where, error_at
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.features.graphs.images import channel_names, grid_edges, pixel_statistics, read_image, statistic_names
-from maxmargin.features.rows.frames import NamedColumns
+from maxmargin.features.rows.rows import NamedColumns
 
 #: Names of the features of edges between regions.
 BORDER_NAMES = ["neighbours", "similar neighbours", "similar along the border", "above"]

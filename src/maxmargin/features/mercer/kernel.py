@@ -10,8 +10,17 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._base.checks import finite_number, positive_number, whole_number
-from maxmargin._base.declared import Value, check_declared, choice, declared, optional, parameter
+from maxmargin._base.checks import (
+    Value,
+    check_declared,
+    choice,
+    declared,
+    finite_number,
+    optional,
+    parameter,
+    positive_number,
+    whole_number,
+)
 from maxmargin._base.errors import Place, callers_level
 from maxmargin._base.memory import check_memory
 from maxmargin._base.types import FloatArray, IntArray

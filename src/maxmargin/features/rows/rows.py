@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._base.errors import error_at
+from maxmargin._base.errors import Where, error_at
 from maxmargin._base.jit import jit
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
-from maxmargin.core.codes import HASH_START, mix_step
-from maxmargin.core.planes import float32_exact, gathered
+from maxmargin.core.planes import HASH_START, float32_exact, gathered, mix_step
 
 #: Mask of all bits of a float but the sign, which a zero may have.
 MAGNITUDE = np.int64(0x7FFFFFFFFFFFFFFF)
@@ -278,3 +279,44 @@ def check_finite(values: AnyArray, row_of: Any) -> None:
     if not finite.all():
         q = int(np.flatnonzero(~finite)[0])
         raise error_at(row_of(q), f"features must be finite, found {values[q]}")
+
+
+@dataclass(frozen=True)
+class NamedColumns:
+    """Rows of numbers with the names of their columns, read as data frames are.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, d)
+        The rows.
+    columns : list of str
+        The names.
+    """
+
+    values: AnyArray
+    columns: list[str]
+
+    def to_numpy(self) -> AnyArray:
+        """Return the rows."""
+        return self.values
+
+
+def column_names(x: Any) -> list[str] | None:
+    """Return the names of the columns of a data frame; None if x is not a frame, or if a name is not a string."""
+    if not hasattr(x, "to_numpy") or not hasattr(x, "columns"):
+        return None
+    names = list(x.columns)
+    return names if names and all(isinstance(name, str) for name in names) else None
+
+
+def shared_columns(X: Sequence[Any], where: Callable[[int], Where], known: list[str] | None = None) -> list[str] | None:
+    """Return the column names of the frames in X; raise an error for a frame with others, or in another order."""
+    for i, x in enumerate(X):
+        names = column_names(x)
+        if names is None:
+            continue
+        if known is None:
+            known = names
+        elif names != known:
+            raise error_at(where(i), f"columns {names!r:.80}, expected {known!r:.80} in this order, as in other frames")
+    return known

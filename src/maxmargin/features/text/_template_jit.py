@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._base.jit import inlined, jit
-from maxmargin.core.codes import HASH_START, mix_step
+from maxmargin.core.planes import HASH_START, mix_step
 
 #: Key of an empty place of a table.
 EMPTY = np.int64(-1)

@@ -15,8 +15,7 @@ from maxmargin._base.ragged import offsets_of
 from maxmargin._base.sparse import checked_csr
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.features.mercer.on_rows import KernelRows
-from maxmargin.features.rows.frames import shared_columns
-from maxmargin.features.rows.rows import check_finite
+from maxmargin.features.rows.rows import check_finite, shared_columns
 from maxmargin.features.text.vocabulary import Vocabulary, is_named
 
 _EXPECTED = "an array (T, d), a sparse matrix, or a list of tokens (dicts, or lists of strings)"

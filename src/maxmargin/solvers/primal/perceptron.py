@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from maxmargin._base.types import FloatArray, IntArray
-from maxmargin.core.codes import TRUTH
+from maxmargin.core.planes import TRUTH
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Decodable, Solver
 from maxmargin.solvers.primal.dual_points import SHARE, PointState, lower_bound

@@ -9,7 +9,7 @@ holes, and compacting moves the live ones to the front, in the order of examples
 + Σ room²). Neither dense vectors per example nor a dual vector are kept: w is kept, and u = Σ α a follows from w and
 the centre.
 
-**Rounds** of the default solver (`proximal_rounds.py`). A step is the first round that applies and does not decline,
+**Rounds** of the default solver (`proximal.py`). A step is the first round that applies and does not decline,
 then a decode of all examples and a certificate; `history_` names the round of every step. The rounds share one state
 (`proximal_state.py`) of named parts, each of which saves itself: weights and centre (w, z, ρ), the lift of lower
 bounds, working sets, effort, counted work, growing budgets.

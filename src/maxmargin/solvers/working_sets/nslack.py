@@ -25,9 +25,8 @@ from maxmargin.problem import Problem
 from maxmargin.solvers.base import ComposedState, Solver
 from maxmargin.solvers.hard_margin import BUDGET_FACTOR, GrowingBudgets, check_separable, feasible_scale
 from maxmargin.solvers.held_planes import Exact, Round, run_first, solve_together
-from maxmargin.solvers.lower_bound_block import Floor
 from maxmargin.solvers.saved_states import check_array, check_within
-from maxmargin.solvers.working_sets.sets import WorkingSets
+from maxmargin.solvers.working_sets.sets import Floor, WorkingSets
 
 #: Number of slots per example; planes are never dropped.
 NO_LIMIT = 1 << 30

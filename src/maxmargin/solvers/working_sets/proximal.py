@@ -10,35 +10,451 @@ so u is never stored (`proximal_state`), and the gap of the original problem spl
 part for the blocks, which ρ balances (`balanced`). The solver works on held planes until that costs about as much as
 the argmaxes did. Costs are counted in operations and not in time so that runs are reproducible bit for bit.
 
-A step adds the planes found last, lets the first round that applies improve the state (`proximal_rounds`), and
-decodes all examples for a certificate.
+A step adds the planes found last, lets the first round that applies improve the state, and decodes all examples for a
+certificate. The rounds are batches, start, exact, held and blocks. The first sweep in mini-batches from w = 0, or a
+start from given weights, reaches a useful point sooner than full sweeps. It also estimates the strength ρ of the
+proximal term, such that a first step moves about half of an example's budget, and decides whether C is so large that
+budgets start small. Later, ρ balances the two parts of the gap
+
+    P − D = ½‖u − w‖² + Σ_i (penalty_i − Σ_j α_ij (b_ij − a_ij·w)).
+
+With lower bounds on weights the first part is ½‖w‖² + h(u) − u·w (`core.lower_bounds`). Passes over the planes held are
+the inexpensive part of the work. Parameters that are worth tuning are in `Tuning`, all others are constants.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._base.types import FloatArray
-from maxmargin.bounds.references import References
-from maxmargin.problem import Problem
+from maxmargin._base.types import FloatArray, IntArray
+from maxmargin.core.planes import TRUTH
+from maxmargin.problem import Problem, References
+from maxmargin.solvers import held_planes
 from maxmargin.solvers.base import Solver, State
-from maxmargin.solvers.hard_margin import feasible_scale
-from maxmargin.solvers.working_sets.proximal_rounds import (
-    Batches,
-    Blocks,
-    Exact,
-    Held,
-    ProximalRound,
-    Start,
-    Tuning,
-    take_in,
-)
-from maxmargin.solvers.working_sets.proximal_state import ProximalState
+from maxmargin.solvers.hard_margin import check_separable, feasible_scale
+from maxmargin.solvers.held_planes import solve_together
+from maxmargin.solvers.working_sets.proximal_state import LEAST_RHO, PASS_OPERATIONS, VECTOR_SPEED, ProximalState
 from maxmargin.solvers.working_sets.sets import PLANES_AT_FIRST
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Hyper-parameters shared by the rounds of `ProximalWorkingSets`, which documents them."""
+
+    first_sweeps: int = 2
+    most_slots: int = 64
+    keep_rounds: int = 4
+    moves: int = 6
+    inner_gap: float = 0.2
+    cheap_share: float = 1.3
+    most_passes: int = 50
+    passes_per_move: int = 3
+    patience: int = 8
+    large: float = 1e4
+    held_share: float = 4.0
+    most_cuts: int = 100
+    most_bytes: int = 0
+
+
+#: Effort at which progress counts as slow: two doublings, because the first may be due to chance.
+SLOW = 4.0
+#: Relative gap below which held rounds, whose steps are slower, wait for a multiple of the effort.
+NEAR, NEAR_FACTOR = 0.1, 256.0
+#: Share of the gap to which held rounds solve; better solutions are lost when the next planes are added.
+HELD_GAP = 0.05
+#: Minimum number of aggregate planes that makes a held round worthwhile.
+FEWEST_CUTS = 20
+#: Round at which a hard margin is first solved exactly; before, most of its planes are still unknown.
+EXACT_AFTER = 6
+#: First round at which the existence of a hard margin is checked, and again at every power of two.
+CHECK_AFTER = 16
+
+
+@dataclass(frozen=True)
+class ProximalRound(held_planes.Round):
+    """Round over the held planes.
+
+    The solver has added the planes found last to them.
+
+    Attributes
+    ----------
+    tuning : Tuning
+        Hyper-parameters of the solver.
+    """
+
+    tuning: Tuning
+
+    @abstractmethod
+    def moves(self, problem: Problem) -> int | None:
+        """Return the moves of mass per example while planes are added.
+
+        None means that the round adds planes itself.
+        """
+
+
+@dataclass(frozen=True)
+class Exact(ProximalRound, held_planes.Exact):
+    """Exact solution for the held planes.
+
+    It serves hard margins, and all problems after much effort with little progress. Large C is such a case, because the
+    smallest violation is expensive. The round is tried again whenever the effort doubles, and as long as new planes are
+    found.
+    """
+
+    def moves(self, problem: Problem) -> int:
+        return self.tuning.moves if problem.objective.hard else 0
+
+    def applies(self, problem: Problem, state: ProximalState) -> bool:
+        if problem.objective.hard:
+            return state.clock >= EXACT_AFTER
+        return state.effort.level >= SLOW and state.effort.level != state.effort.declined_at
+
+    def run(self, problem: Problem, state: ProximalState) -> bool:
+        solved_last = state.round == self.name and not problem.objective.hard
+        if solved_last and state.work.novelty == 0.0:
+            return False
+        return super().run(problem, state)
+
+
+@dataclass(frozen=True)
+class Held(ProximalRound):
+    """Solution over the held planes of all examples at once (`held_planes`), around the best weights.
+
+    The round is used when examples undo each other's steps.
+    """
+
+    name = "held"
+
+    def moves(self, problem: Problem) -> int:
+        return 0
+
+    def applies(self, problem: Problem, state: ProximalState) -> bool:
+        if problem.objective.hard:
+            return False
+        far = state.best_primal - state.best_dual > NEAR * state.best_primal
+        stuck = state.centre.primal > 0.0 or state.effort.level >= SLOW * (1.0 if far else NEAR_FACTOR)
+        return stuck and self.affordable_cuts(problem, state) >= FEWEST_CUTS
+
+    def affordable_cuts(self, problem: Problem, state: ProximalState) -> int:
+        """Return the number of aggregate planes that a held round can afford.
+
+        It is the k for which k (entries of all planes + k dim) operations are `held_share` times those of a round.
+        """
+        allowed = self.tuning.held_share * state.work.allowed(self.tuning.cheap_share)
+        entries = state.sets.entries_held()
+        cuts = (np.sqrt(entries**2 + 4.0 * problem.dim * allowed) - entries) / (2.0 * problem.dim)
+        return min(int(cuts), self.tuning.most_cuts)
+
+    def run(self, problem: Problem, state: ProximalState) -> bool:
+        sets, centre = state.sets, state.centre
+        rho = first_held_rho(problem, state) if centre.primal == 0.0 else balanced_over_held(problem, state)
+        centre.primal = state.best_primal
+        if not problem.objective.quadratic:
+            sets.set_budgets(problem.objective.budgets)
+        share, cuts = HELD_GAP / state.effort.thoroughness, self.affordable_cuts(problem, state)
+        w = solve_together(problem, sets, state.w, state.best_w, rho, share, cuts)
+        sets.touch(state.clock)
+        state.place(w, rho)
+        return True
+
+
+@dataclass(frozen=True)
+class Blocks(ProximalRound):
+    """Steps on one example at a time: the normal round.
+
+    The centre moves every few passes.
+    """
+
+    name = "blocks"
+
+    def moves(self, problem: Problem) -> int:
+        return self.tuning.moves
+
+    def applies(self, problem: Problem, state: ProximalState) -> bool:
+        return True
+
+    def run(self, problem: Problem, state: ProximalState) -> bool:
+        centre = state.centre
+        if problem.objective.hard and state.clock >= CHECK_AFTER and state.clock & (state.clock - 1) == 0:
+            check_separable(problem, state, state.sets)
+        state.move_centre(centre.next_rho, centre.passes >= self.tuning.passes_per_move * state.effort.level)
+        cheap_passes(self.tuning, problem, state)
+        if state.budgets.first > 0.0:
+            state.budgets.grow(problem, state.sets)
+        return True
+
+
+#: Range of proximal gap / block gap in which ρ does not change; block gaps are kept larger, as they are cheap to lower.
+BALANCE = 0.3, 1.0
+#: Factor by which ρ changes in one round; with larger factors ρ oscillates.
+BALANCE_STEP = 1.3
+#: The same for held rounds, which almost close the block gap, so the proximal gap may be larger.
+HELD_BALANCE, HELD_STEP = (1.0, 3.0), 1.6
+#: Excess of the ratio above which ρ of held rounds decreases even without progress.
+HOPELESS = 100.0
+#: Maximum factor by which ρ increases at the first held round.
+LARGEST_JUMP = 1e6
+#: Relative difference up to which two objectives count as equal.
+STANDSTILL = 1e-9
+
+
+def gaps(problem: Problem, state: ProximalState) -> tuple[float, float]:
+    """Return the proximal part of the gap and the part of the blocks."""
+    objective, masses = problem.objective, state.sets.masses()
+    proximal_gap, product = state.products()
+    price = 0.5 * float((objective.ridges * masses**2).sum())
+    if objective.quadratic:
+        penalties = float(objective.penalties(problem.hinges).sum())
+    else:
+        penalties = float((state.sets.budget * problem.hinges).sum())
+    return proximal_gap, penalties + price - state.sets.gain() + product
+
+
+def balanced(problem: Problem, state: ProximalState) -> float:
+    """Return the next ρ.
+
+    If the proximal gap is many times too large, ρ is divided by the eighth root of the excess.
+    """
+    proximal_gap, block_gap = gaps(problem, state)
+    rho, (low, high) = state.centre.rho, (bound / state.effort.thoroughness for bound in BALANCE)
+    if proximal_gap > high * block_gap:
+        excess = proximal_gap / max(high * block_gap, 1e-300)
+        return max(1.0, rho / max(BALANCE_STEP, min(excess, 1e12) ** 0.125))
+    return rho * BALANCE_STEP if proximal_gap < low * block_gap else rho
+
+
+def balanced_over_held(problem: Problem, state: ProximalState) -> float:
+    """Return the next ρ of held rounds.
+
+    It decreases only after steps that lowered the objective, or that were far too small to lower it.
+    """
+    proximal_gap, block_gap = gaps(problem, state)
+    rho, (low, high) = state.centre.rho, HELD_BALANCE
+    ratio = max(proximal_gap, 1e-300) / max(block_gap, 1e-300)
+    if ratio < low:
+        return rho * min(np.sqrt(low / ratio), HELD_STEP)
+    stands_still = problem.primal(state.w)[0] <= (1.0 + STANDSTILL) * state.centre.primal
+    if ratio > high and (stands_still or ratio > HOPELESS * high):
+        return max(LEAST_RHO, rho / min(np.sqrt(ratio / high), HELD_STEP))
+    return rho
+
+
+def first_held_rho(problem: Problem, state: ProximalState) -> float:
+    """Return ρ of a step to about where the planes found last predict the objective 0.
+
+    ρ is limited, because it would be too large for large C.
+    """
+    slopes = problem.objective.slopes(problem.hinges)
+    slopes[problem.keys == TRUTH] = 0.0  # a search may have missed planes that are held
+    away = problem.aggregate(slopes) - state.w
+    rho = 0.5 * float(away @ away) / problem.primal(state.w)[0]
+    return max(LEAST_RHO, min(rho, LARGEST_JUMP * state.centre.rho))
+
+
+#: Number of neighbours visited together in a pass, for faster memory access; more make the order less random.
+CHUNK = 32
+#: Minimum number of chunks or mini-batches in a sweep so that the order is still random.
+FEWEST_BATCHES = 64
+#: Curvature if ρ is infinite; no step is taken then, but compiled functions divide by the curvature.
+LARGEST_CURVATURE = 1e12
+
+
+def insert(tuning: Tuning, problem: Problem, state: ProximalState, ids: IntArray, moves: int) -> None:
+    """Add the planes found for ids, each with a block step of up to `moves` moves."""
+    sets, work = state.sets, state.work
+    slot = sets.match(ids, problem.keys, state.clock - tuning.keep_rounds)
+    planes = problem.planes(ids[slot < 0])
+    if sets.most_bytes:
+        ids, slot, planes = sets.within_limit(problem, ids, slot, planes)
+    work.novelty = float((slot < 0).mean()) if len(slot) else 0.0
+    curvature = min(state.centre.rho, LARGEST_CURVATURE)
+    work.spent += sets.insert(ids, slot, planes, problem, state.w, curvature, state.clock, moves)
+    state.floor.settle(state.w)
+
+
+def take_in(tuning: Tuning, problem: Problem, state: ProximalState, moves: int) -> None:
+    """Add the planes found last for all examples.
+
+    Without moves, dual values and weights do not change, unless a full working set drops a plane. With moves, ρ of the
+    next move of the centre is computed first, from the gap at the weights of the last decode.
+    """
+    if moves == 0:
+        insert(tuning, problem, state, problem.everyone, 0)
+    else:
+        state.centre.next_rho = balanced(problem, state)
+        insert(tuning, problem, state, busy(problem, state, fresh_order(problem, state)), moves)
+    if state.clock % 4 == 0:
+        state.sets.compact_if_scattered()
+    if state.clock % 8 == 0:
+        state.sets.release_outputs(problem)
+
+
+def busy(problem: Problem, state: ProximalState, ids: IntArray) -> IntArray:
+    """Return those of ids that have planes or have just found one; there is nothing to do for the others."""
+    return ids[(problem.keys[ids] != TRUTH) | (state.sets.count[ids] > 1)]
+
+
+def fresh_order(problem: Problem, state: ProximalState) -> IntArray:
+    """Return a random order of the examples, in chunks if neighbouring examples are unrelated."""
+    n = problem.n_examples
+    return chunked_order(state, n) if problem.examples.shuffled else state.rng.permutation(n)
+
+
+def chunked_order(state: ProximalState, n: int) -> IntArray:
+    """Return all examples in random order, in chunks of neighbours."""
+    size = max(1, min(CHUNK, n // FEWEST_BATCHES))
+    chunks = np.arange(-(-n // size) * size).reshape(-1, size)
+    order = state.rng.permutation(chunks).ravel()
+    return order[order < n]
+
+
+#: Blocks with less than this share of the mean gap are visited only in every fifth pass, because they gain little.
+SKIP_SHARE, ALL_EVERY = 0.3, 5
+
+
+def cheap_passes(tuning: Tuning, problem: Problem, state: ProximalState) -> None:
+    """Pass over the held planes; after the first pass only over active ones.
+
+    The centre moves after every few passes. The passes end when the restricted gap is at most `inner_gap` times its
+    initial value (up to twice that if all planes found last were new, because the held planes then say little about the
+    next argmaxes), or when they have used up their operations.
+    """
+    sets, centre, effort, n = state.sets, state.centre, state.effort, problem.n_examples
+    if np.isinf(centre.rho):
+        return
+    mean_gap = first_gap = float(sets.gap.mean())
+    allowed, spent = effort.thoroughness * state.work.allowed(tuning.cheap_share), 0.0
+    needed = tuning.inner_gap * (1.0 + state.work.novelty**3) / effort.thoroughness
+    for k in range(int(tuning.most_passes * effort.thoroughness)):
+        total, operations = sets.sweep(
+            chunked_order(state, n), SKIP_SHARE * mean_gap if k % ALL_EVERY else -1.0, state.clock if k else 0,
+            state.w, centre.rho, state.clock, tuning.moves,
+        )  # fmt: skip
+        state.floor.settle(state.w)
+        mean_gap, spent = total / n, spent + operations + PASS_OPERATIONS
+        centre.passes += 1
+        if centre.passes >= tuning.passes_per_move * effort.level and state.first_left == 0:
+            state.move_centre(centre.rho)
+        if mean_gap <= needed * first_gap or (spent > allowed and k > 0) or problem.out_of_time:
+            return
+
+
+#: Minimum number of examples in a mini-batch; with fewer, calls cost more than argmaxes.
+SMALLEST_BATCH = 16
+#: Operations of argmaxes that justify the calls for a mini-batch.
+BATCH_OPERATIONS = 5e4
+#: Share of the budget that a first step should move; a full budget is too much if examples are similar.
+START_FACTOR = 0.5
+#: Approximate number of estimates of ρ in the first sweep.
+ESTIMATES = 20
+
+
+@dataclass(frozen=True)
+class FirstRound(ProximalRound):
+    """Round that decodes and adds planes itself."""
+
+    def moves(self, problem: Problem) -> None:
+        return None
+
+    def lower_rho(self, problem: Problem, state: ProximalState, ids: IntArray, by_alpha: bool) -> None:
+        """Estimate ρ from the planes of ids.
+
+        If the estimate is lower than ρ, α is scaled with it, so w does not change (z is still 0).
+        """
+        norm, centre = state.sets.norm_per_value(ids, by_alpha), state.centre
+        if not np.isfinite(norm):
+            return
+        if np.isinf(centre.rho):
+            self._begin_budgets(problem, state, norm)
+        estimate = max(1.0, START_FACTOR * self._typical_mass(problem, state) * norm)
+        if estimate < centre.rho:
+            if np.isfinite(centre.rho):
+                state.sets.scale_alpha(estimate / centre.rho)
+            centre.rho = estimate
+
+    def _begin_budgets(self, problem: Problem, state: ProximalState, norm: float) -> None:
+        """Start with small budgets if C is infinite or large.
+
+        The first budgets are what one step can use.
+        """
+        objective, first = problem.objective, 1.0 / (START_FACTOR * max(norm, 1e-12))
+        if objective.hard or (self.tuning.large * first < objective.C and not objective.quadratic):
+            state.budgets.begin(problem, state.sets, first)
+
+    @staticmethod
+    def _typical_mass(problem: Problem, state: ProximalState) -> float:
+        """Return the dual mass that an example is expected to hold.
+
+        It is the budget of the example, or with quadratic slack the slope of its penalty at w = 0.
+        """
+        if problem.objective.quadratic:
+            return float(problem.objective.budgets.mean()) * float(problem.values.mean())
+        return float(state.sets.budget.mean())
+
+
+@dataclass(frozen=True)
+class Batches(FirstRound):
+    """Sweep in mini-batches, each decoded at the weights after the previous ones."""
+
+    name = "batches"
+
+    def applies(self, problem: Problem, state: ProximalState) -> bool:
+        return state.first_left > 0
+
+    def run(self, problem: Problem, state: ProximalState) -> bool:
+        state.clock += 1
+        n, first, centre = problem.n_examples, state.clock == 1, state.centre
+        worth = int(BATCH_OPERATIONS * n * VECTOR_SPEED / max(problem.operations, 1.0))
+        size = max(SMALLEST_BATCH, min(worth, -(-n // FEWEST_BATCHES)))
+        order, estimated = fresh_order(problem, state), 0
+        for k in range(0, n, size):
+            ids = order[k : k + size]
+            problem.decode(state.w, ids)
+            state.count_decoded(problem, len(ids))
+            moves = 0 if np.isinf(centre.rho) else self.tuning.moves
+            insert(self.tuning, problem, state, busy(problem, state, ids), moves)
+            if np.isinf(centre.rho):
+                self.lower_rho(problem, state, ids, by_alpha=False)
+            elif first and k - estimated >= n // ESTIMATES:
+                self.lower_rho(problem, state, order[estimated:k], by_alpha=True)
+                estimated = k
+        self.lower_rho(problem, state, order, by_alpha=True)
+        cheap_passes(self.tuning, problem, state)
+        state.first_left -= 1
+        return True
+
+
+@dataclass(frozen=True)
+class Start(FirstRound):
+    """First step from given weights, or from another problem's planes.
+
+    Planes of another problem only need a decode.
+    """
+
+    name = "start"
+
+    def applies(self, problem: Problem, state: ProximalState) -> bool:
+        return state.iteration == 0
+
+    def run(self, problem: Problem, state: ProximalState) -> bool:
+        if np.isinf(state.centre.rho):
+            self._begin_from_weights(problem, state)
+        return True
+
+    def _begin_from_weights(self, problem: Problem, state: ProximalState) -> None:
+        """Estimate ρ from planes found at the given weights, and choose z so that w does not change."""
+        start = state.w.copy()
+        sample = state.rng.permutation(problem.n_examples)[: 16 * SMALLEST_BATCH]
+        problem.decode(state.w, sample)
+        state.count_decoded(problem, len(sample))
+        insert(self.tuning, problem, state, sample, 0)
+        self.lower_rho(problem, state, sample, by_alpha=False)
+        state.place(start, 1.0 if np.isinf(state.centre.rho) else state.centre.rho)
 
 
 @dataclass(frozen=True)

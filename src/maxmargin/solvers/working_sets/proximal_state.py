@@ -20,8 +20,7 @@ from maxmargin._base.types import FloatArray
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import ComposedState, Part
 from maxmargin.solvers.hard_margin import GrowingBudgets
-from maxmargin.solvers.lower_bound_block import Floor
-from maxmargin.solvers.working_sets.sets import WorkingSets
+from maxmargin.solvers.working_sets.sets import Floor, WorkingSets
 
 #: Minimum ρ if the centre is derived from given weights: for ρ = 1, (*) does not determine a centre.
 LEAST_RHO = 1.0 + 1e-3

@@ -24,13 +24,11 @@ import numpy as np
 
 from maxmargin._base.ragged import offsets_of, places
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.bounds.references import References
-from maxmargin.core.codes import TRUTH
-from maxmargin.core.planes import Planes, float32_exact, gathered
-from maxmargin.problem import Problem
-from maxmargin.solvers.saved_states import check_working_sets
-from maxmargin.solvers.working_sets import _block_jit as steps
-from maxmargin.solvers.working_sets import _upkeep_jit as upkeep
+from maxmargin.core.planes import TRUTH, Planes, float32_exact, gathered
+from maxmargin.problem import Problem, References
+from maxmargin.solvers.base import Decodable
+from maxmargin.solvers.saved_states import check_array, check_names, check_working_sets
+from maxmargin.solvers.working_sets import _jit
 
 #: Age of a plane to be dropped, and a key that no plane has.
 FORGOTTEN, UNKNOWN = -2, -1
@@ -119,7 +117,7 @@ class WorkingSets:
         The slot is −1 if the key is new.
         """
         slot = np.empty(len(ids), np.int64)
-        upkeep.match_keys(ids, keys, oldest, slot, *self._slots, self.key, self.room, self.gram_first, self.gram)
+        _jit.match_keys(ids, keys, oldest, slot, *self._slots, self.key, self.room, self.gram_first, self.gram)
         return slot
 
     def within_limit(
@@ -155,7 +153,7 @@ class WorkingSets:
         problem.hold(new)
         self.make_room(new)
         self._reserve(int(planes.indptr[-1] + self.code_length[new].sum()), planes.values)
-        self.end, operations = steps.insert_planes(
+        self.end, operations = _jit.insert_planes(
             ids, slot, planes.indptr, planes.indices, planes.values, problem.values, problem.keys,
             problem.answers.codes, self.code_offsets, self.scratch, self.end, w, curvature, clock, moves,
             self.key, *self._blocks, self.index, self.entry,
@@ -170,7 +168,7 @@ class WorkingSets:
         Only planes that are active or not older than `since` are used. Return the sum of all block gaps and the
         operations spent.
         """
-        return steps.block_pass(
+        return _jit.block_pass(
             order, skip_below, since, w, curvature, clock, moves, *self._blocks, self.index, self.entry
         )
 
@@ -188,42 +186,42 @@ class WorkingSets:
 
     def best_held(self, ids: IntArray, w: FloatArray) -> tuple[FloatArray, IntArray]:
         """Return `hinges` and the slots at which they are attained (0 for the truth)."""
-        return upkeep.best_slots(
+        return _jit.best_slots(
             ids, self.first, self.count, self.value, self.start, self.stop, self.index, self.entry, w
         )
 
     def replace_alpha(self, kept: float, choices: Iterable[tuple[IntArray, FloatArray]]) -> None:
         """Set α to kept · α + Σ masses; each of `choices` is a slot and a mass per example."""
-        upkeep.scale_alpha(np.full(len(self.count), kept), *self._masses, UNLIMITED)
+        _jit.scale_alpha(np.full(len(self.count), kept), *self._masses, UNLIMITED)
         for slots, masses in choices:
-            upkeep.add_mass(slots, masses, self.first, self.alpha)
+            _jit.add_mass(slots, masses, self.first, self.alpha)
         self.scale_alpha(1.0)
 
     # ------------------------------------------------------------------ sums
 
     def masses(self) -> FloatArray:
         """Return Σ_j α_ij of each example, without the truth."""
-        return upkeep.plane_masses(self.first, self.count, self.alpha)
+        return _jit.plane_masses(self.first, self.count, self.alpha)
 
     def gain(self) -> float:
         """Return Σ α b."""
-        return upkeep.dual_gain(self.first, self.count, self.alpha, self.value)
+        return _jit.dual_gain(self.first, self.count, self.alpha, self.value)
 
     def largest_values(self) -> FloatArray:
         """Return the largest b of the planes of each example, at least 0."""
-        return upkeep.largest_values(self.first, self.count, self.value)
+        return _jit.largest_values(self.first, self.count, self.value)
 
     def combination(self, out: FloatArray | None = None) -> FloatArray:
         """Return u = Σ α a, summed over the planes again, in `out` if that is of the right length."""
         out = np.empty(self.dim) if out is None or len(out) != self.dim else out
         out[:] = 0.0
-        upkeep.add_planes(self.first, self.count, self.alpha, self.start, self.stop, self.index, self.entry, out)
+        _jit.add_planes(self.first, self.count, self.alpha, self.start, self.stop, self.index, self.entry, out)
         return out
 
     def sum_of(self, slots: IntArray, coefficients: FloatArray) -> FloatArray:
         """Return Σ_i coefficients[i] a of the plane in slots[i]."""
         out = np.zeros(self.dim)
-        upkeep.sum_slots(slots, coefficients, self.first, self.start, self.stop, self.index, self.entry, out)
+        _jit.sum_slots(slots, coefficients, self.first, self.start, self.stop, self.index, self.entry, out)
         return out
 
     def touch(self, clock: int) -> None:
@@ -232,7 +230,7 @@ class WorkingSets:
 
     def norm_per_value(self, ids: IntArray, by_alpha: bool) -> float:
         """Return Σ g ‖a‖² / Σ g b over the planes of ids, with g = α or 1."""
-        squares, values = upkeep.weighted_norms(
+        squares, values = _jit.weighted_norms(
             ids, by_alpha, self.first, self.count, self.alpha, self.value, self.gram_first, self.gram
         )
         return squares / values if values > 0 else np.inf
@@ -250,7 +248,7 @@ class WorkingSets:
     def scale_alpha(self, factors: FloatArray | float) -> None:
         """Multiply α of the planes by the factors; the truth gets the rest of the budget."""
         factors = np.full(len(self.count), factors, float)  # always the same type, so it is compiled once
-        upkeep.scale_alpha(factors, *self._masses, UNLIMITED)
+        _jit.scale_alpha(factors, *self._masses, UNLIMITED)
 
     def rebase(self, problem: Problem, before: References) -> None:
         """Make the planes relative to the problem's references instead of `before`, without changing dual values.
@@ -274,7 +272,7 @@ class WorkingSets:
         self.scale_alpha(1.0)
         nothing = np.full(problem.n_examples, UNKNOWN, np.int64)
         self.match(np.flatnonzero(changed), nothing, FORGOTTEN + 1)
-        upkeep.recompute_gram(
+        _jit.recompute_gram(
             np.flatnonzero(changed), self.first, self.count, self.start, self.stop, self.room, self.gram_first,
             self.gram, self.index, self.entry, problem.scratch,
         )  # fmt: skip
@@ -305,7 +303,7 @@ class WorkingSets:
         for name in ("alpha", "value", "start", "stop", "age", "key"):
             setattr(self, name, _grown(getattr(self, name), self.slots_end, slots))
         self.gram = _grown(self.gram, self.gram_end, grams)
-        self.slots_end, self.gram_end = upkeep.move_blocks(
+        self.slots_end, self.gram_end = _jit.move_blocks(
             full, room, self.slots_end, self.gram_end, *self._slots, self.key, self.room, self.gram_first, self.gram
         )
 
@@ -323,7 +321,7 @@ class WorkingSets:
             self.compact()
 
     def _live(self) -> int:
-        return upkeep.live_entries(self.first, self.count, self.start, self.stop, self.code_length)
+        return _jit.live_entries(self.first, self.count, self.start, self.stop, self.code_length)
 
     def compact(self, extra: int = 0) -> None:
         """Move the held planes to the front of another pool, ordered by example, with space for `extra` entries.
@@ -336,7 +334,7 @@ class WorkingSets:
             size = max(min(int(1.5 * (live + extra)), self.most_entries), live + extra, 1 << 12)
             spare = np.empty(size, np.uint32), np.empty(size, entry.dtype)
         self.index, self.entry = spare
-        self.ordered = self.end = upkeep.move_planes(
+        self.ordered = self.end = _jit.move_planes(
             self.first, self.count, self.start, self.stop, self.code_length, index, entry, self.index, self.entry
         )
         self._spare = (index, entry) if index.nbytes + entry.nbytes <= LARGEST_SPARE else None
@@ -357,7 +355,7 @@ class WorkingSets:
 
     def entries_held(self) -> int:
         """Return the number of entries of all held planes."""
-        return upkeep.live_entries(self.first, self.count, self.start, self.stop, np.zeros_like(self.code_length))
+        return _jit.live_entries(self.first, self.count, self.start, self.stop, np.zeros_like(self.code_length))
 
     def _held(self) -> tuple[IntArray, IntArray]:
         """Return the example and slot of every held plane."""
@@ -447,3 +445,61 @@ def _grown(array: AnyArray, used: int, extra: int) -> AnyArray:
     larger = np.zeros(max(used + extra, used + used // 2), array.dtype)
     larger[:used] = array[:used]
     return larger
+
+
+class Floor:
+    """Lift of the current weights; empty if the objective has no lower bounds.
+
+    Lower bounds are one more block of the dual. With multipliers β ≥ 0 of the bounds w ≥ l, the weights around a
+    proximal centre are
+
+        w = ((ρ − 1) z + u + β) / ρ,      β ≥ 0,      β_j > 0 only if w_j = l_j,
+
+    and w = max(free, l) with free = ((ρ − 1) z + u) / ρ. Steps on examples treat β as constant and change w and `free`
+    equally; afterwards β is set to its optimum again. The **lift** w − free = β / ρ is stored, because it does not
+    change when α and ρ are scaled together.
+
+    Parameters
+    ----------
+    problem : Decodable
+        The problem with the lower bounds.
+    """
+
+    def __init__(self, problem: Decodable) -> None:
+        self.lower = problem.objective.lower
+        self.lift: FloatArray = np.zeros(0 if self.lower is None else problem.dim)
+
+    def raised(self, free: FloatArray) -> FloatArray:
+        """Return max(free, l) and store the lift."""
+        if self.lower is None:
+            return free
+        w = np.maximum(free, self.lower)
+        self.lift = w - free
+        return w
+
+    def free(self, w: FloatArray) -> FloatArray:
+        """Return the weights without their lift."""
+        return w if self.lower is None else w - self.lift
+
+    def settle(self, w: FloatArray) -> None:
+        """Set the multipliers of the bounds to their optimum, and w, which steps have changed, in place."""
+        if self.lower is not None:
+            w[:] = self.raised(w - self.lift)
+
+    def conjugate(self, w: FloatArray) -> float:
+        """Return h(u) for the weights w = u + β without a centre (ρ = 1)."""
+        half_square = 0.5 * float(w @ w)
+        return half_square if self.lower is None else half_square - float(self.lift @ w)
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Return the lift as a plain array."""
+        return {"lift": self.lift}
+
+    def check_saved(self, arrays: dict[str, AnyArray]) -> None:
+        """Raise ValueError if `restore` cannot use these arrays."""
+        check_names(arrays, ["lift"])
+        check_array("lift", arrays["lift"], self.lift)
+
+    def restore(self, arrays: dict[str, AnyArray]) -> None:
+        """Set the lift."""
+        self.lift = np.array(arrays["lift"])

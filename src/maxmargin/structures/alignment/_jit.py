@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._base.jit import inlined, jit
-from maxmargin.core.codes import HASH_START, hash_step
+from maxmargin.core.planes import HASH_START, hash_step
 from maxmargin.features.biology.aligned import N_ORDERS, SECOND_FIRST
 from maxmargin.structures.alignment._cell_scores import score_table
 from maxmargin.structures.alignment.recursion import GLOBAL, LOCAL, best_alignment

@@ -11,7 +11,7 @@ import numpy as np
 
 from maxmargin._base.jit import inlined, jit
 from maxmargin.algorithms.log_sums import draw, log_add, uniform
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 from maxmargin.features.biology.aligned import N_ORDERS
 from maxmargin.structures.alignment.recursion import (
     FREE_AFTER,

@@ -10,9 +10,8 @@ import numpy as np
 from maxmargin._base.ragged import Ragged, offsets_among, offsets_of, places, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds import Bound
-from maxmargin.core.codes import NO_OUTPUT, TRUTH, Answers, key_of
 from maxmargin.core.examples import Examples
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import NO_OUTPUT, TRUTH, Answers, Planes, key_of
 from maxmargin.core.scores import Scores
 from maxmargin.core.sums import Sums
 from maxmargin.features.biology.aligned import N_ORDERS, empty_code, strings_of_code

@@ -10,8 +10,7 @@ import numpy as np
 from maxmargin._base.ragged import offsets_among, offsets_of
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds import Bound
-from maxmargin.core.codes import Answers
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import Answers, Planes
 from maxmargin.core.scores import Scores
 from maxmargin.features.biology.aligned import N_ORDERS, strings_of_code
 from maxmargin.parts.blocks import Block
@@ -133,15 +132,13 @@ class AlignmentExamples(PartExamples):
         )  # fmt: skip
         return changed
 
-    def judge(self, scores: list[Scores], ids: IntArray, answers: Answers) -> None:
-        super().judge(scores, ids, answers)
-        if self.known:
-            losses = np.zeros(len(ids))
-            _, loss, tolerance = map(int, self.settings)
-            _jit.losses_of_codes(
-                ids, answers.codes, self.cores, self.code_offsets, self.pairs.n_cols, loss, tolerance, losses
-            )
-            answers.losses[ids] = losses
+    def judge_losses(self, ids: IntArray, answers: Answers) -> None:
+        losses = np.zeros(len(ids))
+        _, loss, tolerance = map(int, self.settings)
+        _jit.losses_of_codes(
+            ids, answers.codes, self.cores, self.code_offsets, self.pairs.n_cols, loss, tolerance, losses
+        )
+        answers.losses[ids] = losses
 
     # ------------------------------------------------------------------ sums over alignments
 

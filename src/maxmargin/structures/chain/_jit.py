@@ -14,7 +14,7 @@ import numpy as np
 
 from maxmargin._base.jit import copy_into, inlined, jit
 from maxmargin.bounds.rescaling import violation
-from maxmargin.core.codes import HASH_START, hash_step
+from maxmargin.core.planes import HASH_START, hash_step
 
 FORBIDDEN = -np.inf
 

@@ -11,14 +11,12 @@ import scipy.sparse as sp
 from maxmargin._base.ragged import offsets_among, offsets_of, places, row_maxima, row_sums, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.remaining_outputs import Ranked, best_ranked, tangent_scale
-from maxmargin.core.codes import Answers, key_of
 from maxmargin.core.examples import Examples
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import Answers, Planes, key_of, rounding_units
 from maxmargin.core.polytopes import Polytope
-from maxmargin.core.rounding import rounding_units
 from maxmargin.core.scores import Scores
 from maxmargin.core.sums import Sums
-from maxmargin.features.rows.costs import cost_levels
+from maxmargin.features.rows.labels import cost_levels
 from maxmargin.features.rows.rows import Rows
 from maxmargin.structures.chain import _jit
 from maxmargin.structures.chain._max_marginals import max_marginals

@@ -21,8 +21,7 @@ from maxmargin._base.ragged import ONLY, Numbered, offsets_of, split_rows
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.structure import Compiled
 from maxmargin.features.mercer.kernel import PartKernel
-from maxmargin.features.rows.costs import check_costs, cost_matrix
-from maxmargin.features.rows.labels import Labels, distinct_labels, named_classes
+from maxmargin.features.rows.labels import Labels, check_costs, cost_matrix, distinct_labels, named_classes
 from maxmargin.features.rows.rows import Rows
 from maxmargin.features.text.sequences import SequenceEncoder
 from maxmargin.features.text.template_encoder import TemplateEncoder

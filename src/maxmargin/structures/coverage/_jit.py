@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._base.jit import copy_into, inlined, jit
-from maxmargin.core.codes import HASH_START, hash_step
+from maxmargin.core.planes import HASH_START, hash_step
 
 
 @inlined

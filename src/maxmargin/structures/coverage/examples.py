@@ -8,8 +8,7 @@ import numpy as np
 
 from maxmargin._base.ragged import Ragged, offsets_of, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import Answers, Planes
 from maxmargin.core.scores import Scores
 from maxmargin.core.sums import PERTURB
 from maxmargin.features.text.candidates import Incidence

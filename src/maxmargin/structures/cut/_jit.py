@@ -10,7 +10,7 @@ import numpy as np
 
 from maxmargin._base.jit import copy_into, inlined, jit
 from maxmargin.algorithms.max_flow import arcs_by_node, change_costs, minimum_cut
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 
 #: Most sweeps over all labels; few are needed.
 MOST_SWEEPS = 50

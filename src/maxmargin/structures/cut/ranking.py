@@ -11,7 +11,7 @@ import numpy as np
 
 from maxmargin._base.ragged import ONLY
 from maxmargin._base.types import CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 from maxmargin.structures.cut import _jit
 
 

@@ -19,10 +19,8 @@ import numpy as np
 from maxmargin._base.errors import Place
 from maxmargin._base.ragged import ONLY, offsets_of, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers
 from maxmargin.core.examples import Examples
-from maxmargin.core.planes import Planes
-from maxmargin.core.rounding import rounding_units
+from maxmargin.core.planes import Answers, Planes, rounding_units
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import StructureError
 from maxmargin.core.sums import PERTURB

@@ -19,7 +19,7 @@ import numpy as np
 
 from maxmargin._base.jit import inlined, jit
 from maxmargin.algorithms.log_sums import draw, uniform
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 from maxmargin.structures.folding._jit import AFTER, CLOSED, most_options, next_nodes, options
 from maxmargin.structures.folding._log_sums import add_expected, fill_logs
 from maxmargin.structures.folding._scores import (

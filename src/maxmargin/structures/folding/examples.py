@@ -9,8 +9,7 @@ import numpy as np
 
 from maxmargin._base.ragged import ONLY, offsets_among, offsets_of, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import Answers, Planes
 from maxmargin.core.scores import Scores
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.examples import PartExamples, counted_once
@@ -130,8 +129,7 @@ class FoldingExamples(PartExamples):
         )  # fmt: skip
         return [terms, costly]
 
-    def judge(self, scores: list[Scores], ids: IntArray, answers: Answers) -> None:
-        super().judge(scores, ids, answers)
+    def judge_losses(self, ids: IntArray, answers: Answers) -> None:
         counts.pair_losses(
             ids, self.code_offsets, self.truths, answers.codes, self.missed, self.false, answers.losses
         )  # fmt: skip

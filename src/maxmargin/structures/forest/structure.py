@@ -17,8 +17,7 @@ from maxmargin._base.errors import Place, Where, error_at, inside
 from maxmargin._base.ragged import ONLY, offsets_of, split_rows
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.algorithms import spanning_forest
-from maxmargin.core.codes import Answers
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import Answers, Planes
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import Compiled
 from maxmargin.core.sums import PERTURB

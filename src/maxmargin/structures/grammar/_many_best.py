@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._base.jit import jit
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 from maxmargin.structures.grammar._jit import (
     CHAIN_PTR,
     CHAIN_SYMBOL,

@@ -7,7 +7,7 @@ import numpy as np
 from maxmargin._base.jit import inlined, jit
 from maxmargin.algorithms.log_sums import uniform
 from maxmargin.algorithms.sum_products import LOGS, NUMBERS, one, product, zero
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 from maxmargin.structures.grammar._chart import corner
 from maxmargin.structures.grammar._jit import (
     CHAIN_BASE,

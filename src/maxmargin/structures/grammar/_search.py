@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._base.jit import copy_into, jit
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 from maxmargin.structures.grammar._chart import fill_chart, new_chart
 from maxmargin.structures.grammar._jit import (
     CHAIN_PTR,

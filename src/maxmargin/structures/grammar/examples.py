@@ -10,8 +10,7 @@ import numpy as np
 
 from maxmargin._base.ragged import offsets_among, offsets_of, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import NO_OUTPUT, TRUTH, Answers
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import NO_OUTPUT, TRUTH, Answers, Planes
 from maxmargin.core.scores import Scores
 from maxmargin.features.text.treebank import Token, shown_tree
 from maxmargin.parts.blocks import Block
@@ -137,7 +136,12 @@ class GrammarExamples(PartExamples):
         return [nodes * (4 if b == 1 and self.table_ends[-1] else 1) for b in range(len(self.blocks))]
 
     def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
-        rule_ptr, rules, (ptr, begin, end, label, split, again) = self._unfolded(ids, codes)
+        rule_ptr, rules, ptr, columns = self._unfolded(ids)
+        _search.list_parts(
+            ids, self.code_offsets, codes, self.rules.packed, self.n_labels, rule_ptr, rules, ptr, *columns
+        )
+        begin, end, label, split, again = columns[:, : ptr[-1]]
+        rules = rules[: rule_ptr[-1]]
         counts, row = [counted_once(rule_ptr, rules)], np.repeat(np.arange(len(ids)), np.diff(ptr))
         n = (self.offsets[ids + 1] - self.offsets[ids])[row]
         cells = (begin * (2 * n - begin + 1) // 2 + end - begin - 1) * self.rules.depth + again
@@ -163,18 +167,17 @@ class GrammarExamples(PartExamples):
 
     def _listed(self, ids: IntArray, codes: CodeArray) -> tuple[AnyArray, ...]:
         """Return the constituents of codes: offsets, begins, ends, labels."""
-        return self._unfolded(ids, codes)[2][:4]
-
-    def _unfolded(self, ids: IntArray, codes: CodeArray) -> tuple[IntArray, AnyArray, tuple[AnyArray, ...]]:
-        """Return the rules of codes, and their constituents: offsets, and the columns of `list_parts`."""
-        room = int((self.offsets[ids + 1] - self.offsets[ids]).sum()) * 2 * (1 + self.rules.longest)
-        rule_ptr, part_ptr = np.zeros(len(ids) + 1, np.int64), np.zeros(len(ids) + 1, np.int64)
-        rules, columns = np.empty(room, np.int64), [np.empty(room, np.int64) for _ in range(5)]
+        rule_ptr, rules, ptr, columns = self._unfolded(ids)
         _search.list_parts(
-            ids, self.code_offsets, codes, self.rules.packed, self.n_labels, rule_ptr, rules, part_ptr, *columns
+            ids, self.code_offsets, codes, self.rules.packed, self.n_labels, rule_ptr, rules, ptr, *columns
         )
-        used = part_ptr[-1]
-        return rule_ptr, rules[: rule_ptr[-1]], (part_ptr, *(column[:used] for column in columns))
+        return ptr, *columns[:3, : ptr[-1]].copy()
+
+    def _unfolded(self, ids: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Return room for the rules of codes, and for their constituents: offsets, and the columns of `list_parts`."""
+        room = int((self.offsets[ids + 1] - self.offsets[ids]).sum()) * 2 * (1 + self.rules.longest)
+        ends = np.zeros((2, len(ids) + 1), np.int64)
+        return ends[0], np.empty(room, np.int64), ends[1], np.empty((5, room), np.int64)
 
     def log_probabilities(self, weights: FloatArray, least: float = 0.0) -> FloatArray:
         """Return the logarithms of relative frequencies of rules in the true trees, and 0 for other weights.
@@ -382,17 +385,13 @@ class GrammarExamples(PartExamples):
             self._find_trees(nothing, missing, codes, np.full(len(missing), sign), zeros)
             self.ranges[missing, side] = self._matches(missing, codes)[0]
 
-    def judge(self, scores: list[Scores], ids: IntArray, answers: Answers) -> None:
-        super().judge(scores, ids, answers)
-        if self.known:
-            answers.losses[ids] = self._losses(ids, answers)
-
-    def _losses(self, ids: IntArray, answers: Answers) -> FloatArray:
+    def judge_losses(self, ids: IntArray, answers: Answers) -> None:
         if self.cost == ZERO_ONE:
-            return (answers.keys[ids] != TRUTH).astype(float)
+            answers.losses[ids] = answers.keys[ids] != TRUTH
+            return
         predicted, matched = self._matches(ids, answers.codes)
         n_true = self.true[0][ids + 1] - self.true[0][ids]
-        return np.asarray(tree_losses(self.cost, n_true, predicted, matched), float)
+        answers.losses[ids] = tree_losses(self.cost, n_true, predicted, matched)
 
     def _matches(self, ids: IntArray, codes: CodeArray) -> tuple[IntArray, IntArray]:
         """Return the number of constituents of each code, and how many of them are true ones."""

@@ -16,7 +16,7 @@ from maxmargin._base.checks import check_flag, is_list, whole_number
 from maxmargin._base.errors import Place, Where, error_at
 from maxmargin._base.ragged import ONLY
 from maxmargin._base.types import CodeArray, FloatArray
-from maxmargin.core.codes import Answers
+from maxmargin.core.planes import Answers
 from maxmargin.core.structure import WeightTable
 from maxmargin.features.text.brackets import TreeTuple
 from maxmargin.features.text.treebank import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._base.jit import copy_into, jit
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 from maxmargin.structures.graph._elimination import maximise
 from maxmargin.structures.graph._expansion import expand_all
 from maxmargin.structures.graph._messages import by_messages

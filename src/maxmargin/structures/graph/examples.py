@@ -11,8 +11,7 @@ from maxmargin._base.errors import Place, error_at
 from maxmargin._base.ragged import ONLY, kept_offsets, offsets_among, offsets_of, places, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.algorithms import highs
-from maxmargin.core.codes import NO_OUTPUT
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import NO_OUTPUT, Planes
 from maxmargin.core.polytopes import Polytope, entries
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import StructureError

@@ -10,7 +10,7 @@ import numpy as np
 from maxmargin._base.errors import Place, Where, error_at
 from maxmargin._base.ragged import spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import NO_OUTPUT, Answers
+from maxmargin.core.planes import NO_OUTPUT, Answers
 from maxmargin.core.scores import Scores
 from maxmargin.features.rows.labels import is_missing, plain_label
 from maxmargin.structures.chain.structure import label_sequence

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from maxmargin._base.checks import whole_number
-from maxmargin._base.declared import choice
+from maxmargin._base.checks import choice, whole_number
 from maxmargin._base.errors import Place, error_at
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.structure import WeightTable

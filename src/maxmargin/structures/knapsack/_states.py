@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._base.jit import inlined, jit
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 
 #: Sum of values, relative to all values, that counts as rounding error; states within it are not pruned.
 _ROUNDING = 1e-12

@@ -18,8 +18,7 @@ from maxmargin._base.ragged import kept_offsets, offsets_among, places, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.algorithms.highs import Polyhedron, solve
 from maxmargin.algorithms.subset_sums import subset_samples, subset_sums
-from maxmargin.core.codes import NO_OUTPUT
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import NO_OUTPUT, Planes
 from maxmargin.core.scores import Scores
 from maxmargin.core.sums import PERTURB
 from maxmargin.features.decision_forms import INDICES, SET, VECTOR, indices_of, written

@@ -12,7 +12,7 @@ import numpy as np
 
 from maxmargin._base.jit import copy_into, inlined, jit
 from maxmargin.algorithms.blossom import NO_EDGE, best_perfect_matching
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 
 #: Number of nodes up to which all subsets are enumerated.
 FEW = 6

@@ -14,8 +14,7 @@ from maxmargin._base.checks import check_flag, is_list
 from maxmargin._base.errors import Place, Where, error_at, inside
 from maxmargin._base.ragged import ONLY, offsets_of
 from maxmargin._base.types import CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import NO_OUTPUT
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import NO_OUTPUT, Planes
 from maxmargin.core.polytopes import CertificatePolytope, Polytope
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import WeightTable

@@ -14,9 +14,7 @@ from maxmargin._base.checks import check_flag, finite_number, is_list, whole_num
 from maxmargin._base.errors import ExampleError, Place, Where, error_at, inside
 from maxmargin._base.ragged import ONLY, offsets_among, places, row_sums
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers, key_of
-from maxmargin.core.planes import Planes
-from maxmargin.core.rounding import rounding_units
+from maxmargin.core.planes import Answers, Planes, key_of, rounding_units
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import Compiled, WeightTable
 from maxmargin.features.mercer.kernel import KernelFeatures

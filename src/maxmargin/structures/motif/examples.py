@@ -10,10 +10,8 @@ import numpy as np
 
 from maxmargin._base.ragged import offsets_among, offsets_of, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import HASH_PRIME, HASH_START, TRUTH, Answers
 from maxmargin.core.examples import Examples
-from maxmargin.core.planes import Planes
-from maxmargin.core.rounding import rounding_units
+from maxmargin.core.planes import HASH_PRIME, HASH_START, TRUTH, Answers, Planes, rounding_units
 from maxmargin.core.scores import Scores
 from maxmargin.core.sums import Sums
 from maxmargin.features.biology.alphabet import context_indices, word_indices

@@ -20,7 +20,7 @@ from maxmargin._base.errors import ExampleError, Place, error_at
 from maxmargin._base.memory import check_memory
 from maxmargin._base.ragged import ONLY
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers
+from maxmargin.core.planes import Answers
 from maxmargin.core.structure import Compiled
 from maxmargin.features.biology.alphabet import Alphabet
 from maxmargin.features.rows.labels import Labels, distinct_labels

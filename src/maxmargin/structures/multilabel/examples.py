@@ -10,8 +10,7 @@ import numpy as np
 
 from maxmargin._base.ragged import offsets_of
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import Answers, Planes
 from maxmargin.core.scores import Scores
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.examples import PartExamples, counted_once

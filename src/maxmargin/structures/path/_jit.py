@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._base.jit import inlined, jit
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 
 #: Steps of a search for the best path through one edge of a graph with cycles, and edges looked at in all searches.
 MOST_STEPS, MOST_LOOKS = 300, 3e8

@@ -10,7 +10,7 @@ import numpy as np
 
 from maxmargin._base.jit import inlined, jit
 from maxmargin.algorithms.log_sums import uniform
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 
 
 @inlined

@@ -15,8 +15,7 @@ from maxmargin._base.checks import check_flag, is_list
 from maxmargin._base.errors import Place, Where, error_at
 from maxmargin._base.ragged import kept_offsets, offsets_among, offsets_of, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import NO_OUTPUT
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import NO_OUTPUT, Planes
 from maxmargin.core.polytopes import Polytope, flow
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import StructureError

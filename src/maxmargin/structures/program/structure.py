@@ -24,8 +24,7 @@ from maxmargin.algorithms.highs import (
     solve,
     violated,
 )
-from maxmargin.core.codes import NO_OUTPUT
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import NO_OUTPUT, Planes
 from maxmargin.core.polytopes import Polytope
 from maxmargin.core.scores import Scores
 from maxmargin.core.structure import StructureError

@@ -11,7 +11,7 @@ import numpy as np
 
 from maxmargin._base.jit import inlined, jit
 from maxmargin.bounds.rescaling import violation
-from maxmargin.core.codes import HASH_START, hash_step
+from maxmargin.core.planes import HASH_START, hash_step
 
 #: Relevance of documents; 0 means not relevant.
 RELEVANT, UNLABELLED = 1, -1

@@ -24,8 +24,7 @@ from maxmargin._base.errors import Where, error_at
 from maxmargin._base.ragged import offsets_of, places, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.algorithms.average_precision import average_precision_loss
-from maxmargin.core.codes import Answers
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import Answers, Planes
 from maxmargin.core.scores import Scores
 from maxmargin.parts import row_sums
 from maxmargin.parts.blocks import Block

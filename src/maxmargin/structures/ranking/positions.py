@@ -20,8 +20,7 @@ from scipy.optimize import linear_sum_assignment
 from maxmargin._base.errors import Where
 from maxmargin._base.ragged import offsets_among, offsets_of, places, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import Answers, Planes
 from maxmargin.core.scores import Scores
 from maxmargin.metrics.gains import discounts, document_of, gains
 from maxmargin.parts import row_sums

@@ -18,8 +18,7 @@ from maxmargin._base.errors import Where
 from maxmargin._base.ragged import offsets_of, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.algorithms.subset_sums import subset_samples, subset_sums
-from maxmargin.core.codes import Answers
-from maxmargin.core.planes import Planes
+from maxmargin.core.planes import Answers, Planes
 from maxmargin.core.scores import Scores
 from maxmargin.parts.blocks import Block
 from maxmargin.parts.examples import counted_once

@@ -9,9 +9,7 @@ import scipy.sparse as sp
 
 from maxmargin._base.ragged import ONLY
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.codes import Answers
-from maxmargin.core.planes import Planes
-from maxmargin.core.rounding import rounding_units
+from maxmargin.core.planes import Answers, Planes, rounding_units
 from maxmargin.core.scores import Scores
 from maxmargin.core.sums import Sums
 from maxmargin.features.rows.rows import Rows

@@ -16,7 +16,6 @@ from maxmargin._base.memory import check_memory
 from maxmargin._base.ragged import kept_offsets
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.features.mercer.kernel import PartKernel
-from maxmargin.features.rows.costs import check_costs, cost_matrix
 from maxmargin.features.rows.hierarchy import (
     Hierarchy,
     check_hierarchy,
@@ -25,7 +24,7 @@ from maxmargin.features.rows.hierarchy import (
     read_hierarchy,
     tree_losses,
 )
-from maxmargin.features.rows.labels import Labels, distinct_labels, named_classes
+from maxmargin.features.rows.labels import Labels, check_costs, cost_matrix, distinct_labels, named_classes
 from maxmargin.features.rows.matrices import feature_matrix
 from maxmargin.structures.chain.seen_pairs import SeenPairs
 from maxmargin.structures.multiclass import Multiclass, labels_of, place_of_label

@@ -14,7 +14,7 @@ import numpy as np
 
 from maxmargin._base.jit import inlined, jit
 from maxmargin.algorithms.spanning_forest import spanning_forest
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 
 #: States of a node: not visited, on the path, connected to the root, part of another node.
 FRESH, ON_PATH, DONE, MERGED = 0, 1, 2, 3

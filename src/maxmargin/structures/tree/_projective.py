@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from maxmargin._base.jit import inlined, jit
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 
 #: Spans of a chart: a head with all of its descendants on one side, or an arc with what lies below it.
 COMPLETE_RIGHT, COMPLETE_LEFT, ARC_RIGHT, ARC_LEFT = 0, 1, 2, 3

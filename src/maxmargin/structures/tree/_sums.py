@@ -37,7 +37,7 @@ from maxmargin.algorithms.sum_products import (
     weight,
     zero,
 )
-from maxmargin.core.codes import NO_OUTPUT
+from maxmargin.core.planes import NO_OUTPUT
 from maxmargin.structures.tree._projective_sums import projective_samples, projective_sums
 
 #: What the sum of the heads of an eliminated node has: all, all but the root, or the root as the only head left.
