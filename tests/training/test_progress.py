@@ -9,7 +9,7 @@ import pytest
 
 import maxmargin as mm
 from maxmargin.core.certificate import Certificate
-from maxmargin.training import progress
+from maxmargin.training import run
 
 
 class Terminal(io.StringIO):
@@ -52,8 +52,8 @@ def test_a_short_fit_prints_its_last_step_to_a_log(data, monkeypatch):
 def test_lines_of_a_log_become_rare(monkeypatch):
     stream, now = io.StringIO(), [0.0]
     monkeypatch.setattr(sys, "stderr", stream)
-    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
-    with progress.ProgressLine(1, 1e-3) as line:
+    monkeypatch.setattr(run, "monotonic", lambda: now[0])
+    with run.ProgressLine(1, 1e-3) as line:
         for second in range(300):
             now[0] = float(second)
             line.update(second, Certificate(2.0, 1.0, second, float(second)))
@@ -65,7 +65,7 @@ def test_lines_of_a_log_become_rare(monkeypatch):
 def test_no_line_has_an_infinite_number(monkeypatch, stream):
     monkeypatch.setattr(sys, "stderr", stream)
     monkeypatch.setitem(sys.modules, "rich.console", None)
-    with progress.ProgressLine(1, 1e-3) as line:
+    with run.ProgressLine(1, 1e-3) as line:
         line.update(1, Certificate(float("inf"), 0.0, 12, 0.5))
     assert "step 1  12 argmaxes  0.5 s" in stream.getvalue()
 

@@ -12,7 +12,7 @@ a difference of convex functions:
 With the maximiser ỹ_i of the second part fixed, the **reference**, the rest is a hinge again, because the difference of
 two planes is a plane: (a − ã_i, b − b̃_i). The reference is then the plane (0, 0), as the truth is otherwise; the
 truth, where it is not the reference, becomes a plane like others. So `Problem` subtracts the references
-(`references.py`) from what `Examples` return and adds the constant Σ C c_i b̃_i to the certificate. Structures are not
+(`References`) from what `Examples` return and adds the constant Σ C c_i b̃_i to the certificate. Structures are not
 involved, and examples keep the truth they were encoded with: a change of references encodes nothing again. Of the
 solvers, only working sets are involved, whose planes are shifted when references change (`WorkingSets.rebase`); others
 start again from the weights. The same code serves the ramp of margin re-scaling (ỹ is the prediction), the ramp of

@@ -236,7 +236,9 @@ class MaxMarginEstimator(
         self, problem: Problem, run: Run, starts: Iterable[Start], resume: Any = None, state: State | None = None
     ) -> State:
         """Solve the problem from the best of the starts; a state or a checkpoint takes the place of a start."""
-        if not self._convex:
+        if problem.examples.latent and resume is not None:
+            raise ValueError("latent variables have no checkpoints to resume from: only convex bounds have checkpoints")
+        if problem.examples.latent or not self._convex:
             return self._train_from_each(problem, run, starts, state)
         if resume is not None or state is not None:
             return run.go(problem, resume=resume, state=state)

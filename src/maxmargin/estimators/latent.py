@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 import numpy as np
 
 from maxmargin._base.checks import changed, choice, declared, parameter, whole_number
 from maxmargin._base.types import FloatArray
 from maxmargin.bounds import BOUNDS
+from maxmargin.engines.engine import Engine
 from maxmargin.estimators.base import MaxMarginEstimator
-from maxmargin.estimators.starts import Start
+from maxmargin.estimators.parameters import check_latent
+from maxmargin.estimators.training_data import TrainingData
 from maxmargin.problem import Problem, References
-from maxmargin.solvers.base import State
-from maxmargin.training.run import Run
 
 
 @declared
@@ -44,10 +41,10 @@ class LatentEstimator(MaxMarginEstimator):
     def _completes(self) -> bool:
         return BOUNDS[self.bound].convex
 
-    def _train(
-        self, problem: Problem, run: Run, starts: Iterable[Start], resume: Any = None, state: State | None = None
-    ) -> State:
-        return self._train_from_each(problem, run, starts, state)
+    def _problem(self, data: TrainingData, engine: Engine) -> Problem:
+        if data.examples.latent:
+            check_latent(self, data.structure)
+        return super()._problem(data, engine)
 
     def _references(self, problem: Problem, rng: np.random.Generator, start: FloatArray | None) -> References:
         """Return the first completions, also of a ramp: they are consistent with the observed part of the truth."""

@@ -68,15 +68,14 @@ def check_not_convex(estimator: Any, what: str) -> None:
         raise ValueError(f"{what} writes no checkpoints: they are for convex bounds; set checkpoint=None")
 
 
-def check_latent(estimator: Any, structure: Any, resume: Any) -> None:
+def check_latent(estimator: Any, structure: Any) -> None:
     """Raise ValueError for parameters of a fit that estimates latent variables, which other structures support."""
     what = f"{type(estimator).__name__} of {type(structure).__name__}, which has latent variables,"
-    if estimator.bound not in ("margin", "ramp"):
+    bound = BOUNDS.get(estimator.bound)
+    if bound is not None and (bound.smooth or bound.rescaling != "margin"):
         raise ValueError(f"{what} needs bound='margin' or bound='ramp', found {estimator.bound!r}")
     check_not_convex(estimator, what)
     _check_finite(estimator, what)
-    if resume is not None:
-        raise ValueError(f"{what} has no checkpoints to resume from: only convex bounds have checkpoints")
 
 
 def _check_finite(estimator: Any, what: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from copy import copy
 from typing import Any, Self
 
@@ -11,15 +10,10 @@ from maxmargin.bounds import BOUNDS
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Compiled, Structure
 from maxmargin.custom.examples import CustomExamples
-from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.latent import Restarted
-from maxmargin.estimators.parameters import check_latent
 from maxmargin.estimators.probabilities import ProbabilisticSets
-from maxmargin.estimators.starts import Start, check_prior
-from maxmargin.problem import Problem
-from maxmargin.solvers.base import State
-from maxmargin.training.run import Run
+from maxmargin.estimators.starts import check_prior
 
 
 @declared
@@ -156,11 +150,3 @@ class StructuralSVM(Kernelised, ProbabilisticSets, Restarted):
 
     def _own_examples(self, structure: Structure, X: Any, Y: Any) -> Examples:
         return CustomExamples(structure, X, Y, latent=callable(getattr(self.structure, "complete", None)))
-
-    def _train(
-        self, problem: Problem, run: Run, starts: Iterable[Start], resume: Any = None, state: State | None = None
-    ) -> State:
-        if not problem.examples.latent:
-            return MaxMarginEstimator._train(self, problem, run, starts, resume, state)
-        check_latent(self, self.structure, resume)
-        return super()._train(problem, run, starts, resume, state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, ClassVar, Self
 
@@ -18,7 +18,8 @@ from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.structure import Structure
 from maxmargin.estimators.latent import Restarted
 from maxmargin.estimators.probabilities import NO_LATENT_TEMPERATURE, Probabilistic
-from maxmargin.estimators.starts import NamedStart, Start, no_weights
+from maxmargin.estimators.starts import NamedStart, no_weights
+from maxmargin.estimators.training_data import TrainingData
 from maxmargin.estimators.warnings import warn_of_unknown_labels
 from maxmargin.features.rows.labels import named_classes
 from maxmargin.problem import Problem
@@ -209,15 +210,12 @@ class MotifFinder(ClassifierMixin, Probabilistic, Restarted):
         "random": no_weights,
     }
 
-    def _train(
-        self, problem: Problem, run: Run, starts: Iterable[Start], resume: Any = None, state: State | None = None
-    ) -> State:
-        found = super()._train(problem, run, starts, resume, state)
+    def _finish(self, problem: Problem, run: Run, state: State, data: TrainingData) -> None:
+        super()._finish(problem, run, state, data)
         examples: Any = problem.examples
-        codes, _, _ = examples.best_sites(found.best_w, np.arange(examples.n_examples))
+        codes, _, _ = examples.best_sites(state.best_w, np.arange(examples.n_examples))
         self.positions_ = self.positions_.copy()  # the models of a path start with the same array
         self.positions_[problem.positions] = codes // examples.structure.n_strands_
-        return found
 
     def _check_loaded(self, structure: Any) -> None:
         super()._check_loaded(structure)

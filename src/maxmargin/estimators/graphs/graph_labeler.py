@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,6 @@ from maxmargin._base.types import AnyArray, FloatArray
 from maxmargin.bounds import BOUNDS
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Structure
-from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.explain import Explanation
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.latent import Restarted
@@ -31,12 +30,9 @@ from maxmargin.features.graphs.superpixels import (
 from maxmargin.features.rows.labels import check_costs, is_missing, plain_label
 from maxmargin.features.rows.rows import NamedColumns
 from maxmargin.parts.costs import PartCosts
-from maxmargin.problem import Problem
-from maxmargin.solvers.base import State
 from maxmargin.structures.graph.examples import INFERENCE
 from maxmargin.structures.graph.latent import LatentGraph
 from maxmargin.structures.graph.structure import PAIRS, Graph
-from maxmargin.training.run import Run
 
 #: Directions of the edges of a grid, as features of edges.
 DIRECTIONS = ("right", "down", "down right", "down left")
@@ -154,13 +150,6 @@ class GraphLabeler(Kernelised, Restarted):
         if self.latent:
             return LatentGraph(unknown=self.unknown, cost=self.loss, **given)
         return Graph(relaxed=self.relaxed, cost=self.loss, **given)
-
-    def _train(
-        self, problem: Problem, run: Run, starts: Iterable[Any], resume: Any = None, state: State | None = None
-    ) -> State:
-        if not problem.examples.latent:
-            return MaxMarginEstimator._train(self, problem, run, starts, resume, state)
-        return super()._train(problem, run, starts, resume, state)
 
     # ------------------------------------------------------------------ grids and graphs
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,16 +10,13 @@ import numpy as np
 from maxmargin._base.checks import changed, choice, declared, parameter, positive_number
 from maxmargin._base.types import AnyArray, FloatArray
 from maxmargin.bounds import Bound
-from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.kernelised import Kernelised, part_kernel
 from maxmargin.estimators.ranking.queries import QueryRanker, check_drop_empty
-from maxmargin.estimators.starts import CONVEX, NamedStart, Start
+from maxmargin.estimators.starts import CONVEX, NamedStart
 from maxmargin.metrics.gains import gains
 from maxmargin.metrics.ranking import mean_average_precision, ndcg_at_k, pair_accuracy, precision_at_k
 from maxmargin.problem import Problem, References
-from maxmargin.solvers.base import State
 from maxmargin.structures.ranking.structure import Ranking, parsed_measure
-from maxmargin.training.run import Run
 
 #: Measures whose labels leave several rankings equally good.
 _WITH_TIES = ("ndcg", "precision")
@@ -177,13 +174,6 @@ class StructuredRanker(Kernelised, QueryRanker):
 
     def _decides(self, labels: FloatArray) -> bool:
         return bool(labels.min() < labels.max()) if self._name in ("ndcg", "pairwise") else super()._decides(labels)
-
-    def _train(
-        self, problem: Problem, run: Run, starts: Iterable[Start], resume: Any = None, state: State | None = None
-    ) -> State:
-        if self._convex:
-            return MaxMarginEstimator._train(self, problem, run, starts, resume, state)
-        return super()._train(problem, run, starts, resume, state)
 
     def _references(self, problem: Problem, rng: np.random.Generator, start: FloatArray | None) -> References:
         """Return completions of the truth at the start; for a ramp of NDCG the rankings predicted there."""
