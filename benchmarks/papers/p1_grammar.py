@@ -278,6 +278,7 @@ def run(parts: tuple[str, ...] = PARTS) -> dict[str, Any]:
         recipe: dict[str, Any] = found.get("develop") or before.get("develop") or {}
         found[part] = others[part]() if part in others else tables(part, recipe.get("chosen", ""))
         runs[part] = f"{time.strftime('%Y-%m-%d', time.gmtime(began))}, {time.time() - began:.0f} s"
+        print(f"{part}: {runs[part]}", file=sys.stderr, flush=True)
     result = {"tables": before.get("tables", {})} | {part: found.pop(part, before.get(part)) for part in others}
     for name, some in (pair for tables_of_part in found.values() for pair in tables_of_part.items()):
         rows = result["tables"].get(name, {}).get("rows", {})
