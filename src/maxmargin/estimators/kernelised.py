@@ -84,7 +84,7 @@ def check_no_weights(estimator: Any, what: str) -> None:
 
 def precomputed(estimator: Any) -> bool:
     """Return whether rows are kernel values with all rows of the training data."""
-    return Kernel.of(getattr(estimator, "kernel", "linear")).precomputed
+    return not estimator._plain_features and Kernel.of(estimator.kernel).precomputed
 
 
 def part_kernel(estimator: Any) -> PartKernel | None:

@@ -68,11 +68,11 @@ class ModelWriter(Writer):
                 return {"$record": name, "fields": self.names(content, where)}
         if type(value) is np.random.RandomState and value.get_state()[0] == "MT19937":  # type: ignore[index]
             return {"$random": self.encode(value.get_state(), where)}
-        if is_graph(value):  # a hierarchy of classes
-            return self.encode(plain_hierarchy(value), where)
         if not isinstance(value, type) and is_structure(type(value)):
             kind = self.class_name(type(value))
             return {"$structure": kind, **self._structure_content(value, where)}
+        if is_graph(value):  # a hierarchy of classes
+            return self.encode(plain_hierarchy(value), where)
         if isinstance(value, Optimizer):
             return optimizer_content(self, value, where)
         if callable(value) and not isinstance(value, type):
