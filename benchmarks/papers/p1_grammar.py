@@ -191,7 +191,7 @@ def row_with_spans(
 ) -> dict[str, Any]:
     """Return the results of one training: rules alone, features of constituents too, or (None) maximum likelihood.
 
-    No step begins after so many CPU seconds.
+    No step begins when these CPU seconds are spent.
     """
     clock = Clock()
 

@@ -133,7 +133,7 @@ class MaxMarginEstimator(
 
     @property
     def _plain_features(self) -> bool:
-        """Whether features are used as they are, so that there is no kernel to look at."""
+        """Whether features are used as they are, without a kernel."""
         return isinstance(kernel := getattr(self, "kernel", "linear"), str) and kernel == "linear"
 
     @property
