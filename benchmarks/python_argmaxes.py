@@ -88,13 +88,17 @@ def lost_worker() -> dict[str, Any]:
         mm.StructuralSVM(Signs(0.0), engine=engine, tol=0.5).fit(X, y)  # starts the workers
         first = engine.worker_ids()
 
-        def kill(step: Any) -> None:
+        def kill() -> None:
+            pid = min(engine.worker_ids())
+            killed.append((time.time(), pid))
+            os.kill(pid, signal.SIGKILL)
+
+        def soon(step: Any) -> None:
             if step.iteration == LOST_AFTER:
-                pid = min(engine.worker_ids())
-                threading.Timer(0.2, lambda: (killed.append((time.time(), pid)), os.kill(pid, signal.SIGKILL))).start()
+                threading.Timer(0.2, kill).start()
 
         began = time.time()
-        model = mm.StructuralSVM(Recorded(LOST_SECONDS, path), engine=engine, tol=0.01, callbacks=[kill]).fit(X, y)
+        model = mm.StructuralSVM(Recorded(LOST_SECONDS, path), engine=engine, tol=0.01, callbacks=[soon]).fit(X, y)
         calls = [line.split() for line in Path(path).read_text().splitlines()]
     lanes = {pid: k for k, pid in enumerate(dict.fromkeys([*map(str, first), *(call[0] for call in calls)]))}
     return {

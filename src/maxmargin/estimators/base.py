@@ -88,11 +88,13 @@ class MaxMarginEstimator(
 ):
     """Base class of all estimators: the fit; a fitted estimator is a `Predictor`.
 
-    A subclass defines `_make_structure`, and declares its own parameters (`declared`). It may extend `named_starts`:
-    methods (data, problem, restart) that return first weights, by the name that `start` takes.
+    A subclass names its `_structure` or defines `_make_structure`, and declares its own parameters (`declared`). It may
+    extend `named_starts`: methods (data, problem, restart) that return first weights, by the name that `start` takes.
     """
 
     named_starts: ClassVar[Mapping[str, NamedStart]] = {CONVEX: no_weights, "perceptron": perceptron_weights}
+    #: The class of the structure, made with the parameters of the same names; its `cost` is the parameter `loss`.
+    _structure: ClassVar[type[Compiled] | None] = None
 
     if TYPE_CHECKING:
 
@@ -157,7 +159,11 @@ class MaxMarginEstimator(
         return CONVEX
 
     def _make_structure(self) -> Structure:
-        raise TypeError(f"{type(self).__name__} does not define _make_structure")
+        if self._structure is None:
+            raise TypeError(f"{type(self).__name__} does not define _make_structure")
+        own, names = self._get_param_names(), {name: name for name in self._structure._get_param_names()}
+        names |= {"cost": "loss"} if "cost" in names else {}
+        return self._structure(**{name: getattr(self, mine) for name, mine in names.items() if mine in own})
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, resume: Any = None) -> Self:
         """Learn weights.
@@ -299,8 +305,16 @@ class MaxMarginEstimator(
         if not self._plain_features:
             check_kernel(self)
         check_together(self)
-        with suppress(AttributeError):  # a structure that needs labels is made when these are known
-            check_start_names(self, self._make_structure())
+        if self._structure is None:
+            with suppress(AttributeError):  # a structure that needs labels is made when these are known
+                check_start_names(self, self._make_structure())
+            return
+        structure: Any = self._make_structure()
+        check_start_names(self, structure)
+        try:
+            structure.check_parameters()
+        except ValueError as error:
+            raise ValueError(str(error).replace("cost must be", "loss must be")) from None
 
     def _encode(self, X: Any, Y: Any) -> tuple[Structure, Examples]:
         """Return the structure with the sizes it learnt, and the encoded examples."""

@@ -15,7 +15,6 @@ from maxmargin._base.errors import ExampleError, Place, callers_level
 from maxmargin._base.input import example_weights, indexable
 from maxmargin._base.jit import working_seconds
 from maxmargin._base.types import FloatArray, IntArray
-from maxmargin.core.structure import Structure
 from maxmargin.engines.engine import Local, one_blas_thread
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.biology.substitution import (
@@ -103,20 +102,7 @@ class DecoyRanker(AlignmentParameters, MaxMarginEstimator):
     solver: Any = changed("The published algorithm; see `StructuralSVM` for others.", default="nslack")
     tol: float = changed(default=0.01)
 
-    def _make_structure(self) -> Structure:
-        return Decoys(
-            mode=self.mode,
-            features=self.features,
-            gaps=self.gaps,
-            gap_features=self.gap_features,
-            window=self.window,
-            alphabet=self.alphabet,
-            symmetric=self.symmetric,
-        )
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._make_structure().check_parameters()  # type: ignore[attr-defined]
+    _structure = Decoys
 
     # ------------------------------------------------------------------ training
 

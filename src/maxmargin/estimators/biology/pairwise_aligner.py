@@ -12,7 +12,6 @@ from maxmargin._base.checks import changed, check_flag, declared, parameter
 from maxmargin._base.errors import Place, callers_level
 from maxmargin._base.input import example_weights, paired_examples
 from maxmargin._base.types import FloatArray, IntArray
-from maxmargin.core.structure import Structure
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.biology.aligned_input import aligned_examples, pairs_of, spelt_alignments
 from maxmargin.estimators.biology.alignment_baselines import LogOddsAligner
@@ -144,26 +143,7 @@ class PairwiseAligner(AlignmentParameters, ProbabilisticSets, MaxMarginEstimator
     )
     tol: float = changed(default=0.01)
 
-    def _make_structure(self) -> Structure:
-        return Alignment(
-            mode=self.mode,
-            features=self.features,
-            gaps=self.gaps,
-            gap_features=self.gap_features,
-            window=self.window,
-            alphabet=self.alphabet,
-            symmetric=self.symmetric,
-            cost=self.loss,
-            tolerance=self.tolerance,
-            core=self.core,
-        )
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        try:
-            self._make_structure().check_parameters()  # type: ignore[attr-defined]
-        except ValueError as error:
-            raise ValueError(str(error).replace("cost must be", "loss must be")) from None
+    _structure = Alignment
 
     # ------------------------------------------------------------------ training
 

@@ -28,7 +28,6 @@ from maxmargin._base.input import example_weights, indexable, one_example, paire
 from maxmargin._base.ragged import ONLY
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.bounds import BOUNDS
-from maxmargin.core.structure import Structure
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.probabilities import ProbabilisticSets, check_temperature
 from maxmargin.estimators.starts import NamedStart, centre, check_prior, starts_of
@@ -167,16 +166,11 @@ class RNAFolder(ProbabilisticSets, MaxMarginEstimator):
         default=0.02,
     )
 
-    def _make_structure(self) -> Structure:
-        return Folding(
-            cost=self.loss, canonical=self.canonical, min_hairpin=self.min_hairpin, max_loop=self.max_loop,
-            impossible=self.impossible,
-        )  # fmt: skip
+    _structure = Folding
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_cost(self.loss, "loss")
-        self._make_structure().check_parameters()  # type: ignore[attr-defined]
 
     @property
     def _energies_known(self) -> bool:

@@ -162,8 +162,7 @@ class CutSegmenter(Kernelised, MaxMarginEstimator):
         if self.ignore_label is not None and self.classes is not None and self.ignore_label in list(self.classes):
             raise ValueError(f"ignore_label={self.ignore_label!r} is one of the classes; leave it out of one of them")
 
-    def _make_structure(self) -> Structure:
-        return Cut(cost=self.loss, classes=self.classes)
+    _structure = Cut
 
     # ------------------------------------------------------------------ images to graphs
 

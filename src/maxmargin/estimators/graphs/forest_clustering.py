@@ -74,8 +74,7 @@ class ForestClustering(Kernelised, LatentEstimator):
     kernel: Any = changed("Kernel on the features of pairs, as in `StructuralSVM`.", default="linear")
     tol: float = changed("Tolerance of the inner gap and of the outer decrease.", default=0.01)
 
-    def _make_structure(self) -> Structure:
-        return Forest(r=self.r, fit_intercept=self.fit_intercept)
+    _structure = Forest
 
     def _encode(self, X: Any, Y: Any) -> tuple[Structure, Any]:
         structure, examples = super()._encode(X, Y)

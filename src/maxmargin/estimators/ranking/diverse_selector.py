@@ -129,18 +129,7 @@ class DiverseSelector(MaxMarginEstimator):
         "Subgradient steps that tighten the proven bound on each argmax, as in `Coverage`.", default=30
     )
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        try:
-            self._make_structure().check_parameters()
-        except ValueError as error:
-            raise ValueError(str(error).replace("cost must be", "loss must be")) from None
-
-    def _make_structure(self) -> Coverage:
-        return Coverage(
-            k=self.k, thresholds=self.thresholds, levels=self.levels, features=self.features, cost=self.loss,
-            bound_steps=self.bound_steps,
-        )  # fmt: skip
+    _structure = Coverage
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
         if is_one_input(X):

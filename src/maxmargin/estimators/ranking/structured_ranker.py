@@ -117,6 +117,8 @@ class StructuredRanker(Kernelised, QueryRanker):
 
     # ------------------------------------------------------------------ parameters
 
+    _structure = Ranking
+
     @property
     def _name(self) -> str:
         return parsed_measure(self.measure)[0]
@@ -140,16 +142,13 @@ class StructuredRanker(Kernelised, QueryRanker):
         return Bound("margin", self.slack)
 
     def _check_parameters(self) -> None:
-        self._make_structure().form()
+        self._make_structure().form()  # type: ignore[attr-defined]
         super()._check_parameters()
         if self._bound_used == "ties" and self._name not in _WITH_TIES:
             raise ValueError(
                 f"bound='ties' is for measures in which the order of documents of equal relevance matters (ndcg, "
                 f"precision), and measure={self.measure!r} is not: use bound='margin'"
             )
-
-    def _make_structure(self) -> Ranking:
-        return Ranking(measure=self.measure, gain=self.gain, discount=self.discount)
 
     # ------------------------------------------------------------------ fit
 

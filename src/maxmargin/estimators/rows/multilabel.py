@@ -11,7 +11,6 @@ from maxmargin._base.checks import changed, check_flag, declared, parameter
 from maxmargin._base.input import example_weights, naming_rows
 from maxmargin._base.sparse import checked_rows
 from maxmargin._base.types import CodeArray, FloatArray, IntArray
-from maxmargin.core.structure import Structure
 from maxmargin.engines.engine import Local, one_blas_thread
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.kernelised import Kernelised
@@ -86,8 +85,7 @@ class MultilabelSVM(Kernelised, RowClassifier, ProbabilisticSets, MaxMarginEstim
         super()._check_parameters()
         check_loss_and_pairs(self.loss, self.pairs, "loss")
 
-    def _make_structure(self) -> Structure:
-        return Multilabel(cost=self.loss, pairs=self.pairs, fit_intercept=self.fit_intercept)
+    _structure = Multilabel
 
     def _prepare(self, X: Any, Y: Any, sample_weight: Any, groups: Any = None) -> tuple[Any, Any, FloatArray, IntArray]:
         with naming_rows(X, OverflowError):  # scikit-learn has its own message for values that are not numbers

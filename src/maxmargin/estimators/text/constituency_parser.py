@@ -14,7 +14,7 @@ from maxmargin._base.errors import Place, Where, error_at
 from maxmargin._base.input import by_position, indexable, kept_examples, one_example, outputs_called
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
-from maxmargin.core.structure import Compiled, Structure
+from maxmargin.core.structure import Compiled
 from maxmargin.estimators.base import MaxMarginEstimator, refitting
 from maxmargin.estimators.probabilities import ProbabilisticSets
 from maxmargin.estimators.starts import check_prior
@@ -143,20 +143,7 @@ class ConstituencyParser(ProbabilisticSets, MaxMarginEstimator):
 
     _together = 1000  # the features of all sentences would take much memory
 
-    def _make_structure(self) -> Structure:
-        return Grammar(
-            cost=self.loss,
-            parent_annotation=self.parent_annotation,
-            horizontal=self.horizontal,
-            span_features=self.span_features,
-            leaves=self.leaves,
-            glue=self.glue,
-            min_count=self.min_count,
-        )
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._make_structure().check_parameters()  # type: ignore[attr-defined]
+    _structure = Grammar
 
     # ------------------------------------------------------------------ training
 

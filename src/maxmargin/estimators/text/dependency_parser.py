@@ -16,7 +16,7 @@ from maxmargin._base.errors import ExampleError, Place
 from maxmargin._base.input import by_position, indexable, kept_examples, one_example, outputs_called
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
-from maxmargin.core.structure import Compiled, Structure
+from maxmargin.core.structure import Compiled
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.files import FilePredictor
 from maxmargin.estimators.probabilities import ProbabilisticSets
@@ -133,18 +133,7 @@ class DependencyParser(FilePredictor, ProbabilisticSets, MaxMarginEstimator):
 
     _together = 1000  # the arcs of all sentences would take much memory
 
-    def _make_structure(self) -> Structure:
-        return DependencyTree(
-            tags=self.tags,
-            min_count=self.min_count,
-            single_root=self.single_root,
-            projective=self.projective,
-            lift=self.lift,
-        )
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._make_structure().check_parameters()  # type: ignore[attr-defined]
+    _structure = DependencyTree
 
     # ------------------------------------------------------------------ training
 
