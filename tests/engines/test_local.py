@@ -4,6 +4,7 @@ import time
 from functools import partial
 from threading import Event, current_thread
 
+import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -87,3 +88,23 @@ def test_data_are_encoded_by_the_engine_of_the_fit():
             assert running_engine() is other
         assert running_engine() is engine
     assert running_engine() is outside
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2, 3])
+def test_the_error_of_the_first_chunk_is_raised_and_later_chunks_are_dropped(n_jobs):
+    begun = []
+
+    def task(ids, chunk):
+        begun.append(chunk.start)
+        if chunk.start == 128:
+            time.sleep(0.02)  # the error of a later chunk comes first
+        if chunk.start >= 128:
+            raise ValueError(str(chunk.start))
+
+    with Local(n_jobs) as engine:
+        with pytest.raises(ValueError, match=r"^128$"):
+            engine.map(task, np.arange(1024))
+        assert len(begun) < 16
+        done = []
+        engine.map(lambda ids, chunk: done.extend(ids), np.arange(1024))
+        assert sorted(done) == list(range(1024))

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
+from operator import itemgetter
 from threading import Lock, local
 from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
@@ -186,9 +187,27 @@ class Local:
         return self._pool
 
     def _submit(self, calls: Sequence[Callable[[], None]]) -> None:
-        """Run calls in the threads of the pool."""
-        for future in [self._threads().submit(call) for call in calls]:
-            future.result()
+        """Run calls in this thread and in others, each of which takes the next one; raise the error of the first."""
+        left, errors = iter(enumerate(calls)), list[tuple[int, BaseException]]()
+
+        def work() -> None:
+            for number, call in left:
+                try:
+                    call()
+                except BaseException as error:
+                    errors.append((number, error))
+                    deque(left, 0)  # calls that have not begun are dropped
+
+        others = [self._threads().submit(work) for _ in range(min(self.n_jobs, len(calls)) - 1)]
+        _thread.of_engine = True
+        try:
+            work()
+        finally:
+            _thread.of_engine = False
+            for other in others:
+                other.result()
+        if errors:
+            raise min(errors, key=itemgetter(0))[1]
 
     def close(self) -> None:
         """End the threads."""
