@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from maxmargin._base.errors import Place
 from maxmargin._base.jit import working_seconds
 from maxmargin._base.ragged import renumbered
+from maxmargin._base.scratch import Scratch
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.bounds import Bound, search_over_scale
 from maxmargin.bounds.remaining_outputs import CLOSED
@@ -29,7 +30,7 @@ from maxmargin.core.examples import TOGETHER, Examples
 from maxmargin.core.objective import Objective
 from maxmargin.core.planes import TRUTH, Answers, Planes
 from maxmargin.core.structure import StructureError
-from maxmargin.engines.engine import Engine, Local, Question
+from maxmargin.engines.engine import Engine, Local, Question, chunks_of
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ class Problem:
         self.references: References | None = None
         self.positions: IntArray = self.everyone if positions is None else positions
         self._keys = np.zeros(n, np.int64)  # keys relative to the references
-        self._scratch = np.zeros(0)
+        self._scratch = Scratch()
 
     @property
     def keys(self) -> IntArray:
@@ -210,10 +211,8 @@ class Problem:
 
     @property
     def scratch(self) -> FloatArray:
-        """Array of zeros, one for each weight; its users leave it zero."""
-        if len(self._scratch) == 0:
-            self._scratch = np.zeros(self.dim)
-        return self._scratch
+        """Array of zeros of this thread, one for each weight; its users leave it zero."""
+        return self._scratch.zeros(self.dim)
 
     @property
     def everyone(self) -> IntArray:
@@ -372,6 +371,11 @@ class Problem:
         other = self.answers.keys[ids] != TRUTH
         planes = self._bound_planes(ids[other], self.answers)
         return planes.minus(self.references.planes, renumbered(other), ids, self.scratch)
+
+    def plane_chunks(self, ids: IntArray) -> list[slice]:
+        """Return chunks of ids whose planes may be computed in several threads: one unless that is compiled code."""
+        pure = self.examples.parallel and self.examples.coded
+        return chunks_of(ids, None if pure else len(ids), self.engine.most_chunks)
 
     def _bound_planes(self, ids: IntArray, answers: Answers) -> Planes:
         planes = self.examples.planes(ids, answers)

@@ -449,15 +449,3 @@ def test_multiclass_path():
     models = mm.regularization_path(mm.MulticlassSVM(), X, y, [0.1, 1.0])
     assert [model.predict(X).shape for model in models] == [(60,), (60,)]
     assert models[0].n_features_in_ == X.shape[1]
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2, 3, -1])
-def test_threads_do_not_change_a_bit(n_jobs):
-    X, Y = mm.datasets.make_chains(300, random_state=5)
-    one = mm.SequenceTagger(n_jobs=1).fit(X, Y)
-    many = mm.SequenceTagger(n_jobs=n_jobs).fit(X, Y)
-    assert np.array_equal(one.coef_, many.coef_)
-    assert one.certificate_.dual == many.certificate_.dual
-    X, y = mm.datasets.make_multiclass(700, n_features=30, random_state=5)
-    one, many = (mm.MulticlassSVM(n_jobs=jobs, max_iter=200).fit(X, y) for jobs in (1, n_jobs))
-    assert np.array_equal(one.coef_, many.coef_)

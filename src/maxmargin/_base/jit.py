@@ -21,9 +21,11 @@ from threading import Timer
 from time import perf_counter
 from typing import Any
 
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
 from numba.core import event
 from numba.core.caching import IndexDataCacheFile, NullCache
+from numba.extending import intrinsic
 
 #: Bytes of the digest at the beginning of every file.
 _DIGEST = 16
@@ -219,6 +221,22 @@ def copy_into(target, source):
     """
     for k in range(len(source)):
         target[k] = source[k]
+
+
+@intrinsic
+def prefetch(typingctx: Any, array: Any, k: Any) -> Any:
+    """Load the cache line of ``array[k]`` in the background. No value depends on it, so no result does."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        byte, whole = ir.IntType(8).as_pointer(), ir.IntType(32)
+        entries = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        kind = ir.FunctionType(ir.VoidType(), [byte, whole, whole, whole])
+        load = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
+        line = builder.bitcast(builder.gep(entries, [arguments[1]]), byte)
+        builder.call(load, [line, whole(0), whole(3), whole(1)])  # to read, to keep, data
+        return context.get_dummy_value()
+
+    return types.void(array, k), codegen
 
 
 @inlined

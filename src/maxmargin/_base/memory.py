@@ -44,11 +44,15 @@ def check_memory(planned: float, what: str, remedy: str = "use fewer features (o
 
 def check_rows(matrices: Sequence[Any], what: str) -> None:
     """Check the memory of feature matrices, dense or sparse, that are stacked and copied as sparse rows."""
+    stacked = STACKED_NUMBER if len(matrices) > 1 else 0.0
+    most = sum(SPARSE_ENTRY * m.nnz if sp.issparse(m) else (DENSE_ENTRY + stacked) * m.size for m in matrices)
+    if most <= WARNING_FRACTION * available_bytes():  # even without a zero; counting zeros takes longer
+        return
     planned = 0.0
     for matrix in matrices:
         if sp.issparse(matrix):
             planned += SPARSE_ENTRY * matrix.nnz
         else:
             planned += DENSE_ENTRY * np.count_nonzero(matrix)
-            planned += STACKED_NUMBER * matrix.size if len(matrices) > 1 else 0.0
+            planned += stacked * matrix.size
     check_memory(planned, what)

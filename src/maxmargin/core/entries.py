@@ -11,10 +11,12 @@ from maxmargin._base.jit import inlined
 
 @inlined
 def add_entry(index, value, sums, touched, count):
-    """Add a value to ``sums[index]`` and return the new number of touched indices."""
-    if sums[index] == 0.0:
-        touched[count] = index
-        count += 1
+    """Add a value to ``sums[index]`` and return the new number of touched indices.
+
+    The index is written in any case, and then overwritten, because an unpredictable branch would cost more.
+    """
+    touched[count] = index
+    count += sums[index] == 0.0
     sums[index] += value
     return count
 
@@ -27,8 +29,7 @@ def write_entries(sums, touched, count, factor, out_index, out_value, p):
     """
     for t in range(count):
         index = touched[t]
-        if sums[index] != 0.0:
-            out_index[p], out_value[p] = index, factor * sums[index]
-            sums[index] = 0.0
-            p += 1
+        value = sums[index]
+        out_index[p], out_value[p], sums[index] = index, factor * value, 0.0
+        p += value != 0.0
     return p

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
-from threading import Lock
-from typing import Any, Protocol, Self, runtime_checkable
+from operator import itemgetter
+from threading import Lock, local
+from typing import Any, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -17,8 +20,12 @@ from threadpoolctl import ThreadpoolController
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.planes import Answers
 
+T = TypeVar("T")
+
 #: Size of chunks if argmaxes are compiled; one in Python is slow enough for a task of its own.
 SMALLEST_CHUNK, MOST_CHUNKS = 64, 16
+#: Results that `ahead` keeps for later, per thread: enough for threads not to wait for each other.
+AHEAD = 2
 
 
 @cache
@@ -66,6 +73,19 @@ def chunks_of(ids: IntArray, smallest: int | None = None, most: int = MOST_CHUNK
     return [slice(k, min(k + size, len(ids))) for k in range(0, len(ids), size)]
 
 
+class _Thread(local):
+    """Whether this thread belongs to an engine, so calls must not wait for others in the queue behind it."""
+
+    of_engine = False
+
+
+_thread = _Thread()
+
+
+def _begin_thread() -> None:
+    _thread.of_engine = True
+
+
 class Local:
     """Run tasks over chunks of examples in threads of this process.
 
@@ -95,7 +115,6 @@ class Local:
         self.most_chunks = most_chunks
         self.n_jobs = available_cores() if n_jobs in (None, -1) else int(n_jobs)
         self._pool: ThreadPoolExecutor | None = None
-        self._mapping = False
 
     def map(
         self,
@@ -141,20 +160,54 @@ class Local:
         for call in calls:
             call()
 
+    def ahead(self, calls: Sequence[Callable[[], T]]) -> Iterator[T]:
+        """Yield the results of calls in order, while the threads are busy with the next few of them."""
+        if self._alone(len(calls)):
+            yield from (call() for call in calls)
+            return
+        pool, waiting = self._threads(), deque[Future[T]]()
+        try:
+            for call in calls:
+                waiting.append(pool.submit(call))
+                if len(waiting) > AHEAD * self.n_jobs:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
     def _alone(self, n_calls: int) -> bool:
-        """Return whether calls run in this thread: there is no other, or nothing to share, or the others are busy."""
-        return self.n_jobs == 1 or n_calls == 1 or self._mapping
+        """Return whether calls run in this thread: there is no other, or nothing to share, or it is one of them."""
+        return self.n_jobs == 1 or n_calls <= 1 or _thread.of_engine
+
+    def _threads(self) -> ThreadPoolExecutor:
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.n_jobs, "maxmargin", _begin_thread)
+        return self._pool
 
     def _submit(self, calls: Sequence[Callable[[], None]]) -> None:
-        """Run calls in the threads of the pool."""
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.n_jobs, thread_name_prefix="maxmargin")
-        self._mapping = True
+        """Run calls in this thread and in others, each of which takes the next one; raise the error of the first."""
+        left, errors = iter(enumerate(calls)), list[tuple[int, BaseException]]()
+
+        def work() -> None:
+            for number, call in left:
+                try:
+                    call()
+                except BaseException as error:
+                    errors.append((number, error))
+                    deque(left, 0)  # calls that have not begun are dropped
+
+        others = [self._threads().submit(work) for _ in range(min(self.n_jobs, len(calls)) - 1)]
+        _thread.of_engine = True
         try:
-            for future in [self._pool.submit(call) for call in calls]:
-                future.result()
+            work()
         finally:
-            self._mapping = False
+            _thread.of_engine = False
+            for other in others:
+                other.result()
+        if errors:
+            raise min(errors, key=itemgetter(0))[1]
 
     def close(self) -> None:
         """End the threads."""
@@ -270,6 +323,9 @@ class Engine(Protocol):
     def map_range(self, task: Callable[[int, int], None], first: int, stop: int) -> None:
         """Call ``task(a, b)`` for chunks [a, b) of [first, stop), in threads of this process."""
 
+    def ahead(self, calls: Sequence[Callable[[], T]]) -> Iterator[T]:
+        """Yield the results of calls in order, while threads of this process are busy with the next ones."""
+
     def ask(
         self,
         examples: Askable,
@@ -291,9 +347,32 @@ def check_engine(engine: Any, name: str) -> None:
         raise ValueError(f"{name} must be None, {names} or an engine such as engines.Processes(2), found {engine!r}")
 
 
+_ONE_THREAD = Local(1)
+_running: ContextVar[Engine] = ContextVar("engine", default=_ONE_THREAD)
+
+
+def running_engine() -> Engine:
+    """Return the engine of the fit that is running, for data to be encoded in its threads; otherwise one thread."""
+    return _running.get()
+
+
 @contextmanager
 def engine_of(engine: Any, n_jobs: int | None) -> Iterator[Engine]:
-    """Return the engine of a call: a new one, which ends with the call, or that of the user, which goes on."""
+    """Return the engine of a fit: a new one, which ends with the fit, or that of the user, which goes on.
+
+    While the context lasts, it is the `running_engine`.
+    """
+    with _made(engine, n_jobs) as made:
+        token = _running.set(made)
+        try:
+            yield made
+        finally:
+            _running.reset(token)
+
+
+@contextmanager
+def _made(engine: Any, n_jobs: int | None) -> Iterator[Engine]:
+    """Return the engine with this name, and close it afterwards; or the engine of the user."""
     if engine in (None, "threads"):
         made: Engine = Local(n_jobs)
     elif engine == "processes":

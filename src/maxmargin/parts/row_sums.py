@@ -59,7 +59,7 @@ def score_indicators(ids, offsets, indptr, indices, w, starts, out):
         shift = starts[r] - offsets[ids[r]]
         for p in range(offsets[ids[r]], offsets[ids[r] + 1]):
             score = 0.0
-            for k in range(indptr[p], indptr[p + 1]):
+            for k in range(np.uint64(indptr[p]), np.uint64(indptr[p + 1])):  # unsigned as in `sparse_dot`
                 score += w[indices[k]]
             out[shift + p] = score
 

@@ -10,14 +10,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._base.errors import Where, error_at
-from maxmargin._base.jit import jit
+from maxmargin._base.jit import inlined, jit, prefetch
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.planes import HASH_START, float32_exact, gathered, mix_step
 
 #: Mask of all bits of a float but the sign, which a zero may have.
 MAGNITUDE = np.int64(0x7FFFFFFFFFFFFFFF)
-
-
+#: Rows after which the weights loaded in the background are needed, and the number of weights that stay in the cache.
+AHEAD, CACHED = 2, 1 << 15
+#: Distances between positions, which are unsigned because numba checks whether signed ones are negative.
+ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 #: Rows with a larger fraction of nonzero entries are multiplied by BLAS, others by a sparse product.
 DENSE_SHARE = 0.5
 
@@ -190,26 +192,39 @@ def copy_nonzeros(dense, bits, constant, indices, data):
             q += 1
 
 
+@inlined
+def fetch_weights(q, end, indices, weights):
+    """Load the weights of the entries q … end − 1 in the background, if all weights are too many for the cache."""
+    width = np.uint64(weights.shape[1])
+    if weights.size > CACHED:
+        for p in range(np.uint64(q), np.uint64(end)):
+            at = np.uint64(indices[p]) * width
+            prefetch(weights, at)
+            prefetch(weights, at + width - ONE)
+
+
 @jit
 def sparse_scores(rows, indptr, indices, data, weights, out):
     """Compute out[r] = Σ_f x[rows[r], f] weights[f], four features at a time."""
     width = weights.shape[1]
     for r in range(len(rows)):
+        if r + AHEAD < len(rows):
+            fetch_weights(indptr[rows[r + AHEAD]], indptr[rows[r + AHEAD] + 1], indices, weights)
         row = out[r]
         row[:] = 0.0
-        q, end = indptr[rows[r]], indptr[rows[r] + 1]
-        while q + 4 <= end:
-            w0, w1 = weights[indices[q]], weights[indices[q + 1]]
-            w2, w3 = weights[indices[q + 2]], weights[indices[q + 3]]
-            x0, x1, x2, x3 = data[q], data[q + 1], data[q + 2], data[q + 3]
+        q, end = np.uint64(indptr[rows[r]]), np.uint64(indptr[rows[r] + 1])
+        while q + FOUR <= end:
+            w0, w1 = weights[indices[q]], weights[indices[q + ONE]]
+            w2, w3 = weights[indices[q + TWO]], weights[indices[q + THREE]]
+            x0, x1, x2, x3 = data[q], data[q + ONE], data[q + TWO], data[q + THREE]
             for k in range(width):
                 row[k] += (x0 * w0[k] + x1 * w1[k]) + (x2 * w2[k] + x3 * w3[k])
-            q += 4
+            q += FOUR
         while q < end:
             w0, x0 = weights[indices[q]], data[q]
             for k in range(width):
                 row[k] += x0 * w0[k]
-            q += 1
+            q += ONE
 
 
 def squared_norms(indptr: IntArray, data: AnyArray) -> FloatArray:
@@ -247,20 +262,22 @@ def sums_of_weights(rows, indptr, indices, weights, out):
     """Compute out[r] = Σ_f weights[f] over the entries f of rows[r], in the order of `sparse_scores`."""
     width = weights.shape[1]
     for r in range(len(rows)):
+        if r + AHEAD < len(rows):
+            fetch_weights(indptr[rows[r + AHEAD]], indptr[rows[r + AHEAD] + 1], indices, weights)
         row = out[r]
         row[:] = 0.0
-        q, end = indptr[rows[r]], indptr[rows[r] + 1]
-        while q + 4 <= end:
-            w0, w1 = weights[indices[q]], weights[indices[q + 1]]
-            w2, w3 = weights[indices[q + 2]], weights[indices[q + 3]]
+        q, end = np.uint64(indptr[rows[r]]), np.uint64(indptr[rows[r] + 1])
+        while q + FOUR <= end:
+            w0, w1 = weights[indices[q]], weights[indices[q + ONE]]
+            w2, w3 = weights[indices[q + TWO]], weights[indices[q + THREE]]
             for k in range(width):
                 row[k] += (w0[k] + w1[k]) + (w2[k] + w3[k])
-            q += 4
+            q += FOUR
         while q < end:
             w0 = weights[indices[q]]
             for k in range(width):
                 row[k] += w0[k]
-            q += 1
+            q += ONE
 
 
 @jit

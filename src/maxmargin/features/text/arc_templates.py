@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from maxmargin._base.checks import stored_array, stored_names
 from maxmargin._base.memory import check_memory
 from maxmargin._base.ragged import offsets_of
 from maxmargin._base.types import AnyArray, CodeArray, IntArray
+from maxmargin.engines.engine import running_engine
 from maxmargin.features.text import _arc_jit
 from maxmargin.features.text.sentences import Words
 from maxmargin.features.text.vocabulary import Vocabulary
@@ -21,7 +23,7 @@ from maxmargin.features.text.vocabulary import Vocabulary
 _SPECIAL = ("<unknown>", "<root>", "<before>", "<after>")
 _UNKNOWN, _ROOT, _BEFORE, _AFTER = range(4)
 #: Arcs whose features are computed at a time.
-_ARCS_TOGETHER = 1 << 16
+_ARCS_TOGETHER = 1 << 14
 #: Space for features of further arcs, as a multiple of what the arcs so far suggest.
 SPACE = 1.5
 _WORD_ATOMS = ("head", "child")
@@ -227,13 +229,21 @@ class ArcTemplates:
         indptr = np.zeros(int(offsets[-1]) + 1, np.int64)
         most = 2 * len(templates) + (min(int(lengths.max(initial=0)), 1 << _arc_jit.TAG_BITS) if self.columns else 0)
         table = self._slots, self._columns, self._shift
-        indices, at = np.empty(0, np.uint32), 0
-        for first, stop in _runs(offsets):
-            a, b = int(offsets[first]), int(offsets[stop])
-            columns, ends = np.empty((b - a) * most, np.uint32), np.zeros(b - a + 1, np.int64)
+
+        def rows(first: int, stop: int) -> tuple[NDArray[np.uint32], IntArray]:
+            """Return the columns of all arcs in the sentences first … stop, and where those of each arc end."""
+            n_arcs = int(offsets[stop] - offsets[first])
+            columns, ends = np.empty(n_arcs * most, np.uint32), np.zeros(n_arcs + 1, np.int64)
             used = _arc_jit.arc_rows(
                 first, stop, words.offsets, *coded, templates, self._parents, *table, ends, columns
             )
+            return columns[:used], ends
+
+        indices, at = np.empty(0, np.uint32), 0
+        runs = list(_runs(offsets))
+        found = running_engine().ahead([partial(rows, first, stop) for first, stop in runs])
+        for (first, stop), (columns, ends) in zip(runs, found, strict=True):
+            a, b, used = int(offsets[first]), int(offsets[stop]), len(columns)
             indptr[a + 1 : b + 1] = indptr[a] + ends[1:]
             if at + used > len(indices):
                 planned = used * float(offsets[-1] - a) / max(b - a, 1)
@@ -245,7 +255,7 @@ class ArcTemplates:
                 larger = np.empty(at + max(int(SPACE * planned), used), np.uint32)
                 larger[:at] = indices[:at]
                 indices = larger
-            indices[at : at + used] = columns[:used]
+            indices[at : at + used] = columns
             at += used
         return ArcRows(indptr, indices[:at], offsets)
 

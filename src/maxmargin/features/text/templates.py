@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from threading import Lock
 from typing import Any, ClassVar
 
@@ -249,6 +250,7 @@ def word_shape(word: str) -> str:
     return word.translate(_SHAPES)
 
 
+@lru_cache(1 << 14)
 def short_shape(shape: str) -> str:
     """Return a shape without repetitions: ``"Xx-d"`` for ``"Xxxx-dd"``."""
     return _REPEATED.sub(r"\1", shape)

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._base.jit import inlined, jit, largest
+from maxmargin._base.jit import copy_into, inlined, jit, largest, prefetch
 from maxmargin.core.planes import add_multiple, sparse_dot, sparse_dots
 
 LEFT_OUT = -1e300  # score of a slot that is excluded from a block step
+AHEAD = 2  # examples after which those loaded in the background are needed
+LINE = 16  # indices in a cache line
 SMALLEST_GAP = 1e-13  # relative to the scores of a block; a step for a smaller gap is lost in rounding
 
 
@@ -175,6 +177,35 @@ def block_step(
     return operations
 
 
+@inlined
+def fetch_slots(i, first, count, alpha, value, start, stop, age, gram_first, gram):
+    """Load the first slots of an example in the background."""
+    base = first[i]
+    prefetch(count, i)
+    prefetch(alpha, base)
+    prefetch(value, base)
+    prefetch(start, base)
+    prefetch(stop, base)
+    prefetch(age, base)
+    prefetch(gram, gram_first[i])
+
+
+@inlined
+def fetch_plane(first, stop, index, entry):
+    """Load a plane in the background."""
+    for q in range(first, stop, LINE):
+        prefetch(index, q)
+        prefetch(entry, q)
+
+
+@inlined
+def fetch_planes(i, since, first, count, alpha, start, stop, age, index, entry):
+    """Load the planes of an example in the background: those that are active or not older than `since`."""
+    for s in range(first[i] + 1, first[i] + count[i]):
+        if alpha[s] != 0.0 or age[s] >= since:
+            fetch_plane(start[s], stop[s], index, entry)
+
+
 @jit
 def block_pass(
     order, skip_below, since, w, curvature, clock, moves, first, count, alpha, value, start, stop, age, room,
@@ -184,7 +215,10 @@ def block_pass(
     most = largest(room)
     score, change, gain = np.zeros(most), np.zeros(most), np.zeros(most)
     total, operations = 0.0, 0
-    for i in order:
+    for r in range(len(order)):
+        i = order[r]
+        if r + AHEAD < len(order) and gap[order[r + AHEAD]] > skip_below:
+            fetch_planes(order[r + AHEAD], since, first, count, alpha, start, stop, age, index, entry)
         used = np.int64(count[i])
         if used > 1 and gap[i] > skip_below:
             base = first[i]
@@ -277,6 +311,10 @@ def insert_planes(
     row, operations = 0, 0
     for r in range(len(ids)):
         i, k = ids[r], slot[r]
+        if r + 2 * AHEAD < len(ids):
+            fetch_slots(ids[r + 2 * AHEAD], first, count, alpha, value, start, stop, age, gram_first, gram)
+        if r + AHEAD < len(ids):
+            fetch_planes(ids[r + AHEAD], everything, first, count, alpha, start, stop, age, index, entry)
         base, used, gram_base, stride = first[i], np.int64(count[i]), gram_first[i], np.int64(room[i])
         if k >= 0:
             present, mass, high, best, low, n = block_scores(
@@ -384,27 +422,29 @@ def move_blocks(
 
 
 @jit
-def live_entries(first, count, start, stop, code_length):
-    """Return the number of entries and code symbols of all held planes."""
-    total = 0
+def live_ends(first, count, start, stop, code_length):
+    """Return where the entries and code symbols of the held planes of each example end if nothing lies between them."""
+    ends = np.zeros(len(count) + 1, np.int64)
     for i in range(len(count)):
+        end = ends[i]
         for s in range(first[i] + 1, first[i] + count[i]):
-            total += stop[s] - start[s] + code_length[i]
-    return total
+            end += stop[s] - start[s] + code_length[i]
+        ends[i + 1] = end
+    return ends
 
 
 @jit
-def move_planes(first, count, start, stop, code_length, index, entry, to_index, to_entry):
-    """Implement `WorkingSets.compact`."""
-    end = 0
-    for i in range(len(count)):
+def move_planes(begin, end, ends, first, count, start, stop, code_length, index, entry, to_index, to_entry):
+    """Move the planes of examples begin … end − 1 as `WorkingSets.compact` does."""
+    for i in range(begin, end):
+        at = ends[i]
         for s in range(first[i] + 1, first[i] + count[i]):
-            p, length = start[s] - code_length[i], stop[s] - start[s]
-            for q in range(p, stop[s]):
-                to_index[end], to_entry[end] = index[q], entry[q]
-                end += 1
-            start[s], stop[s] = end - length, end
-    return end
+            p, symbols = start[s] - code_length[i], code_length[i]
+            length = stop[s] - p
+            copy_into(to_index[at : at + length], index[p : p + length])
+            copy_into(to_entry[at : at + length], entry[p : p + length])
+            start[s], stop[s] = at + symbols, at + length
+            at += length
 
 
 @jit
@@ -477,6 +517,10 @@ def dual_gain(first, count, alpha, value):
 def add_planes(first, count, alpha, start, stop, index, entry, out):
     """Add Σ α a to `out`."""
     for i in range(len(count)):
+        j = min(i + AHEAD, len(count) - 1)
+        for s in range(first[j] + 1, first[j] + count[j]):
+            if alpha[s] != 0.0:
+                fetch_plane(start[s], stop[s], index, entry)
         for s in range(first[i] + 1, first[i] + count[i]):
             if alpha[s] != 0.0:
                 add_multiple(index, entry, start[s], stop[s], alpha[s], out)

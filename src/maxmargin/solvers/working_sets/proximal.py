@@ -25,21 +25,22 @@ the inexpensive part of the work. Parameters that are worth tuning are in `Tunin
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from maxmargin._base.types import FloatArray, IntArray
-from maxmargin.core.planes import TRUTH
+from maxmargin.core.planes import TRUTH, Planes
 from maxmargin.problem import Problem, References
 from maxmargin.solvers import held_planes
 from maxmargin.solvers.base import Solver, State
 from maxmargin.solvers.hard_margin import check_separable, feasible_scale
 from maxmargin.solvers.held_planes import solve_together
 from maxmargin.solvers.working_sets.proximal_state import LEAST_RHO, PASS_OPERATIONS, VECTOR_SPEED, ProximalState
-from maxmargin.solvers.working_sets.sets import PLANES_AT_FIRST
+from maxmargin.solvers.working_sets.sets import PLANES_AT_FIRST, WorkingSets
 
 
 @dataclass(frozen=True)
@@ -268,13 +269,26 @@ def insert(tuning: Tuning, problem: Problem, state: ProximalState, ids: IntArray
     """Add the planes found for ids, each with a block step of up to `moves` moves."""
     sets, work = state.sets, state.work
     slot = sets.match(ids, problem.keys, state.clock - tuning.keep_rounds)
-    planes = problem.planes(ids[slot < 0])
-    if sets.most_bytes:
-        ids, slot, planes = sets.within_limit(problem, ids, slot, planes)
     work.novelty = float((slot < 0).mean()) if len(slot) else 0.0
     curvature = min(state.centre.rho, LARGEST_CURVATURE)
-    work.spent += sets.insert(ids, slot, planes, problem, state.w, curvature, state.clock, moves)
+    operations = 0
+    for some, slots, planes in with_planes(problem, sets, ids, slot):
+        operations += sets.insert(some, slots, planes, problem, state.w, curvature, state.clock, moves)
+    work.spent += operations
     state.floor.settle(state.w)
+
+
+def with_planes(
+    problem: Problem, sets: WorkingSets, ids: IntArray, slot: IntArray
+) -> Iterator[tuple[IntArray, IntArray, Planes]]:
+    """Yield chunks of ids with their slots and their new planes, which threads compute while others are inserted."""
+    if sets.most_bytes:  # which planes fit depends on all of them
+        yield sets.within_limit(problem, ids, slot, problem.planes(ids[slot < 0]))
+        return
+    chunks = problem.plane_chunks(ids)
+    planes = problem.engine.ahead([partial(problem.planes, ids[chunk][slot[chunk] < 0]) for chunk in chunks])
+    for chunk, new in zip(chunks, planes, strict=True):
+        yield ids[chunk], slot[chunk], new
 
 
 def take_in(tuning: Tuning, problem: Problem, state: ProximalState, moves: int) -> None:

@@ -9,8 +9,9 @@ Lower bounds on weights add their multipliers β to the right-hand side (`floor`
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -34,6 +35,8 @@ MOST_EFFORT = 4096.0
 VECTOR_SPEED = 4.0
 #: Fixed costs of a round and of a pass in operations (calls and arrays), which matter for small problems.
 ROUND_OPERATIONS, PASS_OPERATIONS = 2e5, 3e4
+#: Number of weights from which on steps over all of them are divided among threads.
+MANY_WEIGHTS = 1 << 18
 
 
 @dataclass
@@ -161,7 +164,7 @@ class ProximalState(ComposedState):
         self.w = self.floor.raised(self.centre.z.copy())
         self.sets = WorkingSets(problem, most_slots, most_bytes)
         self.effort, self.work, self.budgets = Effort(), Work(), GrowingBudgets()
-        self._objective, self._sum = problem.objective, np.zeros(0)
+        self._objective, self._engine, self._sum = problem.objective, problem.engine, np.zeros(0)
         self.clock = 0
         self.first_left = first_sweeps if start is None else 0
 
@@ -176,7 +179,7 @@ class ProximalState(ComposedState):
         """Set w by (*)."""
         z, rho = self.centre.z, self.centre.rho
         if self.floor.lower is None:
-            weights_of(u, z, rho, self.w)
+            self._over_weights(partial(weights_of, u, z, rho, self.w))
         else:
             self.w = self.floor.raised(((rho - 1.0) * z + u) / rho)
 
@@ -204,13 +207,20 @@ class ProximalState(ComposedState):
             self.follow(u)
         return u
 
+    def _over_weights(self, task: Callable[[int, int], None]) -> None:
+        """Call ``task(a, b)`` for ranges of weights, in threads if there are many."""
+        if len(self.w) < MANY_WEIGHTS:
+            task(0, len(self.w))
+        else:
+            self._engine.map_range(task, 0, len(self.w))
+
     def move_centre(self, rho: float, move: bool = True) -> None:
         """Set z to w (unless `move` is False) and ρ, at fixed α; w follows from (*)."""
         centre = self.centre
         if move:
             centre.passes = 0
         if self.floor.lower is None and np.isfinite(centre.rho):
-            move_to(self.w, centre.z, centre.rho, rho, move)
+            self._over_weights(partial(move_to, self.w, centre.z, centre.rho, rho, move))
             centre.rho = rho
             return
         u = self.dual_sum()
@@ -245,9 +255,9 @@ class ProximalState(ComposedState):
 
 
 @jit
-def move_to(w, z, rho, new_rho, move):
-    """Set z to w if `move`, then w = ((ρ' − 1) z + u) / ρ' for the u of the present w, z and ρ."""
-    for j in range(len(w)):
+def move_to(w, z, rho, new_rho, move, first, stop):
+    """Set z to w if `move`, then w = ((ρ' − 1) z + u) / ρ' for the u of the present w, z and ρ, from first to stop."""
+    for j in range(np.uint64(first), np.uint64(stop)):
         u = rho * w[j] - (rho - 1.0) * z[j]
         if move:
             z[j] = w[j]
@@ -255,9 +265,9 @@ def move_to(w, z, rho, new_rho, move):
 
 
 @jit
-def weights_of(u, z, rho, w):
-    """Set w = ((ρ − 1) z + u) / ρ."""
-    for j in range(len(w)):
+def weights_of(u, z, rho, w, first, stop):
+    """Set w = ((ρ − 1) z + u) / ρ, from first to stop."""
+    for j in range(np.uint64(first), np.uint64(stop)):
         w[j] = ((rho - 1.0) * z[j] + u[j]) / rho
 
 

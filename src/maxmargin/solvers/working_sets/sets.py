@@ -36,8 +36,10 @@ FORGOTTEN, UNKNOWN = -2, -1
 ANY_AGE = int(np.iinfo(np.int32).max)
 #: Initial capacity of the pool, in planes per example.
 PLANES_AT_FIRST = 3
+#: Size of another pool, as a multiple of what it must hold: pages are in memory only when they are written to.
+GROWTH = 2.0
 #: Size in bytes up to which a pool is kept for reuse.
-LARGEST_SPARE = 1 << 26
+LARGEST_SPARE = 1 << 28
 #: α of slot 0 if the budget is unlimited: so large that no move changes it.
 UNLIMITED = 1e300
 
@@ -69,7 +71,7 @@ class WorkingSets:
         self.most_budget = problem.objective.budgets if limited else None
         self.code_length = np.diff(problem.examples.code_offsets)
         self.code_offsets = problem.examples.code_offsets
-        self.dim = problem.dim
+        self.dim, self.engine = problem.dim, problem.engine
         self.first, self.gram_first = np.arange(n) * room, np.arange(n) * room * room
         self.room, self.count = np.full(n, room, np.int32), np.ones(n, np.int32)
         self.gap = np.zeros(n)
@@ -321,22 +323,26 @@ class WorkingSets:
             self.compact()
 
     def _live(self) -> int:
-        return _jit.live_entries(self.first, self.count, self.start, self.stop, self.code_length)
+        return int(self._live_ends()[-1])
+
+    def _live_ends(self) -> IntArray:
+        return _jit.live_ends(self.first, self.count, self.start, self.stop, self.code_length)
 
     def compact(self, extra: int = 0) -> None:
         """Move the held planes to the front of another pool, ordered by example, with space for `extra` entries.
 
         A small pool is kept for the next call, because allocating memory is slow.
         """
-        live = self._live()
+        ends = self._live_ends()
+        live = int(ends[-1])
         index, entry, spare = self.index, self.entry, self._spare
         if spare is None or len(spare[0]) < 1.25 * (live + extra) or spare[1].dtype != entry.dtype:
-            size = max(min(int(1.5 * (live + extra)), self.most_entries), live + extra, 1 << 12)
+            size = max(min(int(GROWTH * (live + extra)), self.most_entries), live + extra, 1 << 12)
             spare = np.empty(size, np.uint32), np.empty(size, entry.dtype)
         self.index, self.entry = spare
-        self.ordered = self.end = _jit.move_planes(
-            self.first, self.count, self.start, self.stop, self.code_length, index, entry, self.index, self.entry
-        )
+        moved = self.first, self.count, self.start, self.stop, self.code_length, index, entry, self.index, self.entry
+        self.engine.map_range(lambda a, b: _jit.move_planes(a, b, ends, *moved), 0, len(self.count))
+        self.ordered = self.end = live
         self._spare = (index, entry) if index.nbytes + entry.nbytes <= LARGEST_SPARE else None
 
     def release_outputs(self, problem: Problem) -> None:
@@ -355,7 +361,7 @@ class WorkingSets:
 
     def entries_held(self) -> int:
         """Return the number of entries of all held planes."""
-        return _jit.live_entries(self.first, self.count, self.start, self.stop, np.zeros_like(self.code_length))
+        return int((self.stop - self.start)[self._held()[1]].sum())
 
     def _held(self) -> tuple[IntArray, IntArray]:
         """Return the example and slot of every held plane."""

@@ -231,14 +231,10 @@ def sum_cells(
             of_row, of_col = terms[i - row], terms[n + j - col]
             count = counts[k]
             for t in range(len(offsets)):
-                # `add_entry` without a branch, since sums are often 0 again
                 at = of_row[t] + of_col[t]
                 if is_tied:
                     at = np.uint64(tied[at])
-                before = total[at]
-                touched[n_touched] = at
-                n_touched += before == 0.0
-                total[at] = before + count
+                n_touched = add_entry(at, count, total, touched, n_touched)
             for b in range(len(products)):
                 a, n_a, c, n_c, offset = products[b]
                 for p in range(n_a):

@@ -8,6 +8,7 @@ The blocks are token features, transitions, start, end, and transition features 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -21,7 +22,7 @@ from maxmargin._base.ragged import ONLY, Numbered, offsets_of, split_rows
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.structure import Compiled
 from maxmargin.features.mercer.kernel import PartKernel
-from maxmargin.features.rows.labels import Labels, check_costs, cost_matrix, distinct_labels, named_classes
+from maxmargin.features.rows.labels import Labels, check_costs, cost_matrix, distinct_labels, is_missing, named_classes
 from maxmargin.features.rows.rows import Rows
 from maxmargin.features.text.sequences import SequenceEncoder
 from maxmargin.features.text.template_encoder import TemplateEncoder
@@ -528,10 +529,15 @@ def _check_lengths(offsets: IntArray, lengths: IntArray) -> None:
 
 
 def _distinct(Y: Sequence[Any]) -> Iterator[Any]:
-    """Yield the distinct labels of each output."""
+    """Yield the labels of all outputs, each of them at least once."""
     if isinstance(Y, Numbered):
         yield from Y.values
         return
-    for i, y in enumerate(Y):
-        place = Place("Y", i)
-        yield from distinct_labels(label_sequence(y, place), lambda t, place=place: inside(place, f"position {t}"))  # type: ignore[misc]
+    sequences = [label_sequence(y, Place("Y", i)) for i, y in enumerate(Y)]
+    with suppress(TypeError):  # a label that cannot be a key
+        distinct = dict.fromkeys(chain.from_iterable(sequences))
+        if not any(map(is_missing, distinct)):
+            yield from distinct
+            return
+    for i, labels in enumerate(sequences):
+        yield from distinct_labels(labels, lambda t, i=i: inside(Place("Y", i), f"position {t}"))  # type: ignore[misc]
