@@ -567,6 +567,29 @@ def add_changes(
 
 
 @jit
+def take_changes(indices, marks, sums, values, w):
+    """Move the sums at these indices to `values` and remove the marks; without marks, move all; return values·w."""
+    product = 0.0
+    if len(marks) == 0:
+        for f in range(len(sums)):
+            values[f], sums[f] = sums[f], 0.0
+            product += values[f] * w[f]
+        return product
+    for q in range(np.uint64(len(indices))):
+        f = indices[q]
+        values[q], sums[f], marks[f] = sums[f], 0.0, 0
+        product += values[q] * w[f]
+    return product
+
+
+@jit
+def set_values(indices, values, w):
+    """Set w at these indices."""
+    for q in range(np.uint64(len(indices))):
+        w[indices[q]] = values[q]
+
+
+@jit
 def best_shares(linear, square):
     """Return the shares t in [0, 1] that maximise linear·t − ½ t'·square·t, by ascent in one share at a time."""
     shares = np.ones(len(linear))

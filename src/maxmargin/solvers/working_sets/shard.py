@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from maxmargin.core.planes import Planes
 from maxmargin.engines.engine import Local
 from maxmargin.engines.shard_worker import Held
 from maxmargin.problem import Problem, References
+from maxmargin.solvers.working_sets import _jit
 from maxmargin.solvers.working_sets.proximal import batch_size, busy, chunked_order, fresh_order
 from maxmargin.solvers.working_sets.sets import WorkingSets
 
@@ -40,8 +41,6 @@ class Setup:
     ----------
     number : int
         Number of the shard.
-    seed : int
-        Seed of all random orders.
     bound : Bound
         The bound.
     C, slack : float, str
@@ -57,7 +56,6 @@ class Setup:
     """
 
     number: int
-    seed: int
     bound: Bound
     C: float
     slack: str
@@ -83,15 +81,21 @@ class Update:
         The weights that changed, and their values.
     factor : float, default=1.0
         Factor by which all dual values are multiplied.
+    clock : int, default=0
+        Number of steps so far.
+    seed : int, default=0
+        Seed of the random orders of the step.
     deadline : float, default=inf
         `Problem.deadline`, for shards in threads.
     """
 
     share: float
     w: FloatArray | None
-    indices: IntArray | None = None
+    indices: AnyArray | None = None
     values: FloatArray | None = None
     factor: float = 1.0
+    clock: int = 0
+    seed: int = 0
     deadline: float = np.inf
 
 
@@ -101,17 +105,19 @@ class Change:
 
     Attributes
     ----------
-    indices : ndarray or None
+    indices : ndarray of uint32, or None
         Indices of weights; None if `values` has all.
     values : ndarray
         Δu = Σ Δα a at these.
     gain : float
         Σ Δα b.
+    rise, square : float
+        w·Δu at the weights before the steps, and ‖Δu‖².
     slope, curve : float
         Σ ridge m δ and Σ ridge δ², for masses m before the steps and δ more of them after: with quadratic slack, a
         share t of the steps costs t slope + ½ t² curve.
     gaps : float
-        Sum of the block gaps of the examples that were visited.
+        Sum of the block gaps of the piece, or of all examples after their planes were added.
     operations : float
         Operations spent.
     found, new : int
@@ -122,9 +128,11 @@ class Change:
         Number of examples decoded, and of argmaxes.
     """
 
-    indices: IntArray | None
+    indices: AnyArray | None
     values: FloatArray
     gain: float
+    rise: float
+    square: float
     slope: float
     curve: float
     gaps: float = 0.0
@@ -148,8 +156,6 @@ class Sums:
         Σ of the penalties of the largest b of known planes: a lower bound on what w = 0 costs.
     blocks : float
         Σ_i penalty_i + ½ ridge m², to which the gap of the blocks is Σ α b − u·w less.
-    gaps : float
-        Sum of the block gaps as they were last seen.
     calls : int
         Number of argmaxes.
     noted : list
@@ -162,7 +168,6 @@ class Sums:
     upper: float
     at_zero: float
     blocks: float
-    gaps: float
     calls: int
     noted: list[Any]
     fault: tuple[int, str] | None
@@ -200,6 +205,7 @@ class Shard:
             self.parts.append(Part(problem, sets))
         self.dim = self.parts[0].problem.dim
         self.w: FloatArray = np.zeros(self.dim)
+        self.clock = self.seed = 0
         self._marks = np.zeros(0, np.uint8)
         #: Steps whose share is not known yet: part, examples, and dual values before.
         self._open: list[tuple[Part, IntArray, FloatArray]] = []
@@ -215,13 +221,14 @@ class Shard:
             for part, ids, before in self._open:
                 part.sets.keep_share(ids, before, update.share)
         self._open.clear()
+        self.clock, self.seed = update.clock, update.seed
         if update.factor != 1.0:
             for part in self.parts:
                 part.sets.scale_alpha(update.factor)
         if update.w is not None:
             np.copyto(self.w, update.w)
         elif update.indices is not None and update.values is not None:
-            self.w[update.indices] = update.values
+            _jit.set_values(update.indices, update.values, self.w)
         for part in self.parts:
             part.problem.deadline = update.deadline
 
@@ -238,65 +245,63 @@ class Shard:
         for part in self.parts:
             problem = part.problem
             some = max(1, -(-size * problem.n_examples // total))
-            ids = np.sort(self._order(part, 0, -1)[:some])
+            ids = np.sort(self._order(part, -1)[:some])
             calls += self._decode(part, ids)
-            self._insert(part, busy(problem, part.sets, ids), 1.0, 0, 0)
+            self._insert(part, busy(problem, part.sets, ids), 1.0, 0)
             more = part.sets.weighted_norms(ids, False)
             squares, values = squares + more[0], values + more[1]
             levels, n = levels + float(problem.values[ids].sum()), n + len(ids)
         self._open.clear()
         return squares, values, levels, n, calls
 
-    def batches(self, clock: int, piece: int, pieces: int, curvature: float) -> Change:
+    def batches(self, piece: int, pieces: int, curvature: float) -> Change:
         """Decode one of several pieces of the examples in mini-batches, with a block step on each of them."""
         operations, found, new, decoded, calls, visited = 0.0, 0, 0, 0, 0, []
         for part in self.parts:
-            ids, size = _piece(self._order(part, clock, 0), piece, pieces), batch_size(part.problem)
+            ids, size = _piece(self._order(part, 0), piece, pieces), batch_size(part.problem)
             for k in range(0, len(ids), size):
                 some = ids[k : k + size]
                 calls += self._decode(part, some)
-                spent, novel = self._insert(
-                    part, busy(part.problem, part.sets, some), curvature, clock, self.setup.moves
-                )
+                spent, novel = self._insert(part, busy(part.problem, part.sets, some), curvature, self.setup.moves)
                 operations, found, new = operations + spent, found + len(some), new + novel
             decoded += len(ids)
             visited.append((part, ids))
         norms = np.sum([part.sets.weighted_norms(ids, True) for part, ids in visited], axis=0)
         return self._change(
-            operations, found=found, new=new, decoded=decoded, calls=calls, norms=(float(norms[0]), float(norms[1])),
+            operations, curvature, found=found, new=new, decoded=decoded, calls=calls, gaps=self._gaps(),
+            norms=(float(norms[0]), float(norms[1])),
         )  # fmt: skip
 
-    def take_in(self, clock: int, piece: int, pieces: int, curvature: float) -> Change:
+    def take_in(self, piece: int, pieces: int, curvature: float) -> Change:
         """Add the planes found last, of one of several pieces of the examples, with a block step on each of them."""
         operations, found, new = 0.0, 0, 0
         for part in self.parts:
-            ids = _piece(busy(part.problem, part.sets, self._order(part, clock, 0)), piece, pieces)
-            spent, novel = self._insert(part, ids, curvature, clock, self.setup.moves)
+            ids = _piece(busy(part.problem, part.sets, self._order(part, 0)), piece, pieces)
+            spent, novel = self._insert(part, ids, curvature, self.setup.moves)
             operations, found, new = operations + spent, found + len(ids), new + novel
             if piece == pieces - 1:
-                self._tidy(part, clock)
-        return self._change(operations, found=found, new=new)
+                self._tidy(part)
+        return self._change(operations, curvature, found=found, new=new, gaps=self._gaps())
 
     def sweep(
-        self, clock: int, number: int, piece: int, pieces: int, skip_below: float, since: int, curvature: float
+        self, number: int, piece: int, pieces: int, skip_below: float, since: int, curvature: float
     ) -> Change:
         """Make a block step on one of several pieces of the examples, as `WorkingSets.sweep`."""
         operations, gaps = 0.0, 0.0
         for part in self.parts:
-            sets, everyone = part.sets, _piece(self._order(part, clock, number), piece, pieces)
+            sets, everyone = part.sets, _piece(self._order(part, number), piece, pieces)
             ids = everyone[(sets.count[everyone] > 1) & (sets.gap[everyone] > skip_below)]
             self._open.append((part, ids, sets.copied_alpha(ids)))
-            _, spent = sets.sweep(ids, skip_below, since, self.w, curvature, clock, self.setup.moves)
+            _, spent = sets.sweep(ids, skip_below, since, self.w, curvature, self.clock, self.setup.moves)
             operations, gaps = operations + spent, gaps + float(sets.gap[everyone].sum())
-        return self._change(operations, gaps=gaps)
+        return self._change(operations, curvature, gaps=gaps)
 
-    def _order(self, part: Part, clock: int, number: int) -> IntArray:
+    def _order(self, part: Part, number: int) -> IntArray:
         """Return a random order of the examples of a part, the same whenever it is asked for."""
-        key = clock, number
+        key = self.clock, number
         if key not in part.orders:
             part.orders.clear()
-            seeds = [self.setup.seed, self.setup.number, self.parts.index(part), clock, number + 1]
-            rng = np.random.default_rng(seeds)
+            rng = np.random.default_rng([self.seed, self.setup.number, self.parts.index(part), number + 1])
             n = part.problem.n_examples
             part.orders[key] = chunked_order(rng, n) if number > 0 else fresh_order(part.problem, rng)
         return part.orders[key]
@@ -313,14 +318,14 @@ class Shard:
             raise
         return part.problem.oracle_calls - before
 
-    def _insert(self, part: Part, ids: IntArray, curvature: float, clock: int, moves: int) -> tuple[int, int]:
+    def _insert(self, part: Part, ids: IntArray, curvature: float, moves: int) -> tuple[int, int]:
         """Add the planes found for ids; return the operations and the number of new planes.
 
         A full working set, all of whose planes have dual values, takes no other plane: a share of what it would lose
         could not be kept.
         """
         problem, sets = part.problem, part.sets
-        slot = sets.match(ids, problem.keys, clock - self.setup.keep_rounds)
+        slot = sets.match(ids, problem.keys, self.clock - self.setup.keep_rounds)
         full = np.flatnonzero((slot < 0) & (sets.count[ids] >= sets.most_slots))
         for r in full.tolist():
             first = sets.first[ids[r]]
@@ -330,39 +335,41 @@ class Shard:
         planes = problem.planes(new)
         sets.make_room(new)
         self._open.append((part, ids, sets.copied_alpha(ids)))
-        return sets.insert(ids, slot, planes, problem, self.w, curvature, clock, moves), len(new)
+        return sets.insert(ids, slot, planes, problem, self.w, curvature, self.clock, moves), len(new)
 
-    def _change(self, operations: float, **others: Any) -> Change:
+    def _gaps(self) -> float:
+        return sum(float(part.sets.gap.sum()) for part in self.parts)
+
+    def _change(self, operations: float, curvature: float, **others: Any) -> Change:
         """Return the steps since the last request, and leave the array of zeros as it was."""
         out, room = self._scratch, min(self.dim, int(operations))
         dense = 2 * room > self.dim
         if not dense and len(self._marks) == 0:
             self._marks = np.zeros(self.dim, np.uint8)
         marks = np.zeros(0, np.uint8) if dense else self._marks
-        touched: IntArray = np.zeros(0 if dense else room, np.int64)
+        touched = np.empty(0 if dense else room, np.uint32)
         gain = slope = curve = 0.0
         n = 0
         for part, ids, before in self._open:
             more, steep, curved, n = part.sets.add_changes(ids, before, touched, n, marks, out)
             gain, slope, curve = gain + more, slope + steep, curve + curved
         indices = None if dense else touched[:n].copy()
-        if indices is None:
-            values = out.copy()
-            out[:] = 0.0
-        else:
-            values = out[indices]
-            out[indices], marks[indices] = 0.0, 0
-        return Change(indices, values, gain, slope, curve, operations=operations, **others)
+        values = np.empty(self.dim if indices is None else n)
+        product = _jit.take_changes(np.zeros(0, np.uint32) if indices is None else indices, marks, out, values, self.w)
+        square = float(values @ values)  # w has moved by Δu / curvature
+        return Change(
+            indices, values, gain, product - square / curvature, square, slope, curve, operations=operations, **others
+        )
 
-    def _tidy(self, part: Part, clock: int) -> None:
-        if clock % COMPACT_EVERY == 0:
+    def _tidy(self, part: Part) -> None:
+        if self.clock % COMPACT_EVERY == 0:
             part.sets.compact_if_scattered()
-        if clock % RELEASE_EVERY == 0:
+        if self.clock % RELEASE_EVERY == 0:
             part.sets.release_outputs(part.problem)
 
     # ------------------------------------------------------------------ sums
 
-    def total(self) -> tuple[IntArray | None, FloatArray, float, float]:
+    def total(self) -> tuple[AnyArray | None, FloatArray, float, float]:
         """Return u = Σ α a, summed over the planes again, as in `Change`; Σ α b; and Σ ridge m²."""
         u, gain, curve = np.zeros(self.dim), 0.0, 0.0
         for part in self.parts:
@@ -370,11 +377,11 @@ class Shard:
             gain += part.sets.gain()
             curve += float((part.sets.ridge * part.sets.masses() ** 2).sum())
         at = np.flatnonzero(u)
-        return (None, u, gain, curve) if 2 * len(at) > self.dim else (at, u[at], gain, curve)
+        return (None, u, gain, curve) if 2 * len(at) > self.dim else (at.astype(np.uint32), u[at], gain, curve)
 
     def certify(self, closing: bool) -> Sums:
         """Decode all examples and return what a certificate needs of them."""
-        penalties = upper = at_zero = blocks = gaps = 0.0
+        penalties = upper = at_zero = blocks = 0.0
         calls, first, noted, fault = 0, 0, [], None
         for part in self.parts:
             problem, sets, objective = part.problem, part.sets, part.problem.objective
@@ -389,12 +396,11 @@ class Shard:
             at_zero += float(objective.penalties(known).sum())
             blocks += float(objective.penalties(problem.hinges).sum())
             blocks += 0.5 * float((sets.ridge * sets.masses() ** 2).sum())
-            gaps += float(sets.gap.sum())
             noted.append(problem.examples.noted(problem.everyone))
             if fault is None and problem.examples.fault is not None:
                 fault = first + problem.examples.fault[0], problem.examples.fault[1]
             first += problem.n_examples
-        return Sums(penalties, upper, at_zero, blocks, gaps, calls, noted, fault)
+        return Sums(penalties, upper, at_zero, blocks, calls, noted, fault)
 
     # ------------------------------------------------------------------ saving
 
@@ -505,5 +511,5 @@ def perform(
     known, shard = held.kept.get(number, ("", None))
     if known != token or shard is None:
         return LOST
-    shard.update(Update(update.share, w, update.indices, update.values, update.factor))
+    shard.update(update if w is None else replace(update, w=w))
     return getattr(shard, method)(*arguments)

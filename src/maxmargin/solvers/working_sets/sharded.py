@@ -27,7 +27,7 @@ import tempfile
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 from uuid import uuid4
 
@@ -37,6 +37,7 @@ from maxmargin._base.errors import ExampleError
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.objective import half_square
+from maxmargin.core.planes import Planes
 from maxmargin.engines.shard_worker import Request
 from maxmargin.engines.shards import Shards, groups_of, placing_errors, sent_shards
 from maxmargin.engines.tasks import MOST_LOSSES, Tasks
@@ -68,6 +69,11 @@ from maxmargin.solvers.working_sets.shard import LOST, Change, Setup, Shard, Sum
 BATCH_MERGES = 16
 #: Number of examples from which the first ρ is estimated.
 SAMPLE = 16 * SMALLEST_BATCH
+
+
+import os
+#: The damping is adapted such that the best common step of all shards is about this; and how quickly.
+COMMON_STEP, ADAPTING = float(os.environ.get("CS","1.05")), float(os.environ.get("AD","0.1"))
 
 
 class ShardLost(Exception):
@@ -164,7 +170,7 @@ class Workers(Team):
         requests: list[Request] = []
         for number, (parts, update, some) in enumerate(zip(self._parts, updates, arguments, strict=True)):
             setup = self._setups[number] if self._new[number] else None
-            small = Update(update.share, None, update.indices, update.values, update.factor)
+            small = replace(update, w=None, deadline=np.inf)
             requests.append((perform, parts[0], (self._token, parts, setup, small, method, some)))
         try:
             found = self._shards.call(requests, updates[0].w, self._check_time)
@@ -197,8 +203,12 @@ class ShardedState(ComposedState):
         The counted operations.
     clock : int
         Number of steps so far.
+    seed : int
+        Seed of the random orders of the step.
     first_left : int
         Number of remaining sweeps in mini-batches.
+    damping : float
+        σ, by which the strength of the regulariser is divided in steps of a shard.
     gap : float
         Σ of the block gaps last seen.
     proximal_gap, block_gap : float
@@ -208,20 +218,23 @@ class ShardedState(ComposedState):
     """
 
     _parts: ClassVar[tuple[str, ...]] = ("centre", "effort", "work")
-    _counters: ClassVar[tuple[str, ...]] = ("clock", "first_left", "gap", "proximal_gap", "block_gap", "at_zero")
+    _counters: ClassVar[tuple[str, ...]] = (
+        "clock", "seed", "first_left", "damping", "gap", "proximal_gap", "block_gap", "at_zero",
+    )  # fmt: skip
 
     def __init__(
         self, problem: Problem, seed: int, start: FloatArray | None, team: Team, first_sweeps: int
     ) -> None:
         super().__init__(problem, seed, start)
-        self.team, self.clock = team, 0
+        self.team, self.clock, self.seed = team, 0, 0
         self.centre = Centre(self.w.copy())
         self.effort, self.work = Effort(), Work()
         self.first_left = first_sweeps if start is None else 0
+        self.damping = float(len(team))
         self.gap = self.proximal_gap = self.block_gap = self.at_zero = 0.0
         self._shares: FloatArray = np.ones(len(team))
         self._factor, self._complete = 1.0, True
-        self._changed: IntArray = np.zeros(0, np.int64)
+        self._changed: AnyArray = np.zeros(0, np.uint32)
         self._scratch = np.zeros(0)
 
     # ------------------------------------------------------------------ shards
@@ -231,35 +244,41 @@ class ShardedState(ComposedState):
         w = self.w if self._complete else None
         indices = None if self._complete else self._changed
         values = None if indices is None else self.w[indices]
-        deadline = problem.deadline
-        updates = [Update(float(share), w, indices, values, self._factor, deadline) for share in self._shares]
+        common = Update(1.0, w, indices, values, self._factor, self.clock, self.seed, problem.deadline)
+        updates = [replace(common, share=float(share)) for share in self._shares]
         found = self.team.ask(updates, method, [arguments] * len(self.team))
         self._shares[:], self._factor, self._complete = 1.0, 1.0, False
-        self._changed = np.zeros(0, np.int64)
+        self._changed = np.zeros(0, np.uint32)
         return found
 
     def merge(self, changes: Sequence[Change], curvature: float) -> None:
         """Keep the shares of the steps of all shards that maximise the dual, and move the weights."""
-        w = self.w
-        linear = np.array([change.gain - _dot(change, w) - change.slope for change in changes])
-        square = np.diag([change.curve for change in changes])
+        linear = np.array([change.gain - change.rise - change.slope for change in changes])
+        square = np.diag([change.square / curvature + change.curve for change in changes])
+        sums = [_as_row(change) for change in changes]
         if len(self._scratch) == 0:
-            self._scratch = np.zeros(len(w))
-        for k, one in enumerate(changes):
-            _add(one, 1.0, self._scratch)
-            for m in range(k, len(changes)):
-                product = _dot(changes[m], self._scratch) / curvature
-                square[k, m] += product
-                square[m, k] += product * (m != k)
-            self._scratch[slice(None) if one.indices is None else one.indices] = 0.0
+            self._scratch = np.zeros(len(self.w))
+        for k, (one, change) in enumerate(zip(sums[:-1], changes, strict=False)):
+            one.weighted_sum(_ONE, self._scratch)
+            for m in range(k + 1, len(sums)):
+                square[k, m] = square[m, k] = float(sums[m].dot(self._scratch)[0]) / curvature
+            self._scratch[slice(None) if change.indices is None else change.indices] = 0.0
         self._shares = best_shares(linear, square)
-        for share, change in zip(self._shares, changes, strict=True):
-            _add(change, float(share) / curvature, w)
-        if all(change.indices is not None for change in changes):
+        rise, bend = float(linear.sum()), float(square.sum())
+        if rise > 0.0 and bend > 0.0:
+            wanted = self.damping * (COMMON_STEP * bend / rise) ** ADAPTING
+            self.damping = float(min(max(wanted, 1.0), len(changes)))
+        for share, one in zip(self._shares, sums, strict=True):
+            one.weighted_sum(np.array([share / curvature]), self.w)
+        self._complete = any(change.indices is None for change in changes)
+        if not self._complete:
             self._changed = np.concatenate([change.indices for change in changes])
-            self._complete = 2 * len(self._changed) > len(w)
-        else:
-            self._complete = True
+            self._complete = 2 * len(self._changed) > len(self.w)
+
+    @property
+    def damped(self) -> float:
+        """Curvature for steps of a shard, as if the other shards moved the weights as far in the same direction."""
+        return self.centre.rho / self.damping
 
     def scale(self, factor: float) -> None:
         """Multiply all dual values and ρ by a factor, which leaves the weights as they are around the centre 0."""
@@ -339,15 +358,14 @@ def _by_shard(arrays: Mapping[str, AnyArray], n: int) -> list[dict[str, AnyArray
     return found
 
 
-def _dot(change: Change, w: FloatArray) -> float:
-    return float(change.values @ (w if change.indices is None else w[change.indices]))
+_ONE = np.ones(1)
 
 
-def _add(change: Change, factor: float, out: FloatArray) -> None:
-    if change.indices is None:
-        out += factor * change.values
-    else:
-        out[change.indices] += factor * change.values
+def _as_row(change: Change) -> Planes:
+    """Return the sum of a shard's steps as a row."""
+    values = change.values
+    indices = np.arange(len(values), dtype=np.uint32) if change.indices is None else change.indices
+    return Planes(np.array([0, len(values)]), indices, values)
 
 
 def certify(problem: Problem, state: ShardedState, offer: bool = True) -> list[Sums]:
@@ -429,9 +447,9 @@ class Sharded(Solver):
             )
 
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> ShardedState:
-        return ShardedState(problem, seed, start, self._team(problem, seed), self.first_sweeps)
+        return ShardedState(problem, seed, start, self._team(problem), self.first_sweeps)
 
-    def _team(self, problem: Problem, seed: int) -> Team:
+    def _team(self, problem: Problem) -> Team:
         """Return the shards: those of the data, or of examples that this process divides."""
         examples, engine = problem.examples, problem.engine
         if examples.elsewhere:
@@ -440,19 +458,19 @@ class Sharded(Solver):
             shards.gather(parts)
             own = [[examples.ids_of(part) for part in some] for some in parts]  # type: ignore[attr-defined]
             ids = [np.concatenate(some) for some in own]
-            return Workers(problem, shards, parts, ids, self._setups(problem, seed, own))
+            return Workers(problem, shards, parts, ids, self._setups(problem, own))
         ids = divided(examples, self.n_shards)
-        setups = self._setups(problem, seed, [[mine] for mine in ids])
+        setups = self._setups(problem, [[mine] for mine in ids])
         if not engine.remote:
             return Threads(problem, ids, setups)
         assert isinstance(engine, Tasks)
         return Workers(problem, sent_shards(engine, examples, ids), [[k] for k in range(len(ids))], ids, setups)
 
-    def _setups(self, problem: Problem, seed: int, ids: list[list[IntArray]]) -> list[Setup]:
+    def _setups(self, problem: Problem, ids: list[list[IntArray]]) -> list[Setup]:
         objective, references = problem.objective, problem.references
         return [
             Setup(
-                number, seed, problem.bound, objective.C, objective.slack, [objective.weights[part] for part in parts],
+                number, problem.bound, objective.C, objective.slack, [objective.weights[part] for part in parts],
                 None if references is None else [rows_of(references, part) for part in parts], problem.centre,
                 self.most_slots, self.keep_rounds, self.moves,
             )
@@ -515,7 +533,7 @@ class Sharded(Solver):
 
     def _advance(self, problem: Problem, state: ShardedState) -> None:
         """Add the planes found last, pass over the planes held, and certify the weights that result."""
-        state.clock += 1
+        state.clock, state.seed = state.clock + 1, int(state.rng.integers(2**31))
         if np.isinf(state.centre.rho):
             self._begin(problem, state)
         if state.first_left > 0:
@@ -532,9 +550,8 @@ class Sharded(Solver):
         found = certify(problem, state)
         self._count(problem, state, problem.n_examples)
         longest = np.inf if problem.objective.quadratic else 1.0
-        multiple = min(gain / cost, longest) if gain > 0.0 and cost > 0.0 else 0.0
+        multiple = min(gain / cost if cost > 0.0 else np.inf, longest) if gain > 0.0 else 0.0
         state.raise_dual(multiple * gain - half_square(multiple, cost))
-        state.gap = sum(sums.gaps for sums in found)
         state.at_zero = sum(sums.at_zero for sums in found)
         state.proximal_gap, product = products(state.w, state.centre.z, state.centre.rho)
         state.block_gap = sum(sums.blocks for sums in found) - gain + product
@@ -573,19 +590,19 @@ class Sharded(Solver):
         pieces, level = max(1, min(BATCH_MERGES, min(map(len, state.team.ids)) // SMALLEST_BATCH)), 0.0
         squares = values = 0.0
         for piece in range(pieces):
-            changes = state.ask(problem, "batches", state.clock, piece, pieces, state.centre.rho)
+            changes = state.ask(problem, "batches", piece, pieces, state.damped)
             state.merge(changes, state.centre.rho)
             for change in changes:
                 problem.oracle_calls += change.calls
                 self._count(problem, state, change.decoded)
                 state.work.spent += change.operations
                 squares, values = squares + change.norms[0], values + change.norms[1]
+            state.gap = sum(change.gaps for change in changes)
             if state.clock == 1 and values > 0.0 and not problem.objective.quadratic:
                 estimate = self._estimate(problem, squares / values, level)
                 if estimate < state.centre.rho:
                     state.scale(estimate / state.centre.rho)
         state.work.novelty = 1.0
-        state.gap = np.inf
         self._passes(problem, state)
         state.first_left -= 1
 
@@ -595,11 +612,12 @@ class Sharded(Solver):
         rho = balanced(centre.rho, effort.thoroughness, state.proximal_gap, state.block_gap)
         pieces, found, new = self._pieces(state), 0, 0
         for piece in range(pieces):
-            changes = state.ask(problem, "take_in", state.clock, piece, pieces, centre.rho)
+            changes = state.ask(problem, "take_in", piece, pieces, state.damped)
             state.merge(changes, centre.rho)
             for change in changes:
                 state.work.spent += change.operations
                 found, new = found + change.found, new + change.new
+            state.gap = sum(change.gaps for change in changes)
         state.work.novelty = new / found if found else 0.0
         state.move_centre(rho, centre.passes >= self.passes_per_move * effort.level)
         self._passes(problem, state)
@@ -612,20 +630,18 @@ class Sharded(Solver):
         centre, effort, n = state.centre, state.effort, problem.n_examples
         allowed, spent, pieces = effort.thoroughness * state.work.allowed(self.cheap_share), 0.0, self._pieces(state)
         needed = self.inner_gap * (1.0 + state.work.novelty**3) / effort.thoroughness
-        mean_gap, first_gap = state.gap / n, np.inf
+        mean_gap = first_gap = state.gap / n
         for number in range(int(self.most_passes * effort.thoroughness)):
-            skip_below, since = (SKIP_SHARE * mean_gap, state.clock) if number % ALL_EVERY else (-1.0, 0)
-            since = state.clock if number else 0
+            skip_below, since = SKIP_SHARE * mean_gap if number % ALL_EVERY else -1.0, state.clock if number else 0
             total = 0.0
             for piece in range(pieces):
                 changes = state.ask(
-                    problem, "sweep", state.clock, number + 1, piece, pieces, skip_below, since, centre.rho
+                    problem, "sweep", number + 1, piece, pieces, skip_below, since, state.damped
                 )
                 state.merge(changes, centre.rho)
                 total += sum(change.gaps for change in changes)
                 spent += sum(change.operations for change in changes)
             mean_gap, spent = total / n, spent + PASS_OPERATIONS
-            first_gap = mean_gap if np.isinf(first_gap) else first_gap
             centre.passes += 1
             if centre.passes >= self.passes_per_move * effort.level and state.first_left == 0:
                 state.move_centre(centre.rho)
