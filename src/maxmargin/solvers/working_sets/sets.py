@@ -253,7 +253,7 @@ class WorkingSets:
         _jit.mix_alpha(ids, before, share, self.first, self.room, self.alpha)
 
     def add_changes(
-        self, ids: IntArray, before: FloatArray, touched: IntArray, n_touched: int, marks: AnyArray, out: FloatArray
+        self, ids: IntArray, before: FloatArray, touched: AnyArray, n_touched: int, marks: AnyArray, out: FloatArray
     ) -> tuple[float, float, float, int]:
         """Add Σ (α − before) a of ids to `out`.
 

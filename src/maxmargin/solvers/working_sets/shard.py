@@ -283,9 +283,7 @@ class Shard:
                 self._tidy(part)
         return self._change(operations, curvature, found=found, new=new, gaps=self._gaps())
 
-    def sweep(
-        self, number: int, piece: int, pieces: int, skip_below: float, since: int, curvature: float
-    ) -> Change:
+    def sweep(self, number: int, piece: int, pieces: int, skip_below: float, since: int, curvature: float) -> Change:
         """Make a block step on one of several pieces of the examples, as `WorkingSets.sweep`."""
         operations, gaps = 0.0, 0.0
         for part in self.parts:

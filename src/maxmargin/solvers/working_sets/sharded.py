@@ -12,12 +12,14 @@ the dual of the proximal problem along these K directions. All shares are feasib
 and its dual values before and after are feasible; and D(t) is at least what the best common step (one t for all) gains.
 Then w += Σ t_k Δu_k / ρ, and all copies of the weights are equal again.
 
-Only sums pass between shards and this process, which holds a few vectors of the size of the weights. The result depends
-on the number of shards, not on where they are. The certificate is true as that of other solvers: the objective is that
-at weights at which all shards have decoded their examples, and the lower bound is that of the dual values of all shards.
+Steps that are taken as if all shards moved the weights as one does are never too long together, and many are too short
+(Ma et al. 2015, who add such steps). With σ times instead of K times, 1 ≤ σ ≤ K, a merge takes most of them whole. So
+shards work with the curvature ρ / σ.
 
-CoCoA (Jaggi et al. 2014) averages the steps of workers, or adds them with more curvature (Ma et al. 2015); both need
-more passes than a maximisation over the shares.
+Only sums pass between shards and this process, which holds a few vectors of the size of the weights. The result
+depends on the number of shards, not on where they are. The certificate is true as that of other solvers: the objective
+is that at weights at which all shards have decoded their examples, and the lower bound is that of the dual values of
+all shards.
 """
 
 from __future__ import annotations
@@ -71,11 +73,6 @@ BATCH_MERGES = 16
 SAMPLE = 16 * SMALLEST_BATCH
 
 
-import os
-#: The damping is adapted such that the best common step of all shards is about this; and how quickly.
-COMMON_STEP, ADAPTING = float(os.environ.get("CS","1.05")), float(os.environ.get("AD","0.1"))
-
-
 class ShardLost(Exception):
     """A worker was lost, and with it what its shards had."""
 
@@ -91,6 +88,8 @@ class Team(ABC):
 
     #: Whether shards can be lost.
     remote: ClassVar[bool] = False
+    #: Folder in which shards that can be lost write their dual values after every step.
+    folder: str = ""
 
     ids: list[IntArray]
 
@@ -207,8 +206,6 @@ class ShardedState(ComposedState):
         Seed of the random orders of the step.
     first_left : int
         Number of remaining sweeps in mini-batches.
-    damping : float
-        σ, by which the strength of the regulariser is divided in steps of a shard.
     gap : float
         Σ of the block gaps last seen.
     proximal_gap, block_gap : float
@@ -219,18 +216,15 @@ class ShardedState(ComposedState):
 
     _parts: ClassVar[tuple[str, ...]] = ("centre", "effort", "work")
     _counters: ClassVar[tuple[str, ...]] = (
-        "clock", "seed", "first_left", "damping", "gap", "proximal_gap", "block_gap", "at_zero",
+        "clock", "seed", "first_left", "gap", "proximal_gap", "block_gap", "at_zero",
     )  # fmt: skip
 
-    def __init__(
-        self, problem: Problem, seed: int, start: FloatArray | None, team: Team, first_sweeps: int
-    ) -> None:
+    def __init__(self, problem: Problem, seed: int, start: FloatArray | None, team: Team, first_sweeps: int) -> None:
         super().__init__(problem, seed, start)
         self.team, self.clock, self.seed = team, 0, 0
         self.centre = Centre(self.w.copy())
         self.effort, self.work = Effort(), Work()
         self.first_left = first_sweeps if start is None else 0
-        self.damping = float(len(team))
         self.gap = self.proximal_gap = self.block_gap = self.at_zero = 0.0
         self._shares: FloatArray = np.ones(len(team))
         self._factor, self._complete = 1.0, True
@@ -264,21 +258,12 @@ class ShardedState(ComposedState):
                 square[k, m] = square[m, k] = float(sums[m].dot(self._scratch)[0]) / curvature
             self._scratch[slice(None) if change.indices is None else change.indices] = 0.0
         self._shares = best_shares(linear, square)
-        rise, bend = float(linear.sum()), float(square.sum())
-        if rise > 0.0 and bend > 0.0:
-            wanted = self.damping * (COMMON_STEP * bend / rise) ** ADAPTING
-            self.damping = float(min(max(wanted, 1.0), len(changes)))
         for share, one in zip(self._shares, sums, strict=True):
             one.weighted_sum(np.array([share / curvature]), self.w)
         self._complete = any(change.indices is None for change in changes)
         if not self._complete:
             self._changed = np.concatenate([change.indices for change in changes])
             self._complete = 2 * len(self._changed) > len(self.w)
-
-    @property
-    def damped(self) -> float:
-        """Curvature for steps of a shard, as if the other shards moved the weights as far in the same direction."""
-        return self.centre.rho / self.damping
 
     def scale(self, factor: float) -> None:
         """Multiply all dual values and ρ by a factor, which leaves the weights as they are around the centre 0."""
@@ -342,7 +327,7 @@ class ShardedState(ComposedState):
         self._of_all("restore", _by_shard(arrays, len(self.team)))
 
     def _of_all(self, method: str, arguments: Sequence[Any] | None = None) -> list[Any]:
-        """Return the results of a method of all shards, with an argument for each, and nothing new about the weights."""
+        """Return the results of a method of all shards, with an argument for each."""
         each = [()] * len(self.team) if arguments is None else [(argument,) for argument in arguments]
         update = Update(1.0, None)
         return self.team.ask([update] * len(self.team), method, each)
@@ -402,8 +387,11 @@ class Sharded(Solver):
     n_shards : int, default=2
         Number of shards. With `Files` and an engine of other processes, at most the number of files, which are divided
         into shards of about the same size.
-    merges : int, default=8
+    merges : int, default=4
         Number of merges in a pass over the planes.
+    damping : float, default=0.65
+        A shard takes its steps as if `damping` times all shards, and at least one, moved the weights as it does: with
+        1 the sum of all steps never overshoots, with less they are longer.
     first_sweeps, most_slots, keep_rounds, moves, inner_gap, cheap_share, most_passes, passes_per_move, patience
         As in `ProximalWorkingSets`. A full working set takes no other plane as long as all of its planes have dual
         values.
@@ -420,7 +408,8 @@ class Sharded(Solver):
     name: ClassVar[str] = "sharded"
 
     n_shards: int = 2
-    merges: int = 8
+    merges: int = 4
+    damping: float = 0.65
     first_sweeps: int = 2
     most_slots: int = 256
     keep_rounds: int = 4
@@ -590,7 +579,7 @@ class Sharded(Solver):
         pieces, level = max(1, min(BATCH_MERGES, min(map(len, state.team.ids)) // SMALLEST_BATCH)), 0.0
         squares = values = 0.0
         for piece in range(pieces):
-            changes = state.ask(problem, "batches", piece, pieces, state.damped)
+            changes = state.ask(problem, "batches", piece, pieces, self._curvature(state))
             state.merge(changes, state.centre.rho)
             for change in changes:
                 problem.oracle_calls += change.calls
@@ -612,7 +601,7 @@ class Sharded(Solver):
         rho = balanced(centre.rho, effort.thoroughness, state.proximal_gap, state.block_gap)
         pieces, found, new = self._pieces(state), 0, 0
         for piece in range(pieces):
-            changes = state.ask(problem, "take_in", piece, pieces, state.damped)
+            changes = state.ask(problem, "take_in", piece, pieces, self._curvature(state))
             state.merge(changes, centre.rho)
             for change in changes:
                 state.work.spent += change.operations
@@ -622,6 +611,10 @@ class Sharded(Solver):
         state.move_centre(rho, centre.passes >= self.passes_per_move * effort.level)
         self._passes(problem, state)
 
+    def _curvature(self, state: ShardedState) -> float:
+        """Return the curvature for steps of a shard."""
+        return state.centre.rho / max(1.0, self.damping * len(state.team))
+
     def _pieces(self, state: ShardedState) -> int:
         return max(1, min(self.merges, min(map(len, state.team.ids))))
 
@@ -630,14 +623,13 @@ class Sharded(Solver):
         centre, effort, n = state.centre, state.effort, problem.n_examples
         allowed, spent, pieces = effort.thoroughness * state.work.allowed(self.cheap_share), 0.0, self._pieces(state)
         needed = self.inner_gap * (1.0 + state.work.novelty**3) / effort.thoroughness
-        mean_gap = first_gap = state.gap / n
+        mean_gap, curvature = state.gap / n, self._curvature(state)
+        first_gap = mean_gap
         for number in range(int(self.most_passes * effort.thoroughness)):
             skip_below, since = SKIP_SHARE * mean_gap if number % ALL_EVERY else -1.0, state.clock if number else 0
             total = 0.0
             for piece in range(pieces):
-                changes = state.ask(
-                    problem, "sweep", number + 1, piece, pieces, skip_below, since, state.damped
-                )
+                changes = state.ask(problem, "sweep", number + 1, piece, pieces, skip_below, since, curvature)
                 state.merge(changes, centre.rho)
                 total += sum(change.gaps for change in changes)
                 spent += sum(change.operations for change in changes)
@@ -654,6 +646,8 @@ def divided(examples: Examples, n_shards: int) -> list[IntArray]:
     n = examples.n_examples
     sizes = np.cumsum(np.asarray(examples.plane_entries, float) + 1.0)
     cuts = np.searchsorted(sizes, sizes[-1] * np.arange(1, n_shards) / n_shards)
-    return [part for part in np.split(np.arange(n), np.unique(np.clip(cuts, 1, n - 1))) if len(part)] if n > 1 else [
-        np.arange(n)
-    ]
+    return (
+        [part for part in np.split(np.arange(n), np.unique(np.clip(cuts, 1, n - 1))) if len(part)]
+        if n > 1
+        else [np.arange(n)]
+    )
