@@ -24,6 +24,7 @@ from maxmargin.core.objective import Objective
 from maxmargin.core.planes import Planes
 from maxmargin.engines.engine import Local
 from maxmargin.engines.shard_worker import Held
+from maxmargin.engines.tasks import writable
 from maxmargin.problem import Problem, References
 from maxmargin.solvers.working_sets import _jit
 from maxmargin.solvers.working_sets.proximal import batch_size, busy, chunked_order, fresh_order
@@ -509,5 +510,5 @@ def perform(
     known, shard = held.kept.get(number, ("", None))
     if known != token or shard is None:
         return LOST
-    shard.update(update if w is None else replace(update, w=w))
+    shard.update(replace(update, w=w, indices=writable(update.indices), values=writable(update.values)))
     return getattr(shard, method)(*arguments)

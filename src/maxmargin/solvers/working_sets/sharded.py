@@ -469,7 +469,7 @@ class Sharded(Solver):
     def planned_bytes(self, problem: Problem) -> float:
         examples, copies = problem.examples, min(self.n_shards, problem.n_examples)
         if problem.engine.remote or examples.elsewhere:
-            return super().planned_bytes(problem)
+            return super().planned_bytes(problem) + 4.0 * 8 * problem.dim
         planes = PLANES_AT_FIRST * examples.plane_share * float(examples.plane_entries.sum())
         held = (4 + np.dtype(problem.entry_type).itemsize) * planes
         return super().planned_bytes(problem) + 3.0 * 8 * problem.dim * copies + held
