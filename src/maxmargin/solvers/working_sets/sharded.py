@@ -308,7 +308,7 @@ class ShardedState(ComposedState):
         return {name: array.copy() for name, array in super().arrays().items()}
 
     def restore_own(self, arrays: dict[str, AnyArray]) -> None:
-        """Set what `own_arrays` returned."""
+        """Restore the arrays of `own_arrays`."""
         super().restore(arrays)
         self._shares, self._factor, self._complete = np.ones(len(self.team)), 1.0, True
 
