@@ -568,18 +568,25 @@ def add_changes(
 
 @jit
 def take_changes(indices, marks, sums, values, w):
-    """Move the sums at these indices to `values` and remove the marks; without marks, move all; return values·w."""
+    """Move the sums at these indices to `values`, remove the marks, and return values·w."""
     product = 0.0
-    if len(marks) == 0:
-        for f in range(len(sums)):
-            values[f], sums[f] = sums[f], 0.0
-            product += values[f] * w[f]
-        return product
     for q in range(np.uint64(len(indices))):
         f = indices[q]
         values[q], sums[f], marks[f] = sums[f], 0.0, 0
         product += values[q] * w[f]
     return product
+
+
+@jit
+def add_values(indices, values, factor, w):
+    """Add factor · values to w at these indices."""
+    add_multiple(indices, values, 0, len(indices), factor, w)
+
+
+@jit
+def dot_values(indices, values, w):
+    """Return the product of values and w at these indices."""
+    return sparse_dot(indices, values, 0, len(indices), w)
 
 
 @jit

@@ -32,6 +32,8 @@ from maxmargin.solvers.working_sets.sets import WorkingSets
 
 #: Rounds after which unused space in pools of planes is reclaimed, and outputs of dropped planes are released.
 COMPACT_EVERY, RELEASE_EVERY = 4, 8
+#: Operations for each weight from which nearly all weights are likely to change.
+DENSE = 8
 
 
 @dataclass(frozen=True)
@@ -341,20 +343,26 @@ class Shard:
 
     def _change(self, operations: float, curvature: float, **others: Any) -> Change:
         """Return the steps since the last request, and leave the array of zeros as it was."""
-        out, room = self._scratch, min(self.dim, int(operations))
-        dense = 2 * room > self.dim
-        if not dense and len(self._marks) == 0:
+        out = self._scratch
+        noting = operations < DENSE * self.dim
+        if noting and len(self._marks) == 0:
             self._marks = np.zeros(self.dim, np.uint8)
-        marks = np.zeros(0, np.uint8) if dense else self._marks
-        touched = np.empty(0 if dense else room, np.uint32)
+        marks = self._marks if noting else np.zeros(0, np.uint8)
+        touched = np.empty(min(self.dim, int(operations)) if noting else 0, np.uint32)
         gain = slope = curve = 0.0
         n = 0
         for part, ids, before in self._open:
             more, steep, curved, n = part.sets.add_changes(ids, before, touched, n, marks, out)
             gain, slope, curve = gain + more, slope + steep, curve + curved
-        indices = None if dense else touched[:n].copy()
-        values = np.empty(self.dim if indices is None else n)
-        product = _jit.take_changes(np.zeros(0, np.uint32) if indices is None else indices, marks, out, values, self.w)
+        indices = touched[:n].copy() if noting and 2 * n < self.dim else None
+        if indices is None:
+            values = out.copy()
+            out[:] = 0.0
+            self._marks[:] = 0
+            product = float(values @ self.w)
+        else:
+            values = np.empty(n)
+            product = _jit.take_changes(indices, marks, out, values, self.w)
         square = float(values @ values)  # w has moved by Δu / curvature
         return Change(
             indices, values, gain, product - square / curvature, square, slope, curve, operations=operations, **others

@@ -39,13 +39,12 @@ from maxmargin._base.errors import ExampleError
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.objective import half_square
-from maxmargin.core.planes import Planes
 from maxmargin.engines.shard_worker import Request
 from maxmargin.engines.shards import Shards, groups_of, placing_errors, sent_shards
 from maxmargin.engines.tasks import MOST_LOSSES, Tasks
 from maxmargin.problem import OutOfTime, Problem
 from maxmargin.solvers.base import ComposedState, Solver
-from maxmargin.solvers.working_sets._jit import best_shares
+from maxmargin.solvers.working_sets._jit import add_values, best_shares, dot_values
 from maxmargin.solvers.working_sets.proximal import (
     ALL_EVERY,
     SKIP_SHARE,
@@ -249,21 +248,26 @@ class ShardedState(ComposedState):
         """Keep the shares of the steps of all shards that maximise the dual, and move the weights."""
         linear = np.array([change.gain - change.rise - change.slope for change in changes])
         square = np.diag([change.square / curvature + change.curve for change in changes])
-        sums = [_as_row(change) for change in changes]
-        if len(self._scratch) == 0:
-            self._scratch = np.zeros(len(self.w))
-        for k, (one, change) in enumerate(zip(sums[:-1], changes, strict=False)):
-            one.weighted_sum(_ONE, self._scratch)
-            for m in range(k + 1, len(sums)):
-                square[k, m] = square[m, k] = float(sums[m].dot(self._scratch)[0]) / curvature
-            self._scratch[slice(None) if change.indices is None else change.indices] = 0.0
+        for k, one in enumerate(changes[:-1]):
+            dense = one.values if one.indices is None else self._spread(one)
+            for m in range(k + 1, len(changes)):
+                square[k, m] = square[m, k] = _dot(changes[m], dense) / curvature
+            if one.indices is not None:
+                self._scratch[one.indices] = 0.0
         self._shares = best_shares(linear, square)
-        for share, one in zip(self._shares, sums, strict=True):
-            one.weighted_sum(np.array([share / curvature]), self.w)
+        for share, one in zip(self._shares, changes, strict=True):
+            _add(one, float(share) / curvature, self.w)
         self._complete = any(change.indices is None for change in changes)
         if not self._complete:
             self._changed = np.concatenate([change.indices for change in changes])
             self._complete = 2 * len(self._changed) > len(self.w)
+
+    def _spread(self, change: Change) -> FloatArray:
+        """Return the sum of a shard's steps with an entry for each weight, in an array that is zero before."""
+        if len(self._scratch) == 0:
+            self._scratch = np.zeros(len(self.w))
+        _add(change, 1.0, self._scratch)
+        return self._scratch
 
     def scale(self, factor: float) -> None:
         """Multiply all dual values and ρ by a factor, which leaves the weights as they are around the centre 0."""
@@ -343,14 +347,15 @@ def _by_shard(arrays: Mapping[str, AnyArray], n: int) -> list[dict[str, AnyArray
     return found
 
 
-_ONE = np.ones(1)
+def _dot(change: Change, w: FloatArray) -> float:
+    return float(change.values @ w if change.indices is None else dot_values(change.indices, change.values, w))
 
 
-def _as_row(change: Change) -> Planes:
-    """Return the sum of a shard's steps as a row."""
-    values = change.values
-    indices = np.arange(len(values), dtype=np.uint32) if change.indices is None else change.indices
-    return Planes(np.array([0, len(values)]), indices, values)
+def _add(change: Change, factor: float, out: FloatArray) -> None:
+    if change.indices is None:
+        out += factor * change.values
+    else:
+        add_values(change.indices, change.values, factor, out)
 
 
 def certify(problem: Problem, state: ShardedState, offer: bool = True) -> list[Sums]:
@@ -646,8 +651,4 @@ def divided(examples: Examples, n_shards: int) -> list[IntArray]:
     n = examples.n_examples
     sizes = np.cumsum(np.asarray(examples.plane_entries, float) + 1.0)
     cuts = np.searchsorted(sizes, sizes[-1] * np.arange(1, n_shards) / n_shards)
-    return (
-        [part for part in np.split(np.arange(n), np.unique(np.clip(cuts, 1, n - 1))) if len(part)]
-        if n > 1
-        else [np.arange(n)]
-    )
+    return [part for part in np.split(np.arange(n), np.unique(cuts)) if len(part)]
