@@ -45,6 +45,7 @@ NAMES = (
     "engines",
     "python_argmaxes",
     "shards",
+    "sharded",
     "memory",
     "capacity",
     "defaults",

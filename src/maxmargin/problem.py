@@ -465,10 +465,13 @@ class Problem:
         value = self.objective.primal(w, self.hinges)
         if self.objective.hard:
             return value, value if self.exact else np.inf
-        if not (self.exact or self.proves_bounds):
-            return value, np.inf
+        upper = self.proven_hinges(w)
         with np.errstate(over="ignore"):
-            return value, self.objective.primal(w, self.upper_hinges + self.rounding_errors(w))
+            return value, np.inf if upper is None else self.objective.primal(w, upper)
+
+    def proven_hinges(self, w: FloatArray) -> FloatArray | None:
+        """Return upper bounds on the hinges at w, rounding errors included; None if nothing is proven."""
+        return self.upper_hinges + self.rounding_errors(w) if self.exact or self.proves_bounds else None
 
     @property
     def sum_errors(self) -> float:

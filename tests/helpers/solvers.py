@@ -16,6 +16,7 @@ from maxmargin.solvers.primal.perceptron import AveragedPerceptron
 from maxmargin.solvers.primal.subgradient import Subgradient
 from maxmargin.solvers.working_sets.nslack import NSlack
 from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
+from maxmargin.solvers.working_sets.sharded import Sharded
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Entry:
 ENTRIES = {
     "proximal": Entry(ProximalWorkingSets(), 1e-5, 300),
     "nslack": Entry(NSlack(epsilon=1e-6), 1e-5, 50),
+    "sharded": Entry(Sharded(n_shards=3), 1e-5, 300),
     "oneslack": Entry(OneSlack(), 1e-5, 200),
     "bundle": Entry(ProximalBundle(), 1e-5, 200),
     "pegasos": Entry(Subgradient(batch=4), 0.05, 400),

@@ -72,12 +72,40 @@ class Subset:
         return whole.take(self.ids[shard])
 
 
+@dataclass(frozen=True)
+class Sent:
+    """Recipe of shards of examples that the fitting process has, and sends.
+
+    Attributes
+    ----------
+    whole : Examples
+        All examples.
+    ids : list of ndarray of int64
+        The examples of each shard.
+    """
+
+    whole: Examples
+    ids: list[IntArray]
+
+    @property
+    def structure(self) -> Any:
+        return None
+
+    def survey(self, shard: int) -> Any:
+        return None
+
+    def examples(self, shard: int) -> Examples:
+        return self.whole.take(self.ids[shard])
+
+
 class Held:
     """What a worker has of one recipe: the shards that it was asked for, and space for their answers."""
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
         self.shards: dict[int, tuple[Examples, Answers]] = {}
+        #: What solvers keep beside the examples: the name of a run and an object, by shard.
+        self.kept: dict[int, tuple[str, Any]] = {}
 
     def shard(self, number: int) -> tuple[Examples, Answers]:
         """Return the examples of a shard, which are made when they are first asked for."""
@@ -130,6 +158,12 @@ def forget(keys: Sequence[str]) -> None:
     """Release the shards of recipes in a worker."""
     for key in keys:
         _held.pop(key, None)
+
+
+def release(held: Held, shard: int, w: None) -> None:
+    """Release a shard, which another worker is to have."""
+    held.shards.pop(shard, None)
+    held.kept.pop(shard, None)
 
 
 def survey(held: Held, shard: int, w: None) -> Any:

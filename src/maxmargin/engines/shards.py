@@ -39,6 +39,7 @@ from maxmargin.engines.shard_worker import (
     Facts,
     Recipe,
     Request,
+    Sent,
     Subset,
     aggregated,
     answered,
@@ -52,6 +53,7 @@ from maxmargin.engines.shard_worker import (
     hashes,
     outputs,
     planes,
+    release,
     serve,
     unpickled_examples,
 )
@@ -59,6 +61,21 @@ from maxmargin.engines.tasks import Found, Tasks, pickled
 
 #: Largest batch whose examples are fetched, instead of sending the weights to them.
 FETCHED = 64
+
+
+def balanced(sizes: Sequence[int], n_slots: int) -> IntArray:
+    """Return a slot for each shard, such that the sums of sizes are about equal: the largest first."""
+    slots, loads = np.zeros(len(sizes), np.int64), np.zeros(n_slots)
+    for shard in np.argsort(-np.asarray(sizes), kind="stable").tolist():
+        slots[shard] = int(np.argmin(loads))
+        loads[slots[shard]] += max(sizes[shard], 1)
+    return slots
+
+
+def groups_of(sizes: Sequence[int], n_groups: int) -> list[list[int]]:
+    """Return the shards of each of at most `n_groups` groups of about equal size."""
+    slots = balanced(sizes, min(n_groups, len(sizes)))
+    return [np.flatnonzero(slots == slot).tolist() for slot in np.unique(slots)]
 
 
 class Shards:
@@ -72,10 +89,12 @@ class Shards:
         How to make them.
     slots : ndarray of int
         Slot of the engine that has each shard.
+    sizes : sequence of int
+        About how large each shard is, in any unit.
     """
 
-    def __init__(self, engine: Tasks, recipe: Recipe, slots: IntArray) -> None:
-        self.engine, self.recipe, self.slots = engine, recipe, slots
+    def __init__(self, engine: Tasks, recipe: Recipe, slots: IntArray, sizes: Sequence[int]) -> None:
+        self.engine, self.recipe, self.slots, self.sizes = engine, recipe, slots, sizes
         self.key = uuid4().hex
         self._shared: tuple[int, Any] | None = None
         self._weights: tuple[int, FloatArray | None, Any] | None = None
@@ -129,6 +148,21 @@ class Shards:
         if self._weights is None or self._weights[0] != self.engine.losses:
             self._weights = self.engine.losses, w, self.engine.share_weights(w)
         return self._weights[2]
+
+    def gather(self, groups: Sequence[Sequence[int]]) -> None:
+        """Have the shards of a group in the same worker; those that move are released where they were."""
+        slots, places = self.slots.copy(), balanced([sum(self.sizes[s] for s in some) for some in groups], self.n_slots)
+        for slot, some in zip(places, groups, strict=True):
+            slots[list(some)] = slot
+        moved = np.flatnonzero(slots != self.slots)
+        if len(moved):
+            self.call([(release, int(shard), ()) for shard in moved])
+            self.slots = slots
+
+    @property
+    def n_slots(self) -> int:
+        """Number of workers."""
+        return int(self.engine.n_jobs)
 
     def close(self) -> None:
         """Release the shards."""
@@ -201,6 +235,10 @@ class ShardedExamples(Examples):
         for mine, part in zip(self._ids, parts, strict=True):
             out[mine] = part
         return out
+
+    def ids_of(self, shard: int) -> IntArray:
+        """Return the examples of a shard."""
+        return self._ids[shard]
 
     def rounding_units(self) -> FloatArray:
         return self._rounding_units
@@ -397,7 +435,8 @@ class ShardedExamples(Examples):
             raise RuntimeError("two different examples have the same hash of 64 bits; use engine='threads'")
         numbers = renumbered_in_shards(self.shard_of[first], len(self.shards))
         kept = [self.place[first[mine]] for mine in numbers]
-        shards = Shards(self.shards.engine, Subset(self.shards.recipe, self.shards.key, kept), self.shards.slots)
+        recipe = Subset(self.shards.recipe, self.shards.key, kept)
+        shards = Shards(self.shards.engine, recipe, self.shards.slots, self.shards.sizes)
         part = object.__new__(ShardedExamples)
         part._set(shards, list(shards.each(facts)), numbers)
         part.shuffled = True
@@ -426,6 +465,22 @@ def placing_errors(number: Callable[[Any], Any]) -> Iterator[None]:
         if error.example is not None and hasattr(error, "shard"):
             error.move_to(int(number(error)))
         raise
+
+
+def sent_shards(engine: Tasks, examples: Examples, ids: list[IntArray]) -> Shards:
+    """Return shards of examples of this process, which workers are sent.
+
+    Shards of other examples that the engine was sent before are released.
+    """
+    last = engine.sent
+    if last is not None:
+        recipe = last.recipe
+        if recipe.whole is examples and all(map(np.array_equal, recipe.ids, ids)) and len(recipe.ids) == len(ids):
+            return last
+        last.close()
+    sizes = [int(examples.plane_entries[mine].sum()) for mine in ids]
+    engine.sent = Shards(engine, Sent(examples, ids), balanced(sizes, engine.n_jobs), sizes)
+    return engine.sent
 
 
 def renumbered_in_shards(shard_of: IntArray, n_shards: int) -> list[IntArray]:

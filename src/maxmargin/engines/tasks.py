@@ -193,6 +193,8 @@ class Tasks(Local):
         self.losses = 0
         self._known: list[dict[str, str]] = []
         self._pace = 0.0  # seconds per example of the last question
+        #: Shards of the examples that workers were sent last (`shards.sent_shards`).
+        self.sent: Any = None
 
     @abstractmethod
     def share(self, blob: bytes) -> Any:
@@ -396,6 +398,7 @@ class Tasks(Local):
     def close(self) -> None:
         """Forget the examples of this engine, and end the threads."""
         self._shared.clear()
+        self.sent = None
         super().close()
 
     def __deepcopy__(self, memo: Any) -> Tasks:

@@ -240,9 +240,9 @@ class FitParameters:
     )
     solver: Any = parameter(
         '``"auto"`` (``"proximal"``, or ``"bundle"`` for up to 4 examples), '
-        '``"proximal"`` (proximal working sets), ``"nslack"``, ``"oneslack"``, ``"bundle"``, ``"subgradient"``, '
-        '``"perceptron"``, ``"minmax"``, ``"certificate"`` (one min-max program, for some structures), or a solver '
-        "object.",
+        '``"proximal"`` (proximal working sets), ``"nslack"``, ``"sharded"``, ``"oneslack"``, ``"bundle"``, '
+        '``"subgradient"``, ``"perceptron"``, ``"minmax"``, ``"certificate"`` (one min-max program, for some '
+        "structures), or a solver object.",
         check_solver,
         default="auto",
         kind="str or Solver",

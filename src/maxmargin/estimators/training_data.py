@@ -15,7 +15,7 @@ from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Compiled, Structure
 from maxmargin.engines.shard_worker import survey
-from maxmargin.engines.shards import ShardedExamples, Shards, placing_errors
+from maxmargin.engines.shards import ShardedExamples, Shards, balanced, placing_errors
 from maxmargin.engines.tasks import Tasks
 from maxmargin.estimators.kernelised import part_kernel
 from maxmargin.estimators.probabilities import Probabilistic
@@ -132,26 +132,18 @@ class FileShards:
         return found
 
 
-def balanced(sizes: Sequence[int], n_slots: int) -> IntArray:
-    """Return a slot for each shard, such that the sums of sizes are about equal: the largest first."""
-    slots, loads = np.zeros(len(sizes), np.int64), np.zeros(n_slots)
-    for shard in np.argsort(-np.asarray(sizes), kind="stable").tolist():
-        slots[shard] = int(np.argmin(loads))
-        loads[slots[shard]] += max(sizes[shard], 1)
-    return slots
-
-
 @contextmanager
 def data_in_shards(estimator: Any, files: Parted, Y: Any, sample_weight: Any, engine: Tasks) -> Iterator[Any]:
     """Return the training data of files that workers read, which are released at the end."""
     estimator._check_files(files, Y)
     check_for_shards(estimator)
     parts = files.parts()
-    slots = balanced(files.sizes(), engine.n_jobs)
+    sizes = files.sizes()
+    slots = balanced(sizes, engine.n_jobs)
     twin = clone(estimator).set_params(
         engine=None, callbacks=None, checkpoint=None, start="auto", warm_start=False, n_jobs=1, verbose=0
     )
-    surveys = _surveyed(Shards(engine, FileShards(twin, parts), slots))
+    surveys = _surveyed(Shards(engine, FileShards(twin, parts), slots, sizes))
     files.note_parts([(found["n"], found["form"]) for found in surveys])
     n = files.n_examples
     weights = example_weights(sample_weight, n)
@@ -162,7 +154,7 @@ def data_in_shards(estimator: Any, files: Parted, Y: Any, sample_weight: Any, en
         )
     structure, weights = estimator._learn_from(surveys, weights)
     del surveys
-    shards = Shards(engine, FileShards(twin, parts, structure), slots)
+    shards = Shards(engine, FileShards(twin, parts, structure), slots, sizes)
     try:
         examples = ShardedExamples(shards)
         if isinstance(estimator, Probabilistic):

@@ -281,7 +281,7 @@ def _solvers() -> None:
     from maxmargin.estimators.rows.multiclass import MulticlassSVM
     from maxmargin.estimators.text.tagger import SequenceTagger
 
-    for solver in ("nslack", "oneslack", "bundle", "subgradient", "perceptron"):
+    for solver in ("nslack", "sharded", "oneslack", "bundle", "subgradient", "perceptron"):
         SequenceTagger(solver=solver, **_SHORT).fit(*toy.chains())
         MulticlassSVM(solver=solver, **_SHORT).fit(*toy.rows())
 

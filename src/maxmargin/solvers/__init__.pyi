@@ -7,3 +7,4 @@ from .primal.perceptron import AveragedPerceptron as AveragedPerceptron
 from .primal.subgradient import Subgradient as Subgradient
 from .working_sets.nslack import NSlack as NSlack
 from .working_sets.proximal import ProximalWorkingSets as ProximalWorkingSets
+from .working_sets.sharded import Sharded as Sharded

@@ -140,10 +140,14 @@ class State:
         The primal value is computed from the hinges that were just found at w.
         """
         primal, bound = problem.primal(w)
+        self.keep(primal, bound, w)
+        return primal
+
+    def keep(self, primal: float, bound: float, w: FloatArray) -> None:
+        """Keep w, with this primal value and proven upper bound on it, if it is the best so far."""
         if primal < self.best_primal:
             self.best_primal, self.best_bound = primal, bound
             np.copyto(self.best_w, w)
-        return primal
 
     def offer_again(self, problem: Problem) -> None:
         """Compute the primal value of the best weights again, with argmaxes that may find more than before."""
@@ -153,6 +157,13 @@ class State:
         else:
             self.best_primal, self.best_bound = problem.primal(self.best_w)
         problem.decode(self.w, problem.everyone)
+
+    def least_at_zero(self, problem: Problem, zero: FloatArray) -> float:
+        """Return a lower bound on the objective at weights of 0 (or the lower bounds above 0), from known planes."""
+        values = problem.values
+        if hasattr(self, "sets"):
+            values = np.maximum(values, self.sets.largest_values())
+        return problem.objective.primal(zero, values)
 
     def raise_dual(self, value: float) -> None:
         """Keep a proven lower bound on the optimum if it is the best so far."""
@@ -409,10 +420,8 @@ def offer_zero(problem: Problem, state: State) -> bool:
     objective = problem.objective
     if objective.hard or not problem.examples.exact:
         return False
-    zero, values = objective.raised(np.zeros(problem.dim)), problem.values
-    if hasattr(state, "sets"):
-        values = np.maximum(values, state.sets.largest_values())
-    if not zero.any() and state.best_primal <= objective.primal(zero, values):
+    zero = objective.raised(np.zeros(problem.dim))
+    if not zero.any() and state.best_primal <= state.least_at_zero(problem, zero):
         return False
     problem.decode(zero, problem.everyone)
     state.offer(problem, zero)

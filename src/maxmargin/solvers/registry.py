@@ -15,6 +15,7 @@ from maxmargin.solvers.primal.perceptron import AveragedPerceptron
 from maxmargin.solvers.primal.subgradient import Subgradient
 from maxmargin.solvers.working_sets.nslack import NSlack
 from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
+from maxmargin.solvers.working_sets.sharded import Sharded
 
 #: Largest number of examples for which the bundle is chosen. Steps on one example at a time gain nothing if there are
 #: hardly any, and aggregate planes of a few examples contain as much information as the planes of each example.
@@ -43,6 +44,7 @@ SOLVERS: dict[str, type[Solver]] = {
     for solver in (
         ProximalWorkingSets,
         NSlack,
+        Sharded,
         OneSlack,
         ProximalBundle,
         Subgradient,

@@ -1,4 +1,4 @@
-"""Solvers that hold planes of each example: proximal working sets, the default, and n-slack cutting planes.
+"""Solvers that hold planes of each example: proximal working sets, the same in shards, and n-slack cutting planes.
 
 **In memory** (`sets.py`). Example i owns the slots ``first[i] … first[i] + room[i]``, of which `count[i]` are in use.
 Slot 0 is the truth and holds the rest of the budget C c_i; every other slot holds a plane: its dual value α, b, key and

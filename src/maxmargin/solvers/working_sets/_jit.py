@@ -559,3 +559,102 @@ def weighted_norms(ids, by_alpha, first, count, alpha, value, gram_first, gram):
             squares += g * gram[gram_first[i] + j]
             values += g * value[first[i] + j]
     return squares, values
+
+
+@jit
+def copy_alpha(ids, first, room, alpha, out):
+    """Implement `WorkingSets.copied_alpha`."""
+    p = 0
+    for i in ids:
+        for s in range(first[i], first[i] + room[i]):
+            out[p] = alpha[s]
+            p += 1
+
+
+@jit
+def mix_alpha(ids, before, share, first, room, alpha):
+    """Implement `WorkingSets.keep_share`."""
+    p = 0
+    for i in ids:
+        for s in range(first[i], first[i] + room[i]):
+            alpha[s] = max(before[p] + share * (alpha[s] - before[p]), 0.0)
+            p += 1
+
+
+@jit
+def add_changes(
+    ids, before, touched, n_touched, marks, first, count, room, alpha, value, start, stop, ridge, index, entry, out
+):
+    """Implement `WorkingSets.add_changes`."""
+    gain, slope, curve, p, n, noting = 0.0, 0.0, 0.0, 0, n_touched, len(marks) > 0
+    for i in ids:
+        mass, more = 0.0, 0.0
+        for j in range(1, count[i]):
+            s = first[i] + j
+            change = alpha[s] - before[p + j]
+            mass += before[p + j]
+            more += change
+            if change != 0.0:
+                gain += change * value[s]
+                add_multiple(index, entry, start[s], stop[s], change, out)
+                if noting:
+                    for q in range(np.uint64(start[s]), np.uint64(stop[s])):
+                        f = index[q]
+                        if marks[f] == 0:
+                            marks[f] = 1
+                            touched[n] = f
+                            n += 1
+        slope += ridge[i] * mass * more
+        curve += ridge[i] * more * more
+        p += room[i]
+    return gain, slope, curve, n
+
+
+@jit
+def take_changes(indices, marks, sums, values, w):
+    """Move the sums at these indices to `values`, remove the marks, and return values·w."""
+    product = 0.0
+    for q in range(np.uint64(len(indices))):
+        f = indices[q]
+        values[q], sums[f], marks[f] = sums[f], 0.0, 0
+        product += values[q] * w[f]
+    return product
+
+
+@jit
+def add_values(indices, values, factor, w):
+    """Add factor · values to w at these indices."""
+    add_multiple(indices, values, 0, len(indices), factor, w)
+
+
+@jit
+def dot_values(indices, values, w):
+    """Return the product of values and w at these indices."""
+    return sparse_dot(indices, values, 0, len(indices), w)
+
+
+@jit
+def set_values(indices, values, w):
+    """Set w at these indices."""
+    for q in range(np.uint64(len(indices))):
+        w[indices[q]] = values[q]
+
+
+@jit
+def best_shares(linear, square):
+    """Return the shares t in [0, 1] that maximise linear·t − ½ t'·square·t, by ascent in one share at a time."""
+    shares = np.ones(len(linear))
+    for _ in range(1000):
+        most = 0.0
+        for k in range(len(linear)):
+            if square[k, k] <= 0.0:
+                continue
+            slope = linear[k]
+            for m in range(len(linear)):
+                slope -= square[k, m] * shares[m]
+            share = min(max(shares[k] + slope / square[k, k], 0.0), 1.0)
+            most = max(most, abs(share - shares[k]))
+            shares[k] = share
+        if most <= 1e-9:
+            break
+    return shares

@@ -216,13 +216,12 @@ def gaps(problem: Problem, state: ProximalState) -> tuple[float, float]:
     return proximal_gap, penalties + price - state.sets.gain() + product
 
 
-def balanced(problem: Problem, state: ProximalState) -> float:
+def balanced(rho: float, thoroughness: float, proximal_gap: float, block_gap: float) -> float:
     """Return the next ρ.
 
     If the proximal gap is many times too large, ρ is divided by the eighth root of the excess.
     """
-    proximal_gap, block_gap = gaps(problem, state)
-    rho, (low, high) = state.centre.rho, (bound / state.effort.thoroughness for bound in BALANCE)
+    low, high = (bound / thoroughness for bound in BALANCE)
     if proximal_gap > high * block_gap:
         excess = proximal_gap / max(high * block_gap, 1e-300)
         return max(1.0, rho / max(BALANCE_STEP, min(excess, 1e12) ** 0.125))
@@ -300,30 +299,30 @@ def take_in(tuning: Tuning, problem: Problem, state: ProximalState, moves: int) 
     if moves == 0:
         insert(tuning, problem, state, problem.everyone, 0)
     else:
-        state.centre.next_rho = balanced(problem, state)
-        insert(tuning, problem, state, busy(problem, state, fresh_order(problem, state)), moves)
+        state.centre.next_rho = balanced(state.centre.rho, state.effort.thoroughness, *gaps(problem, state))
+        insert(tuning, problem, state, busy(problem, state.sets, fresh_order(problem, state.rng)), moves)
     if state.clock % 4 == 0:
         state.sets.compact_if_scattered()
     if state.clock % 8 == 0:
         state.sets.release_outputs(problem)
 
 
-def busy(problem: Problem, state: ProximalState, ids: IntArray) -> IntArray:
+def busy(problem: Problem, sets: WorkingSets, ids: IntArray) -> IntArray:
     """Return those of ids that have planes or have just found one; there is nothing to do for the others."""
-    return ids[(problem.keys[ids] != TRUTH) | (state.sets.count[ids] > 1)]
+    return ids[(problem.keys[ids] != TRUTH) | (sets.count[ids] > 1)]
 
 
-def fresh_order(problem: Problem, state: ProximalState) -> IntArray:
+def fresh_order(problem: Problem, rng: np.random.Generator) -> IntArray:
     """Return a random order of the examples, in chunks if neighbouring examples are unrelated."""
     n = problem.n_examples
-    return chunked_order(state, n) if problem.examples.shuffled else state.rng.permutation(n)
+    return chunked_order(rng, n) if problem.examples.shuffled else rng.permutation(n)
 
 
-def chunked_order(state: ProximalState, n: int) -> IntArray:
+def chunked_order(rng: np.random.Generator, n: int) -> IntArray:
     """Return all examples in random order, in chunks of neighbours."""
     size = max(1, min(CHUNK, n // FEWEST_BATCHES))
     chunks = np.arange(-(-n // size) * size).reshape(-1, size)
-    order = state.rng.permutation(chunks).ravel()
+    order = rng.permutation(chunks).ravel()
     return order[order < n]
 
 
@@ -346,7 +345,7 @@ def cheap_passes(tuning: Tuning, problem: Problem, state: ProximalState) -> None
     needed = tuning.inner_gap * (1.0 + state.work.novelty**3) / effort.thoroughness
     for k in range(int(tuning.most_passes * effort.thoroughness)):
         total, operations = sets.sweep(
-            chunked_order(state, n), SKIP_SHARE * mean_gap if k % ALL_EVERY else -1.0, state.clock if k else 0,
+            chunked_order(state.rng, n), SKIP_SHARE * mean_gap if k % ALL_EVERY else -1.0, state.clock if k else 0,
             state.w, centre.rho, state.clock, tuning.moves,
         )  # fmt: skip
         state.floor.settle(state.w)
@@ -366,6 +365,13 @@ BATCH_OPERATIONS = 5e4
 START_FACTOR = 0.5
 #: Approximate number of estimates of ρ in the first sweep.
 ESTIMATES = 20
+
+
+def batch_size(problem: Problem) -> int:
+    """Return the number of examples in a mini-batch."""
+    n = problem.n_examples
+    worth = int(BATCH_OPERATIONS * n * VECTOR_SPEED / max(problem.operations, 1.0))
+    return max(SMALLEST_BATCH, min(worth, -(-n // FEWEST_BATCHES)))
 
 
 @dataclass(frozen=True)
@@ -422,16 +428,14 @@ class Batches(FirstRound):
 
     def run(self, problem: Problem, state: ProximalState) -> bool:
         state.clock += 1
-        n, first, centre = problem.n_examples, state.clock == 1, state.centre
-        worth = int(BATCH_OPERATIONS * n * VECTOR_SPEED / max(problem.operations, 1.0))
-        size = max(SMALLEST_BATCH, min(worth, -(-n // FEWEST_BATCHES)))
-        order, estimated = fresh_order(problem, state), 0
+        n, first, centre, size = problem.n_examples, state.clock == 1, state.centre, batch_size(problem)
+        order, estimated = fresh_order(problem, state.rng), 0
         for k in range(0, n, size):
             ids = order[k : k + size]
             problem.decode(state.w, ids)
             state.count_decoded(problem, len(ids))
             moves = 0 if np.isinf(centre.rho) else self.tuning.moves
-            insert(self.tuning, problem, state, busy(problem, state, ids), moves)
+            insert(self.tuning, problem, state, busy(problem, state.sets, ids), moves)
             if np.isinf(centre.rho):
                 self.lower_rho(problem, state, ids, by_alpha=False)
             elif first and k - estimated >= n // ESTIMATES:

@@ -232,10 +232,41 @@ class WorkingSets:
 
     def norm_per_value(self, ids: IntArray, by_alpha: bool) -> float:
         """Return Σ g ‖a‖² / Σ g b over the planes of ids, with g = α or 1."""
+        squares, values = self.weighted_norms(ids, by_alpha)
+        return squares / values if values > 0 else np.inf
+
+    def weighted_norms(self, ids: IntArray, by_alpha: bool) -> tuple[float, float]:
+        """Return Σ g ‖a‖² and Σ g b over the planes of ids, with g = α or 1."""
         squares, values = _jit.weighted_norms(
             ids, by_alpha, self.first, self.count, self.alpha, self.value, self.gram_first, self.gram
         )
-        return squares / values if values > 0 else np.inf
+        return float(squares), float(values)
+
+    # ------------------------------------------------------------------ steps that are taken in part
+
+    def copied_alpha(self, ids: IntArray) -> FloatArray:
+        """Return the dual values in all slots of ids, for `keep_share` and `add_changes`."""
+        out = np.empty(int(self.room[ids].sum()))
+        _jit.copy_alpha(ids, self.first, self.room, self.alpha, out)
+        return out
+
+    def keep_share(self, ids: IntArray, before: FloatArray, share: float) -> None:
+        """Set α of ids to before + share · (α − before), which is feasible for shares from 0 to 1."""
+        _jit.mix_alpha(ids, before, share, self.first, self.room, self.alpha)
+
+    def add_changes(
+        self, ids: IntArray, before: FloatArray, touched: AnyArray, n_touched: int, marks: AnyArray, out: FloatArray
+    ) -> tuple[float, float, float, int]:
+        """Add Σ (α − before) a of ids to `out`.
+
+        Returns Σ (α − before) b, with masses m before and δ more of them now Σ ridge m δ and Σ ridge δ², and the number
+        of entries of `touched`, which has the indices of weights that were added to; those have a mark. Without
+        marks (of length 0) no index is noted.
+        """
+        return _jit.add_changes(
+            ids, before, touched, n_touched, marks, self.first, self.count, self.room, self.alpha, self.value,
+            self.start, self.stop, self.ridge, self.index, self.entry, out,
+        )  # fmt: skip
 
     # ------------------------------------------------------------------ upkeep
 
