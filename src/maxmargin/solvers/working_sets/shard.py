@@ -348,7 +348,7 @@ class Shard:
         if noting and len(self._marks) == 0:
             self._marks = np.zeros(self.dim, np.uint8)
         marks = self._marks if noting else np.zeros(0, np.uint8)
-        touched = np.empty(min(self.dim, int(operations)) if noting else 0, np.uint32)
+        touched = np.empty(self.dim if noting else 0, np.uint32)  # pages that are not written take no memory
         gain = slope = curve = 0.0
         n = 0
         for part, ids, before in self._open:

@@ -278,7 +278,7 @@ class ShardedState(ComposedState):
         """Set z to w (unless `move` is False) and ρ, at fixed α."""
         if move:
             self.centre.passes = 0
-        move_to(self.w, self.centre.z, self.centre.rho, rho, move)
+        move_to(self.w, self.centre.z, self.centre.rho, rho, move, 0, len(self.w))
         self.centre.rho = rho
         self._complete = True
 
@@ -291,7 +291,7 @@ class ShardedState(ComposedState):
             else:
                 u[indices] += values
             gain, curve = gain + more, curve + ridge
-        weights_of(u, self.centre.z, self.centre.rho, self.w)
+        weights_of(u, self.centre.z, self.centre.rho, self.w, 0, len(self.w))
         self._complete = True
         return gain, curve + float(u @ u)
 
