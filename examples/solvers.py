@@ -18,6 +18,7 @@ plt.switch_backend("Agg")  # draws to files, without a display
 SOLVERS = {
     "auto": "auto",  # proximal working sets
     "nslack": "nslack",
+    "sharded": "sharded",
     "oneslack": "oneslack",
     "bundle": "bundle",
     "subgradient": "subgradient",
