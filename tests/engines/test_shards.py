@@ -209,6 +209,60 @@ def test_trees(parameters, engine, tmp_path):
     assert planes(here) == planes(there)
 
 
+def merged(folder, pattern):
+    """Write the files of a folder as one, outside of it."""
+    parts = [path.read_text() for path in sorted(folder.glob(pattern))]
+    whole = folder.parent / f"whole{pattern[1:]}"
+    whole.write_text(("\n" if pattern in ("*.conll", "*.conllu") else "").join(parts))
+    return whole
+
+
+LARGE = {
+    "conll": (partial(write_columns, n_files=3), mm.ColumnTagger()), "svmlight": (write_rows, mm.MulticlassSVM()),
+    "conllu": (write_conllu, mm.DependencyParser(tol=1e-3)), "trees": (write_trees, mm.ConstituencyParser()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format", LARGE)
+def test_one_large_file_is_read_in_pieces(format, engine, tmp_path):
+    write, model = LARGE[format]
+    (tmp_path / "parts").mkdir()
+    pattern = "*.svm" if format == "svmlight" else "*.mrg" if format == "trees" else f"*.{format}"
+    write(tmp_path / "parts")
+    whole = merged(tmp_path / "parts", pattern)
+    here = clone(model).fit(mm.Files(whole, format=format))
+    size = whole.stat().st_size
+    for split, least in ((size // 3, 3), (max(size // 15, 40), 7)):
+        files = mm.Files(whole, format=format, split=split)
+        assert len(files.parts()) >= least
+        there = clone(model).set_params(engine=engine).fit(files)
+        assert bits(here) == bits(there) and planes(here) == planes(there)
+    assert len(mm.Files(whole, format=format).parts()) == 1
+
+
+def test_errors_of_pieces_name_the_line_of_the_file(engine, tmp_path):
+    (tmp_path / "parts").mkdir()
+    write_columns(tmp_path / "parts", 3)
+    whole = merged(tmp_path / "parts", "*.conll")
+    known = dict(classes=["O", "PER"])
+    messages = []
+    for where in (None, engine):
+        with pytest.raises(
+            mm.exceptions.ExampleError, match=r"whole.conll:\d+: Y\[89\], position \d+: unknown"
+        ) as error:
+            mm.ColumnTagger(**known, engine=where).fit(mm.Files(whole, format="conll", split=500))
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+    with whole.open("a") as file:
+        file.write("\nAna N PER\nTom N\n")
+    line = whole.read_text().count("\n")
+    for where in (None, engine):
+        with pytest.raises(
+            mm.exceptions.FormatError, match=rf"whole.conll:{line}: expected 3 columns as on line 1, found 2"
+        ):
+            mm.ColumnTagger(engine=where).fit(mm.Files(whole, format="conll", split=500))
+
+
 def test_this_process_has_no_examples(engine, tmp_path, monkeypatch):
     """Examples of small batches are fetched, but never those of a sweep."""
     monkeypatch.setattr("maxmargin.formats.files.Files.read", None)
@@ -337,7 +391,7 @@ def write_parquet(folder, columns=("a", "b", "c")):
     table = pandas.DataFrame(np.round(rng.normal(size=(90, 3)), 1), columns=columns)
     table["kind"] = np.where(table[columns[0]] + 0.3 * rng.normal(size=90) > 0, "yes", "no")
     for k, rows in enumerate(np.array_split(np.arange(90), 3)):
-        table.iloc[rows].to_parquet(folder / f"{k}.parquet")
+        table.iloc[rows].to_parquet(folder / f"{k}.parquet", row_group_size=7)
     return table
 
 
@@ -346,6 +400,8 @@ def test_parquet(engine, tmp_path):
     files = mm.Files(tmp_path / "*.parquet", format="parquet", target="kind")
     here = mm.MulticlassSVM().fit(files)
     assert bits(here) == bits(mm.MulticlassSVM(engine=engine).fit(files))
+    groups = mm.Files(tmp_path / "*.parquet", format="parquet", target="kind", split=500)
+    assert len(groups.parts()) > 6 and bits(here) == bits(mm.MulticlassSVM(engine=engine).fit(groups))
     assert list(here.classes_) == ["no", "yes"]
     assert here.score(table[["a", "b", "c"]].to_numpy(), table["kind"]) > 0.8
     some = mm.Files(tmp_path / "*.parquet", format="parquet", target="kind", columns=["b"])

@@ -146,13 +146,13 @@ def data_in_shards(estimator: Any, files: Parted, Y: Any, sample_weight: Any, en
     """Return the training data of files that workers read, which are released at the end."""
     estimator._check_files(files, Y)
     check_for_shards(estimator)
-    parts = files.parts()
-    slots = balanced(files.sizes(), engine.n_jobs)
+    parts = files.parts(lambda function, some: engine.gather([None] * len(some), lambda k: (function, some[k])))
+    slots = balanced([part.size for part in parts], engine.n_jobs)
     twin = clone(estimator).set_params(
         engine=None, callbacks=None, checkpoint=None, start="auto", warm_start=False, n_jobs=1, verbose=0
     )
     surveys = _surveyed(Shards(engine, FileShards(twin, parts), slots))
-    files.note_parts([(found["n"], found["form"]) for found in surveys])
+    files.note_parts(parts, [(found["n"], found["form"]) for found in surveys])
     n = files.n_examples
     weights = example_weights(sample_weight, n)
     if not weights.all():

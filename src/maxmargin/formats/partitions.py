@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from maxmargin._base.errors import ExampleError
 from maxmargin._base.ragged import offsets_of
 from maxmargin._base.types import AnyArray
+from maxmargin.formats.pieces import Run
 
 
 class Parted(ABC):
@@ -32,12 +33,13 @@ class Parted(ABC):
         """Return the inputs and outputs of all parts; the outputs are None if the inputs contain them."""
 
     @abstractmethod
-    def parts(self) -> Sequence[Parted]:
-        """Return each part by itself; picklable."""
+    def parts(self, run: Run = map) -> Sequence[Parted]:
+        """Return each part by itself; picklable. `run` is like `map`, and may call functions in other processes."""
 
+    @property
     @abstractmethod
-    def sizes(self) -> list[int]:
-        """Return numbers in proportion to which reading the parts takes time."""
+    def size(self) -> int:
+        """A number in proportion to which reading takes time, to be compared with those of other parts."""
 
     @abstractmethod
     def place(self, example: int) -> str:
@@ -52,11 +54,11 @@ class Parted(ABC):
         """Number of examples that have been read."""
         return int(self._first[-1])
 
-    def note_parts(self, parts: Sequence[tuple[int, Any]]) -> None:
+    def note_parts(self, parts: Sequence[Any], found: Sequence[tuple[int, Any]]) -> None:
         """Note the number of examples of each part, and check its form, as others have read them."""
-        self._first = offsets_of([n for n, _ in parts])
+        self._first = offsets_of([n for n, _ in found])
         self.form = None
-        for _, form in parts:
+        for _, form in found:
             self.check_form(form)
 
     def part_of(self, example: int) -> int:
@@ -115,12 +117,12 @@ class Partitions(Parted):
     def read(self) -> tuple[Any, Any]:
         """Return the inputs and outputs of all partitions."""
         found = [_checked_part(reader(), k) for k, reader in enumerate(self._readers, self._at)]
-        self.note_parts([(len(Y), form) for _, Y, form in found])
+        self.note_parts(self._readers, [(len(Y), form) for _, Y, form in found])
         if self.form is None:
             return [x for X, _, _ in found for x in X], [y for _, Y, _ in found for y in Y]
         return sp.csr_array(sp.vstack([X for X, _, _ in found], format="csr")), np.concatenate([Y for _, Y, _ in found])
 
-    def parts(self) -> list[Partitions]:
+    def parts(self, run: Run = map) -> list[Partitions]:
         """Return each partition by itself."""
         return [self._part(reader, k) for k, reader in enumerate(self._readers)]
 
@@ -131,9 +133,10 @@ class Partitions(Parted):
         part._readers, part._at, part._kept = [reader], number, None
         return part
 
-    def sizes(self) -> list[int]:
-        """Return 1 for each partition, whose sizes are not known."""
-        return [1] * len(self._readers)
+    @property
+    def size(self) -> int:
+        """The number of partitions, whose sizes are not known."""
+        return len(self._readers)
 
     def place(self, example: int) -> str:
         """Return the partition of an example that has been read."""
