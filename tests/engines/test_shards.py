@@ -2,6 +2,7 @@
 
 import os
 import signal
+import warnings
 from functools import partial
 from itertools import chain
 
@@ -207,6 +208,75 @@ def test_trees(parameters, engine, tmp_path):
     assert bits(here) == bits(there)
     assert list(here.feature_names_out) == list(there.feature_names_out)
     assert planes(here) == planes(there)
+
+
+def write_pairs(folder, n_files=3, n=26):
+    """Aligned pairs of related sequences, some letters of which are in lower case (columns that are not reliable)."""
+    rng, records = np.random.default_rng(8), []
+    for _ in range(n):
+        rows = rng.choice(list("ACGT"), (2, rng.integers(6, 14)))
+        same = rng.random(rows.shape[1]) < 0.7
+        rows[1, same] = rows[0, same]
+        rows[rng.random(rows.shape) < 0.1] = "-"
+        rows[0, 0], rows[1, 0] = "A", "A"
+        rows = rows[:, (rows != "-").any(axis=0)]
+        weak = rng.random(rows.shape[1]) < 0.2
+        weak[0] = False
+        texts = ["".join(c.lower() if low else c for c, low in zip(row, weak, strict=True)) for row in rows]
+        records.append("".join(f">{k}\n{text[:7]}\n{text[7:]}\n" for k, text in enumerate(texts)))
+    for k, part in enumerate(np.array_split(np.array(records), n_files)):
+        (folder / f"{k}.fasta").write_text("".join(part))
+    return mm.Files(folder / "*.fasta", format="fasta")
+
+
+ALIGNERS = {
+    "defaults": {}, "q4, semiglobal": {"loss": "q4", "mode": "semiglobal", "features": "simple"},
+    "local, reliable": {"mode": "local", "core": True, "features": "simple", "C": 0.1},
+    "matrix": {"prior": np.zeros(17), "features": "simple", "bound": "margin"},
+    "few pairs": {"window": 1, "symmetric": False},
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:weights learnt from other pairs", "ignore:the weights learnt are worse")
+@pytest.mark.parametrize("case", ALIGNERS)
+def test_pairs(case, engine, tmp_path):
+    files = write_pairs(tmp_path, n=12 if case == "few pairs" else 26)
+    aligner = mm.PairwiseAligner(alphabet="ACGT", tol=0.1, random_state=1).set_params(**ALIGNERS[case])
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 26) if case == "q4, semiglobal" else None
+    here = clone(aligner).fit(files, sample_weight=weights)
+    there = clone(aligner).set_params(engine=engine).fit(files, sample_weight=weights)
+    assert bits(here) == bits(there) and planes(here) == planes(there)
+    assert here.held_out_losses_ == there.held_out_losses_
+    assert len(here.held_out_losses_) == {"few pairs": 0, "matrix": 0}.get(case, 4)
+    assert (here.C_, here.prior_scale_) == (there.C_, there.prior_scale_)
+    pieces = mm.Files(merged(tmp_path, "*.fasta"), format="fasta", split=60)
+    assert len(pieces.parts()) > 3
+    assert bits(here) == bits(clone(aligner).set_params(engine=engine).fit(pieces, sample_weight=weights))
+
+
+def test_groups_of_pairs_in_shards(engine, tmp_path):
+    files, groups = write_pairs(tmp_path), np.arange(26) % 5
+    aligner = mm.PairwiseAligner(alphabet="ACGT", features="simple", tol=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        here = clone(aligner).fit(files, groups=groups)
+        there = clone(aligner).set_params(engine=engine).fit(files, groups=groups)
+    assert bits(here) == bits(there) and here.held_out_losses_ == there.held_out_losses_
+    with pytest.raises(ValueError, match="groups has 25 entries but X has 26 examples"):
+        aligner.set_params(engine=engine).fit(files, groups=groups[1:])
+
+
+def annotated_pairs():
+    X = [(("ACGT", {"helix": "HHCC"}), ("ACT", {"helix": "HHC"}))] * 3
+    return X, [("ACGT", "AC-T")] * 3
+
+
+def test_annotations_of_sequences_need_all_data(engine):
+    parts = mm.Partitions([annotated_pairs, annotated_pairs])
+    aligner = mm.PairwiseAligner(alphabet="ACGT", features="simple")
+    assert len(aligner.fit(parts).coef_) > 18
+    with pytest.raises(TypeError, match="Alignment with annotated sequences learns from all data in one process"):
+        aligner.set_params(engine=engine).fit(parts)
 
 
 def merged(folder, pattern):

@@ -190,7 +190,7 @@ class MaxMarginEstimator(
             if isinstance(X, Parted):
                 stack.enter_context(X.naming())
             if isinstance(X, Parted) and isinstance(engine, Tasks):
-                data = stack.enter_context(data_in_shards(self, X, Y, sample_weight, engine))
+                data = stack.enter_context(data_in_shards(self, X, Y, sample_weight, groups, engine))
             else:
                 X, Y = self._read(X, Y) if isinstance(X, Parted) else (X, Y)
                 data = self._training_data(X, Y, sample_weight, groups=groups)
