@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from itertools import chain
@@ -14,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._base.extras import needed
-from maxmargin._base.mapped import check_folder, empty_in
+from maxmargin._base.mapped import Growing, check_folder, empty_in
 from maxmargin._base.ragged import Numbered, offsets_of
 from maxmargin._base.types import IntArray
 from maxmargin.formats.conll import ColumnReader, column_index, labels_of
@@ -158,9 +159,8 @@ class Files(Parted):
     def _columns(
         self, columns: Any = None, label_column: int | str | None = None, comments: bool = True, documents: bool = True
     ) -> tuple[Numbered, Numbered]:
-        texts = _Numbers(), _Numbers()
-        lengths: list[int] = []
-        lines: list[int] = []
+        texts = _Numbers(self.memory), _Numbers(self.memory)
+        lengths, lines = array("q"), array("q")
         counts: list[int] = []
         self.form = None
         for path in self.paths:
@@ -180,11 +180,11 @@ class Files(Parted):
             if len(lengths) == before:
                 raise FormatError(path, None, "expected a line of columns for each token, found no tokens")
             counts.append(len(lengths) - before)
-        self._first, self._lines = offsets_of(counts), np.array(lines, np.int64)
-        offsets = offsets_of(lengths)
+        self._first, self._lines = offsets_of(counts), np.frombuffer(lines, np.int64)
+        offsets = offsets_of(np.frombuffer(lengths, np.int64))
         X, Y = (Numbered(list(text), text.numbers(), offsets) for text in texts)
         if self.memory is not None:
-            X.empty = empty_in(self.memory)
+            X.empty = Y.empty = empty_in(self.memory)
         return X, Y
 
     def _conllu(self) -> tuple[Any, None]:
@@ -238,12 +238,14 @@ _READERS: Mapping[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] =
 
 
 class _Numbers(dict[Any, int]):
-    """Distinct values, numbered in the order in which they first occur, and the numbers of a sequence of them."""
+    """Distinct values, numbered in the order in which they first occur, and the numbers of a sequence of them.
 
-    def __init__(self) -> None:
+    The numbers are in memory, or in a file of a folder.
+    """
+
+    def __init__(self, folder: Any) -> None:
         super().__init__()
-        self._parts: list[Any] = []
-        self._new: list[int] = []
+        self._all, self._new = Growing(folder, np.int32), array("i")
 
     def __missing__(self, value: Any) -> int:
         number = self[value] = len(self)
@@ -255,12 +257,12 @@ class _Numbers(dict[Any, int]):
             self._pack()
 
     def _pack(self) -> None:
-        self._parts.append(np.array(self._new, np.int32))
-        self._new = []
+        self._all.append(self._new)
+        self._new = array("i")
 
     def numbers(self) -> Any:
         self._pack()
-        return np.concatenate(self._parts)
+        return self._all.array()
 
 
 def _positions(reader: ColumnReader, columns: Any, label_column: int | str | None) -> tuple[tuple[int, ...], int]:
