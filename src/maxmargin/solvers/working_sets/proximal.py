@@ -266,14 +266,17 @@ LARGEST_CURVATURE = 1e12
 
 def insert(tuning: Tuning, problem: Problem, state: ProximalState, ids: IntArray, moves: int) -> None:
     """Add the planes found for ids, each with a block step of up to `moves` moves."""
-    sets, work = state.sets, state.work
-    slot = sets.match(ids, problem.keys, state.clock - tuning.keep_rounds)
-    planes = problem.planes(ids[slot < 0])
-    if sets.most_bytes:
-        ids, slot, planes = sets.within_limit(problem, ids, slot, planes)
-    work.novelty = float((slot < 0).mean()) if len(slot) else 0.0
+    sets, work, new, found = state.sets, state.work, 0, 0
     curvature = min(state.centre.rho, LARGEST_CURVATURE)
-    work.spent += sets.insert(ids, slot, planes, problem, state.w, curvature, state.clock, moves)
+    for part in sets.parts(problem, ids):
+        some = ids[part]
+        slot = sets.match(some, problem.keys, state.clock - tuning.keep_rounds)
+        planes = problem.planes(some[slot < 0])
+        if sets.most_bytes:
+            some, slot, planes = sets.within_limit(problem, some, slot, planes)
+        new, found = new + int((slot < 0).sum()), found + len(slot)
+        work.spent += sets.insert(some, slot, planes, problem, state.w, curvature, state.clock, moves)
+    work.novelty = new / max(found, 1)
     state.floor.settle(state.w)
 
 
