@@ -498,7 +498,7 @@ def test_partitions_by_functions(engine):
     assert bits(mm.ColumnTagger().fit(*whole)) == bits(there) == bits(mm.ColumnTagger().fit(parts))
     with pytest.raises(ValueError, match="partition 1 is empty"):
         mm.ColumnTagger(engine=engine).fit(mm.Partitions([partial(chains_of, 0), lambda: ([], [])]))
-    with pytest.raises(ValueError, match="data must be a Dask bag or data frame or a list of functions"):
+    with pytest.raises(ValueError, match="data must be a Dask bag or data frame, a Ray dataset or a list of functions"):
         mm.Partitions([1, 2])
 
 
