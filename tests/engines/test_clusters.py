@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -29,6 +30,23 @@ def client(tmp_path_factory):
         distributed.Client(cluster) as client,
     ):
         yield client
+
+
+@pytest.fixture(scope="module")
+def ray_session(tmp_path_factory):
+    """A session of Ray whose token and files are in temporary folders; paths of sockets must be short."""
+    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'maxmargin[ray]'")
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as short,
+    ):
+        patch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("RAY_DATA_DISABLE_PROGRESS_BARS", "1")
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, _temp_dir=short)
+        try:
+            yield ray
+        finally:
+            ray.shutdown()
 
 
 @pytest.mark.slow
@@ -188,27 +206,39 @@ def test_errors_on_a_cluster_name_the_example(client):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_ray_gives_the_same_bits(tmp_path, monkeypatch):
-    ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'maxmargin[ray]'")
-    monkeypatch.setenv("HOME", str(tmp_path))  # where Ray writes its token
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-    try:
-        X, Y = signs()
-        there = mm.StructuralSVM(Signs(), engine="ray").fit(X, Y)
-        assert bits(mm.StructuralSVM(Signs()).fit(X, Y)) == bits(there)
-        X[13][0, 0] = 7.0
-        with pytest.raises(mm.exceptions.StructureError, match=r"X\[13\]: loss_augmented_argmax raised RuntimeError"):
-            mm.StructuralSVM(Failing(), engine="ray").fit(X, Y)
-        rows = np.random.default_rng(1).normal(size=(200, 5))
-        labels = (rows[:, 0] > 0).astype(int)
-        assert bits(mm.MulticlassSVM().fit(rows, labels)) == bits(mm.MulticlassSVM(engine="ray").fit(rows, labels))
-        with mm.engines.Ray() as engine:
-            check_faults(engine, tmp_path)
-            check_shards(engine, tmp_path)
-            with pytest.raises(ValueError, match=r"write it with dataset.write_parquet\(folder\)"):
-                mm.Partitions(ray.data.from_items([{"a": 1.0}]), target="a")
-    finally:
-        ray.shutdown()
+def test_ray_gives_the_same_bits(ray_session, tmp_path):
+    X, Y = signs()
+    there = mm.StructuralSVM(Signs(), engine="ray").fit(X, Y)
+    assert bits(mm.StructuralSVM(Signs()).fit(X, Y)) == bits(there)
+    X[13][0, 0] = 7.0
+    with pytest.raises(mm.exceptions.StructureError, match=r"X\[13\]: loss_augmented_argmax raised RuntimeError"):
+        mm.StructuralSVM(Failing(), engine="ray").fit(X, Y)
+    rows = np.random.default_rng(1).normal(size=(200, 5))
+    labels = (rows[:, 0] > 0).astype(int)
+    assert bits(mm.MulticlassSVM().fit(rows, labels)) == bits(mm.MulticlassSVM(engine="ray").fit(rows, labels))
+    with mm.engines.Ray() as engine:
+        check_faults(engine, tmp_path)
+        check_shards(engine, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_datasets_of_ray(ray_session, tmp_path):
+    """Blocks are read by workers of Ray, or by this process; an empty one is left out."""
+    table = write_parquet(tmp_path)
+    data = pytest.importorskip("ray.data")
+    blocks = [data.from_pandas(table.iloc[rows]) for rows in np.array_split(np.arange(len(table)), 4)]
+    whole = blocks[0].union(*blocks[1:], data.from_pandas(table[:5]).filter(lambda row: row["kind"] == "none"))
+    parts = mm.Partitions(whole, target="kind")
+    assert len(parts.parts()) >= 4
+    X, y = parts.read()
+    here = shard_bits(mm.MulticlassSVM().fit(X, y))
+    assert sorted(map(tuple, X.toarray().tolist())) == sorted(map(tuple, table[["a", "b", "c"]].to_numpy().tolist()))
+    assert here == shard_bits(mm.MulticlassSVM(engine="ray").fit(parts)) == shard_bits(mm.MulticlassSVM().fit(parts))
+    with pytest.raises(ValueError, match="a table needs target="):
+        mm.Partitions(whole)
+    with pytest.raises(RuntimeError, match="can be read by workers of Ray only: use engine='ray'"):
+        mm.MulticlassSVM(engine="processes", n_jobs=2).fit(parts)
 
 
 def test_a_missing_package_is_named(monkeypatch):

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import warnings
 from functools import partial
 from itertools import chain
 
@@ -209,6 +210,129 @@ def test_trees(parameters, engine, tmp_path):
     assert planes(here) == planes(there)
 
 
+def write_pairs(folder, n_files=3, n=26):
+    """Aligned pairs of related sequences, some letters of which are in lower case (columns that are not reliable)."""
+    rng, records = np.random.default_rng(8), []
+    for _ in range(n):
+        rows = rng.choice(list("ACGT"), (2, rng.integers(6, 14)))
+        same = rng.random(rows.shape[1]) < 0.7
+        rows[1, same] = rows[0, same]
+        rows[rng.random(rows.shape) < 0.1] = "-"
+        rows[0, 0], rows[1, 0] = "A", "A"
+        rows = rows[:, (rows != "-").any(axis=0)]
+        weak = rng.random(rows.shape[1]) < 0.2
+        weak[0] = False
+        texts = ["".join(c.lower() if low else c for c, low in zip(row, weak, strict=True)) for row in rows]
+        records.append("".join(f">{k}\n{text[:7]}\n{text[7:]}\n" for k, text in enumerate(texts)))
+    for k, part in enumerate(np.array_split(np.array(records), n_files)):
+        (folder / f"{k}.fasta").write_text("".join(part))
+    return mm.Files(folder / "*.fasta", format="fasta")
+
+
+ALIGNERS = {
+    "defaults": {}, "q4, semiglobal": {"loss": "q4", "mode": "semiglobal", "features": "simple"},
+    "local, reliable": {"mode": "local", "core": True, "features": "simple", "C": 0.1},
+    "matrix": {"prior": np.zeros(17), "features": "simple", "bound": "margin"},
+    "few pairs": {"window": 1, "symmetric": False},
+}  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:weights learnt from other pairs", "ignore:the weights learnt are worse")
+@pytest.mark.parametrize("case", ALIGNERS)
+def test_pairs(case, engine, tmp_path):
+    files = write_pairs(tmp_path, n=12 if case == "few pairs" else 26)
+    aligner = mm.PairwiseAligner(alphabet="ACGT", tol=0.1, random_state=1).set_params(**ALIGNERS[case])
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 26) if case == "q4, semiglobal" else None
+    here = clone(aligner).fit(files, sample_weight=weights)
+    there = clone(aligner).set_params(engine=engine).fit(files, sample_weight=weights)
+    assert bits(here) == bits(there) and planes(here) == planes(there)
+    assert here.held_out_losses_ == there.held_out_losses_
+    assert len(here.held_out_losses_) == {"few pairs": 0, "matrix": 0}.get(case, 4)
+    assert (here.C_, here.prior_scale_) == (there.C_, there.prior_scale_)
+    pieces = mm.Files(merged(tmp_path, "*.fasta"), format="fasta", split=60)
+    assert len(pieces.parts()) > 3
+    assert bits(here) == bits(clone(aligner).set_params(engine=engine).fit(pieces, sample_weight=weights))
+
+
+def test_groups_of_pairs_in_shards(engine, tmp_path):
+    files, groups = write_pairs(tmp_path), np.arange(26) % 5
+    aligner = mm.PairwiseAligner(alphabet="ACGT", features="simple", tol=0.1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        here = clone(aligner).fit(files, groups=groups)
+        there = clone(aligner).set_params(engine=engine).fit(files, groups=groups)
+    assert bits(here) == bits(there) and here.held_out_losses_ == there.held_out_losses_
+    with pytest.raises(ValueError, match="groups has 25 entries but X has 26 examples"):
+        aligner.set_params(engine=engine).fit(files, groups=groups[1:])
+
+
+def annotated_pairs():
+    X = [(("ACGT", {"helix": "HHCC"}), ("ACT", {"helix": "HHC"}))] * 3
+    return X, [("ACGT", "AC-T")] * 3
+
+
+def test_annotations_of_sequences_need_all_data(engine):
+    parts = mm.Partitions([annotated_pairs, annotated_pairs])
+    aligner = mm.PairwiseAligner(alphabet="ACGT", features="simple")
+    assert len(aligner.fit(parts).coef_) > 18
+    with pytest.raises(TypeError, match="Alignment with annotated sequences learns from all data in one process"):
+        aligner.set_params(engine=engine).fit(parts)
+
+
+def merged(folder, pattern):
+    """Write the files of a folder as one, outside of it."""
+    parts = [path.read_text() for path in sorted(folder.glob(pattern))]
+    whole = folder.parent / f"whole{pattern[1:]}"
+    whole.write_text(("\n" if pattern in ("*.conll", "*.conllu") else "").join(parts))
+    return whole
+
+
+LARGE = {
+    "conll": (partial(write_columns, n_files=3), mm.ColumnTagger()), "svmlight": (write_rows, mm.MulticlassSVM()),
+    "conllu": (write_conllu, mm.DependencyParser(tol=1e-3)), "trees": (write_trees, mm.ConstituencyParser()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("format", LARGE)
+def test_one_large_file_is_read_in_pieces(format, engine, tmp_path):
+    write, model = LARGE[format]
+    (tmp_path / "parts").mkdir()
+    pattern = "*.svm" if format == "svmlight" else "*.mrg" if format == "trees" else f"*.{format}"
+    write(tmp_path / "parts")
+    whole = merged(tmp_path / "parts", pattern)
+    here = clone(model).fit(mm.Files(whole, format=format))
+    size = whole.stat().st_size
+    for split, least in ((size // 3, 3), (max(size // 15, 40), 7)):
+        files = mm.Files(whole, format=format, split=split)
+        assert len(files.parts()) >= least
+        there = clone(model).set_params(engine=engine).fit(files)
+        assert bits(here) == bits(there) and planes(here) == planes(there)
+    assert len(mm.Files(whole, format=format).parts()) == 1
+
+
+def test_errors_of_pieces_name_the_line_of_the_file(engine, tmp_path):
+    (tmp_path / "parts").mkdir()
+    write_columns(tmp_path / "parts", 3)
+    whole = merged(tmp_path / "parts", "*.conll")
+    known = dict(classes=["O", "PER"])
+    messages = []
+    for where in (None, engine):
+        with pytest.raises(
+            mm.exceptions.ExampleError, match=r"whole.conll:\d+: Y\[89\], position \d+: unknown"
+        ) as error:
+            mm.ColumnTagger(**known, engine=where).fit(mm.Files(whole, format="conll", split=500))
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]
+    with whole.open("a") as file:
+        file.write("\nAna N PER\nTom N\n")
+    line = whole.read_text().count("\n")
+    for where in (None, engine):
+        with pytest.raises(
+            mm.exceptions.FormatError, match=rf"whole.conll:{line}: expected 3 columns as on line 1, found 2"
+        ):
+            mm.ColumnTagger(engine=where).fit(mm.Files(whole, format="conll", split=500))
+
+
 def test_this_process_has_no_examples(engine, tmp_path, monkeypatch):
     """Examples of small batches are fetched, but never those of a sweep."""
     monkeypatch.setattr("maxmargin.formats.files.Files.read", None)
@@ -337,7 +461,7 @@ def write_parquet(folder, columns=("a", "b", "c")):
     table = pandas.DataFrame(np.round(rng.normal(size=(90, 3)), 1), columns=columns)
     table["kind"] = np.where(table[columns[0]] + 0.3 * rng.normal(size=90) > 0, "yes", "no")
     for k, rows in enumerate(np.array_split(np.arange(90), 3)):
-        table.iloc[rows].to_parquet(folder / f"{k}.parquet")
+        table.iloc[rows].to_parquet(folder / f"{k}.parquet", row_group_size=7)
     return table
 
 
@@ -346,6 +470,8 @@ def test_parquet(engine, tmp_path):
     files = mm.Files(tmp_path / "*.parquet", format="parquet", target="kind")
     here = mm.MulticlassSVM().fit(files)
     assert bits(here) == bits(mm.MulticlassSVM(engine=engine).fit(files))
+    groups = mm.Files(tmp_path / "*.parquet", format="parquet", target="kind", split=500)
+    assert len(groups.parts()) > 6 and bits(here) == bits(mm.MulticlassSVM(engine=engine).fit(groups))
     assert list(here.classes_) == ["no", "yes"]
     assert here.score(table[["a", "b", "c"]].to_numpy(), table["kind"]) > 0.8
     some = mm.Files(tmp_path / "*.parquet", format="parquet", target="kind", columns=["b"])
@@ -372,7 +498,7 @@ def test_partitions_by_functions(engine):
     assert bits(mm.ColumnTagger().fit(*whole)) == bits(there) == bits(mm.ColumnTagger().fit(parts))
     with pytest.raises(ValueError, match="partition 1 is empty"):
         mm.ColumnTagger(engine=engine).fit(mm.Partitions([partial(chains_of, 0), lambda: ([], [])]))
-    with pytest.raises(ValueError, match="data must be a Dask bag or data frame or a list of functions"):
+    with pytest.raises(ValueError, match="data must be a Dask bag or data frame, a Ray dataset or a list of functions"):
         mm.Partitions([1, 2])
 
 

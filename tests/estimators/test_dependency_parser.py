@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 import sys
+import weakref
 
 import conllu
 import numpy as np
@@ -12,7 +13,9 @@ import pandas as pd
 import pytest
 
 import maxmargin as mm
+from maxmargin.estimators.text.relations import learn_relations
 from maxmargin.exceptions import ExampleError
+from maxmargin.structures.tree.dependency import DependencyTree
 
 TEXT = """# sent_id = 1
 # text = She doesn't read
@@ -307,3 +310,22 @@ def test_features_of_arcs_do_not_depend_on_the_space_planned_for_them(monkeypatc
     parts = mm.DependencyParser()._encode(long, heads)[1].blocks[0]
     assert np.array_equal(whole.indptr, parts.indptr) and np.array_equal(whole.indices, parts.indices)
     assert len(parts.indices) == parts.indptr[-1] > 1000
+
+
+def test_features_of_arcs_are_released_before_relations_are_learnt(monkeypatch):
+    """Both stages at once took 3 GB for the sentences of UD English."""
+    found, encoded = [], DependencyTree.fit_encode
+
+    def fit_encode(self, X, Y):
+        examples = encoded(self, X, Y)
+        found.append(weakref.ref(examples))
+        return examples
+
+    def learn(*arguments, **limits):
+        found.append(found[0]() is None)
+        return learn_relations(*arguments, **limits)
+
+    monkeypatch.setattr(DependencyTree, "fit_encode", fit_encode)
+    monkeypatch.setattr("maxmargin.estimators.text.dependency_parser.learn_relations", learn)
+    mm.DependencyParser(C=1.0, labelled=True).fit(TAGGED, LABELLED)
+    assert found[1]

@@ -205,3 +205,26 @@ def test_only_the_words_of_conllu_are_used_unless_others_are_named(tmp_path, opt
     assert [list(map(tuple, x)) for x in X] == [[("Ana",), ("sings",)]] and [list(y) for y in Y] == [["PROPN", "VERB"]]
     X, _ = mm.Files(tmp_path / "a.conllu", format="conll", columns=["form", "xpos"]).read()
     assert [list(map(tuple, x)) for x in X] == [[("Ana", "NNP"), ("sings", "VBZ")]]
+
+
+def test_nothing_for_each_token_stays_in_memory(folder, tmp_path):
+    """Numbers of tokens and labels, codes and answers are in files, as the features are."""
+    X, Y = mm.Files(folder / "*.conll*", format="conll", memory=tmp_path).read()
+    _, examples = mm.ColumnTagger()._encode(X, Y)
+    arrays = [X.numbers, Y.numbers, examples.labels, examples.empty_answers().codes, examples.rows.indptr]
+    for array in arrays:
+        while isinstance(array.base, np.ndarray):
+            array = array.base
+        assert isinstance(array, np.memmap)
+    assert not examples.empty_answers().codes.any()
+
+
+@pytest.mark.parametrize("parameters", [{}, {"seen_pairs": True}, {"loss": "zero-one"}, {"bound": "slack"}], ids=str)
+def test_sweeps_in_parts_have_the_same_bits(folder, parameters, monkeypatch):
+    """Scores, bounds on rounding errors and tables are computed a part of the tokens at a time."""
+    files = mm.Files(folder / "*.conll*", format="conll")
+    whole = bits(mm.ColumnTagger(**parameters).fit(files))
+    for module in ("features.text.template_encoder", "structures.chain.examples", "structures.chain.seen_pairs",
+                   "_base.ragged"):  # fmt: skip
+        monkeypatch.setattr(f"maxmargin.{module}.PART", 7)
+    assert bits(mm.ColumnTagger(**parameters).fit(files)) == whole

@@ -49,3 +49,31 @@ def test_certificates_are_true_in_limited_memory(share, monkeypatch):
 def test_invalid_limits():
     with pytest.raises(ValueError, match="ProximalWorkingSets: most_bytes must be"):
         mm.SequenceTagger(solver=ProximalWorkingSets(most_bytes=-1)).fit(*data())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_resumed_fit_in_limited_memory_has_the_same_bits(tmp_path):
+    path, solver = tmp_path / "fit.npz", ProximalWorkingSets(most_bytes=60_000)
+    limits = {"tol": 1e-9, "solver": solver}
+    mm.SequenceTagger(max_iter=4, checkpoint=mm.Checkpoint(path, every=0.0), **limits).fit(*data())
+    resumed = mm.SequenceTagger(max_iter=9, **limits).fit(*data(), resume=path)
+    assert resumed.coef_.tobytes() == mm.SequenceTagger(max_iter=9, **limits).fit(*data()).coef_.tobytes()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_planes_are_dropped_only_when_many_have_been_refused(monkeypatch):
+    """Each look at all examples waits until planes of a share of the limit have been refused."""
+    looks, match = [], WorkingSets.match
+
+    def counted(self, ids, keys, oldest):
+        looks.append(len(ids))
+        return match(self, ids, keys, oldest)
+
+    monkeypatch.setattr(WorkingSets, "match", counted)
+    found = {}
+    for share in (0.0, 0.125, 1.0):
+        monkeypatch.setattr("maxmargin.solvers.working_sets.sets.REFUSED", share)
+        looks.clear()
+        mm.SequenceTagger(max_iter=2, tol=1e-9, solver=ProximalWorkingSets(most_bytes=200_000)).fit(*data())
+        found[share] = sum(size == 300 for size in looks)
+    assert found[0.0] > found[0.125] > 2 * found[1.0] > 0

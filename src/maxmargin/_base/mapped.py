@@ -19,6 +19,41 @@ def check_folder(folder: Any, name: str) -> None:
         raise ValueError(f"{name} must be a folder that can be written to, found {folder!r}")
 
 
+class Growing:
+    """Numbers that are appended: in memory, or in a file of a folder that is then mapped into it.
+
+    Parameters
+    ----------
+    folder : str or path-like, optional
+        The folder; None for memory.
+    dtype : dtype
+        Type of the numbers.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str] | None, dtype: Any) -> None:
+        self._dtype, self._parts = np.dtype(dtype), list[AnyArray]()
+        self._file = None if folder is None else tempfile.TemporaryFile(dir=folder)  # noqa: SIM115
+
+    def append(self, values: Any) -> None:
+        """Add numbers at the end."""
+        part = np.asarray(values, self._dtype)
+        if self._file is None:
+            self._parts.append(part)
+        else:
+            self._file.write(part.data)
+
+    def array(self) -> AnyArray:
+        """Return all numbers; nothing can be added any more."""
+        if self._file is None:
+            return np.concatenate([*self._parts, np.zeros(0, self._dtype)])
+        with self._file as file:
+            size = file.tell() // self._dtype.itemsize
+            if size == 0:
+                return np.zeros(0, self._dtype)
+            file.flush()
+            return np.memmap(file, self._dtype, "r+", shape=(size,)).view(np.ndarray)
+
+
 def empty_in(folder: str | os.PathLike[str]) -> Callable[[int, Any], AnyArray]:
     """Return a function (size, type) that makes arrays in files of a folder; they go when the arrays do."""
 

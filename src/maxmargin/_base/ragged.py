@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._base.types import AnyArray, CodeArray, IntArray
+from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 
+#: Number of entries that are computed at a time, where all of them would take much memory.
+PART = 1 << 20
 #: The ids of the examples of a batch that has a single one.
 ONLY = np.zeros(1, np.int64)
 
@@ -51,6 +53,17 @@ def row_sums(values: AnyArray, offsets: IntArray) -> AnyArray:
     running = np.zeros(len(values) + 1, np.result_type(values.dtype, np.int64))
     np.cumsum(values, out=running[1:])
     return np.diff(running[offsets])
+
+
+def sums_by_parts(values: Callable[[int, int], AnyArray], offsets: IntArray) -> FloatArray:
+    """Return `row_sums` of values from one position to another, which are computed a part at a time."""
+    sums, carried = np.empty(len(offsets) - 1), np.zeros(1)
+    for some in batches(np.diff(offsets), PART):
+        first, stop = int(offsets[some.start]), int(offsets[some.stop])
+        running = np.cumsum(np.concatenate([carried, values(first, stop)]))
+        sums[some] = np.diff(running[offsets[some.start : some.stop + 1] - first])
+        carried = running[-1:]
+    return sums
 
 
 def row_maxima(values: IntArray, offsets: IntArray) -> IntArray:
@@ -174,6 +187,13 @@ class Numbered(Sequence[Any]):
             return self.take(np.arange(len(self))[at])
         i = range(len(self))[at]
         return [self.values[n] for n in self.numbers[self.offsets[i] : self.offsets[i + 1]].tolist()]
+
+    def translated(self, table: AnyArray) -> AnyArray:
+        """Return the entry of a table, which has one for each distinct value, of each element of all sequences."""
+        out = self.empty(len(self.numbers), table.dtype)
+        for first in range(0, len(out), PART):
+            out[first : first + PART] = table[self.numbers[first : first + PART]]
+        return out
 
     def take(self, ids: IntArray) -> Numbered:
         """Return some of the sequences, in this order, with the values that occur in them."""

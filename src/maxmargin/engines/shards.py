@@ -282,11 +282,7 @@ class ShardedExamples(Examples):
     ) -> None:
         """Fetch the examples and write their answers."""
         if not np.array_equal(ids, self._near.ids):
-            parts = self._by_shard(ids)
-            requests: list[Request] = [(fetched, shard, (self.place[ids[at]],)) for shard, at in parts]
-            blobs = self.shards.call(requests, None, before)
-            examples = [unpickled_examples(blob, self.shards.recipe.structure) for blob in blobs]
-            self._near = _Near(ids.copy(), [(at, part) for (_, at), part in zip(parts, examples, strict=True)])
+            self._near = _Near(ids.copy(), self.fetch(ids, before))
         for at, part in self._near.parts:
             some, everyone = part.empty_answers(), np.arange(len(at))
             argument = question.argument[at] if isinstance(question.argument, np.ndarray) else question.argument
@@ -294,6 +290,14 @@ class ShardedExamples(Examples):
             part.begin(everyone)
             Question(question.method, question.w, argument).ask(part, everyone, slice(0, len(at)), some)
             Found.of(part, everyone, some).write(self, ids[at], answers)
+
+    def fetch(self, ids: IntArray, before: Callable[[], None] | None = None) -> list[tuple[IntArray, Examples]]:
+        """Return some of the examples, in parts: their places among ids, and the examples."""
+        parts = self._by_shard(ids)
+        requests: list[Request] = [(fetched, shard, (self.place[ids[at]],)) for shard, at in parts]
+        blobs = self.shards.call(requests, None, before)
+        structure = self.shards.recipe.structure
+        return [(at, unpickled_examples(blob, structure)) for (_, at), blob in zip(parts, blobs, strict=True)]
 
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self.ask(Question("decode", w, scales), ids, answers)
@@ -404,8 +408,8 @@ class ShardedExamples(Examples):
 
     def example(self, i: int) -> Examples:
         """Return one of the examples, fetched."""
-        (blob,) = self.shards.call([(fetched, int(self.shard_of[i]), (self.place[[i]],))])
-        return unpickled_examples(blob, self.shards.recipe.structure)
+        ((_, part),) = self.fetch(np.array([i]))
+        return part
 
     def output(self, example: int, key: int, code: CodeArray) -> Any:
         return self.outputs_of(np.array([example]), np.array([key]), [code])[0]

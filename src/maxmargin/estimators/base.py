@@ -196,12 +196,19 @@ class MaxMarginEstimator(
             if isinstance(X, Parted):
                 stack.enter_context(X.naming())
             if isinstance(X, Parted) and isinstance(engine, Tasks):
-                data = stack.enter_context(data_in_shards(self, X, Y, sample_weight, engine))
+                data = stack.enter_context(data_in_shards(self, X, Y, sample_weight, groups, engine))
             else:
                 X, Y = self._read(X, Y) if isinstance(X, Parted) else (X, Y)
                 data = self._training_data(X, Y, sample_weight, groups=groups)
             self._learn(data, engine, last=before._warm_weights(data.examples.dim), resume=resume)
+            learn_rest = self._second_stage(data)
+            del data  # its examples may take much memory
+            learn_rest()
         return self
+
+    def _second_stage(self, data: TrainingData) -> Callable[[], None]:
+        """Return a function that learns what is learnt without the examples; by default it does nothing."""
+        return lambda: None
 
     def _training_data(self, X: Any, Y: Any, sample_weight: Any = None, *, groups: Any = None) -> TrainingData:
         """Return the data checked, encoded and merged."""

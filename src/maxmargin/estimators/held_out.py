@@ -68,6 +68,9 @@ class HeldOut(NamedTuple):
 def output_losses(examples: Examples, w: FloatArray, engine: Local) -> FloatArray:
     """Return the loss of the output of best score of each example."""
     answers = examples.empty_answers()
+    if examples.elsewhere:
+        examples.decode(w, np.arange(examples.n_examples), np.zeros(examples.n_examples), answers)
+        return answers.losses
     engine.map(
         lambda ids, _: examples.decode(w, ids, np.zeros(len(ids)), answers),
         np.arange(examples.n_examples),

@@ -71,6 +71,7 @@ def regularization_path(
             with refitting(model):
                 take_over(model, first)
                 state = model._learn(data, engine, before=state)
+                model._second_stage(data)()
             models.append(model)
             if model.stop_reason_ == "interrupted":
                 break

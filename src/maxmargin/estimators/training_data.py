@@ -85,6 +85,11 @@ class FromFiles:
         structure: Any = self._make_structure()
         return {"structure": structure.survey(X, Y)}
 
+    def _choose_in_shards(self, data: TrainingData, groups: Any) -> None:
+        """Choose parameters by the data, in the process that fits; by default there is nothing to choose."""
+        if groups is not None:
+            raise TypeError(f"{type(self).__name__} takes no groups")
+
     def _learn_from(self: Any, surveys: Sequence[dict[str, Any]], weights: FloatArray) -> tuple[Compiled, FloatArray]:
         """Return the structure that is learnt from the surveys of all parts in order, and the weights c_i."""
         structure: Any = self._make_structure()
@@ -133,18 +138,20 @@ class FileShards:
 
 
 @contextmanager
-def data_in_shards(estimator: Any, files: Parted, Y: Any, sample_weight: Any, engine: Tasks) -> Iterator[Any]:
+def data_in_shards(
+    estimator: Any, files: Parted, Y: Any, sample_weight: Any, groups: Any, engine: Tasks
+) -> Iterator[Any]:
     """Return the training data of files that workers read, which are released at the end."""
     estimator._check_files(files, Y)
     check_for_shards(estimator)
-    parts = files.parts()
-    sizes = files.sizes()
+    parts = files.parts(lambda function, some: engine.gather([None] * len(some), lambda k: (function, some[k])))
+    sizes = [part.size for part in parts]
     slots = balanced(sizes, engine.n_jobs)
     twin = clone(estimator).set_params(
         engine=None, callbacks=None, checkpoint=None, start="auto", warm_start=False, n_jobs=1, verbose=0
     )
     surveys = _surveyed(Shards(engine, FileShards(twin, parts), slots, sizes))
-    files.note_parts([(found["n"], found["form"]) for found in surveys])
+    files.note_parts(parts, [(found["n"], found["form"]) for found in surveys])
     n = files.n_examples
     weights = example_weights(sample_weight, n)
     if not weights.all():
@@ -162,7 +169,9 @@ def data_in_shards(estimator: Any, files: Parted, Y: Any, sample_weight: Any, en
         everyone = np.arange(n)
         examples, weights, positions = estimator._merged(examples, weights, everyone)
         shards = examples.shards
-        yield TrainingData(files, None, structure, examples, weights, positions, everyone)
+        data = TrainingData(files, None, structure, examples, weights, positions, everyone)
+        estimator._choose_in_shards(data, groups)
+        yield data
     finally:
         shards.close()
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, overload
 
-from maxmargin.formats.streams import FormatError, Source, line_blocks, shown_name, write_text
+from maxmargin.formats.streams import FormatError, Piece, Source, line_blocks, shown_name, write_text
 
 Token = tuple[str, ...]
 
@@ -66,9 +67,9 @@ class ColumnReader:
     r"""Iterator over the sentences of a file.
 
     Columns are separated by tabs if the first token's line has a tab, else by blanks. All lines of tokens must have the
-    same number of columns. In CoNLL-U files, rows of contractions (``1-2``) and empty nodes (``1.1``) are no tokens. A
-    file is in CoNLL-U if its columns are separated by tabs and its name ends with ``.conllu``, or if there are ten or
-    more, of which the first counts the words from 1.
+    same number of columns, also those of a piece of a file. In CoNLL-U files, rows of contractions (``1-2``) and empty
+    nodes (``1.1``) are no tokens. A file is in CoNLL-U if its columns are separated by tabs and its name ends with
+    ``.conllu``, or if there are ten or more, of which the first counts the words from 1.
 
     Parameters
     ----------
@@ -157,6 +158,11 @@ class ColumnReader:
     def _from_first_token(self) -> Iterator[tuple[int, list[str]]]:
         """Yield batches of lines, of which the first one contains a line that is certainly a token."""
         waiting: list[str] = []
+        if isinstance(self.source, Piece):
+            for first, lines in line_blocks(os.fspath(self.source)):
+                self._find_columns(first, lines)
+                if self.n_columns:
+                    break
         for first, lines in line_blocks(self.source):
             if not self.n_columns:
                 self._find_columns(first, lines)

@@ -74,6 +74,11 @@ def read_fasta(source: Source) -> list[FastaRecord]:
     ...     mm.formats.read_fasta(path)
     [FastaRecord(name='P1', sequence='MKVLAT', description='a short protein')]
     """
+    return [record for _, record in _numbered_records(source)]
+
+
+def _numbered_records(source: Source) -> list[tuple[int, FastaRecord]]:
+    """Return the records of a file with the numbers of their first lines."""
     records: list[tuple[int, str, list[str]]] = []
     for number, line in numbered_lines(source):
         if line.startswith(">"):
@@ -89,8 +94,8 @@ def read_fasta(source: Source) -> list[FastaRecord]:
     for number, title, parts in records:
         if not parts:
             raise FormatError(source, number, f"expected a sequence after {title!r:.60}, found none")
-    split = ((*split_title(title), "".join(parts)) for _, title, parts in records)
-    return [FastaRecord(name, sequence, description) for name, description, sequence in split]
+    split = ((number, *split_title(title), "".join(parts)) for number, title, parts in records)
+    return [(number, FastaRecord(name, sequence, description)) for number, name, description, sequence in split]
 
 
 def write_fasta(target: Source, records: Iterable[Any]) -> None:
@@ -156,7 +161,7 @@ def read_fasta_pairs(source: Source) -> list[tuple[str, str]]:
     ...     mm.formats.read_fasta_pairs(path)
     [('ACGT', 'ACT')]
     """
-    return [(without_gaps(a), without_gaps(b)) for a, b in _pairs(source)]
+    return [(without_gaps(a), without_gaps(b)) for _, (a, b) in _pairs(source)]
 
 
 def read_aligned_fasta(source: Source) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
@@ -184,19 +189,22 @@ def read_aligned_fasta(source: Source) -> tuple[list[tuple[str, str]], list[tupl
     ...     mm.formats.read_aligned_fasta(path)
     ([('ACGT', 'ACT')], [('ACGT', 'AC-T')])
     """
-    Y = _pairs(source)
-    for k, (a, b) in enumerate(Y):
+    Y = []
+    for number, (a, b) in _pairs(source):
         if len(a) != len(b):
             raise FormatError(
-                source, None,
-                f"records {2 * k + 1} and {2 * k + 2} have lengths {len(a)} and {len(b)}; expected aligned records of "
-                f"equal length",
+                source, number,
+                f"this record and the next one have lengths {len(a)} and {len(b)}; expected aligned records of equal "
+                f"length",
             )  # fmt: skip
+        Y.append((a, b))
     return [(without_gaps(a), without_gaps(b)) for a, b in Y], Y
 
 
-def _pairs(source: Source) -> list[tuple[str, str]]:
-    records = [record.sequence for record in read_fasta(source)]
+def _pairs(source: Source) -> list[tuple[int, tuple[str, str]]]:
+    """Return pairs of sequences with the numbers of their first lines."""
+    records = _numbered_records(source)
     if len(records) % 2:
         raise FormatError(source, None, f"expected pairs of records, found {len(records)} records")
-    return list(zip(records[::2], records[1::2], strict=True))
+    pairs = zip(records[::2], records[1::2], strict=True)
+    return [(number, (a.sequence, b.sequence)) for (number, a), (_, b) in pairs]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import glob
 import os
+from array import array
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,14 +15,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._base.extras import needed
-from maxmargin._base.mapped import check_folder, empty_in
+from maxmargin._base.mapped import Growing, check_folder, empty_in
 from maxmargin._base.ragged import Numbered, offsets_of
 from maxmargin._base.types import IntArray
 from maxmargin.formats.conll import ColumnReader, column_index, labels_of
 from maxmargin.formats.conllu import read_conllu
 from maxmargin.formats.fasta import read_aligned_fasta
 from maxmargin.formats.partitions import Parted, rows_of_table, shown
-from maxmargin.formats.streams import FormatError, Source
+from maxmargin.formats.pieces import RowGroups, Run, checked_size, pieces, source_size
+from maxmargin.formats.streams import FormatError, Source, line_in_file
 from maxmargin.formats.svmlight import read_svmlight, whole_numbers, with_width
 from maxmargin.formats.trees import read_trees
 
@@ -40,6 +43,10 @@ class Files(Parted):
         `DependencyParser`; ``"trees"``: trees in brackets, for `ConstituencyParser`; ``"svmlight"``: rows, for
         `MulticlassSVM`; ``"fasta"``: aligned pairs, for `PairwiseAligner`; ``"parquet"``: tables of numbers with a
         column of labels, for `MulticlassSVM` (extra ``parquet``).
+    split : int or str, default="64MB"
+        The workers of an engine read larger files in pieces of about this size, bytes or text such as ``"64MB"``. The
+        model does not depend on it. Pieces begin with a sentence, tree, row, pair or group of rows. None to read files
+        as a whole, as packed ones always are, trees with ``clean=True`` and CoNLL-U Plus.
     memory : str or path-like, default=None
         Folder on a disk for the largest arrays of encoded sentences of a `ColumnTagger`, which are then mapped into
         memory instead of being kept in it. The files there are removed at the end. None for arrays in memory.
@@ -63,7 +70,9 @@ class Files(Parted):
     [['PER', 'O']]
     """
 
-    def __init__(self, paths: Any, format: str, *, memory: Any = None, **options: Any) -> None:
+    def __init__(
+        self, paths: Any, format: str, *, split: int | str | None = "64MB", memory: Any = None, **options: Any
+    ) -> None:
         if format not in _READERS:
             raise ValueError(f"format must be one of {', '.join(map(repr, _READERS))}, found {format!r}")
         read, allowed = _READERS[format]
@@ -73,8 +82,8 @@ class Files(Parted):
             raise TypeError(f"Files of format {format!r} take no {unknown[0]!r}; the options are: {known}")
         if format == "parquet" and not isinstance(options.get("target"), str):
             raise TypeError("Files of format 'parquet' need target=, the column of the labels")
-        self.format, self.options, self.memory = format, options, memory
-        self.paths = expanded(paths)
+        self.format, self.split, self.options, self.memory = format, checked_size(split), options, memory
+        self.paths: list[Any] = expanded(paths)
         if memory is not None:
             if format != "conll":
                 raise ValueError(f"memory= is for files of columns, format='conll', found format={format!r}")
@@ -82,9 +91,10 @@ class Files(Parted):
         self._read: Callable[..., tuple[Any, Any]] = read
         super().__init__()
         self._lines: IntArray | None = None
+        self._sources = self.paths
 
     def __repr__(self) -> str:
-        return f"Files of format {self.format!r}: {len(self.paths)} files from {self.paths[0]!r}"
+        return f"Files of format {self.format!r}: {len(self.paths)} files from {os.fspath(self.paths[0])!r}"
 
     def read(self) -> tuple[Any, Any]:
         """Return the inputs and outputs of all files.
@@ -96,20 +106,32 @@ class Files(Parted):
         Y : sequence, ndarray or None
             The outputs; None if the inputs contain them.
         """
+        self._sources = self.paths
         return self._read(self, **self.options)
 
-    def parts(self) -> list[Files]:
-        """Return each file by itself."""
-        return [Files([path], self.format, memory=self.memory, **self.options) for path in self.paths]
+    def parts(self, run: Run = map) -> list[Files]:
+        """Return each file by itself, or each piece of a large file."""
+        whole = self.split is None or self.options.get("clean", False)
+        sources: list[Any] = []
+        for path in self.paths:
+            sources += [path] if whole else pieces(path, self.format, self.split, run)  # type: ignore[arg-type]
+        return [self._part(source) for source in sources]
 
-    def sizes(self) -> list[int]:
-        """Return the bytes of each file."""
-        return [os.path.getsize(path) for path in self.paths]
+    def _part(self, source: Source) -> Files:
+        part = copy(self)
+        Parted.__init__(part)
+        part.paths, part._lines = [source], None
+        return part
 
-    def note_parts(self, parts: Sequence[tuple[int, Any]]) -> None:
-        """Note the number of examples of each file, and check its form, as others have read them."""
-        super().note_parts(parts)
-        self._lines = None
+    @property
+    def size(self) -> int:
+        """The number of bytes."""
+        return sum(map(source_size, self.paths))
+
+    def note_parts(self, parts: Sequence[Files], found: Sequence[tuple[int, Any]]) -> None:
+        """Note the number of examples of each part, and check its form, as others have read them."""
+        super().note_parts(parts, found)
+        self._lines, self._sources = None, [part.paths[0] for part in parts]
 
     def check_form(self, form: Any) -> None:
         """Raise FormatError if a file has other columns than the first: `form` is columns, name and first line."""
@@ -123,11 +145,12 @@ class Files(Parted):
 
     def place(self, example: int) -> str:
         """Return the file of an example that has been read, and its line if it is known."""
-        file = self.part_of(example)
-        line = "" if self._lines is None else f":{self._lines[example]}"
-        return f"{self.paths[file]}{line}"
+        source = self._sources[self.part_of(example)]
+        if self._lines is None:
+            return os.fspath(source)
+        return f"{os.fspath(source)}:{line_in_file(source, int(self._lines[example]))}"
 
-    def _concatenated(self, read: Callable[[str], Sequence[Any]]) -> list[Any]:
+    def _concatenated(self, read: Callable[[Any], Sequence[Any]]) -> list[Any]:
         """Return what is read from all files, and note how many examples each has."""
         parts = [read(path) for path in self.paths]
         self._first = offsets_of([len(part) for part in parts])
@@ -136,9 +159,8 @@ class Files(Parted):
     def _columns(
         self, columns: Any = None, label_column: int | str | None = None, comments: bool = True, documents: bool = True
     ) -> tuple[Numbered, Numbered]:
-        texts = _Numbers(), _Numbers()
-        lengths: list[int] = []
-        lines: list[int] = []
+        texts = _Numbers(self.memory), _Numbers(self.memory)
+        lengths, lines = array("q"), array("q")
         counts: list[int] = []
         self.form = None
         for path in self.paths:
@@ -149,7 +171,7 @@ class Files(Parted):
                 if not sentence.tokens:
                     continue
                 if len(lengths) == before:
-                    self.check_form((reader.n_columns, path, reader.first_line))
+                    self.check_form((reader.n_columns, os.fspath(path), reader.first_line))
                     used, at = _positions(reader, columns, label_column)
                 texts[0].add([tuple([token[c] for c in used]) for token in sentence.tokens])
                 texts[1].add(labels_of(sentence, at, path))
@@ -158,11 +180,11 @@ class Files(Parted):
             if len(lengths) == before:
                 raise FormatError(path, None, "expected a line of columns for each token, found no tokens")
             counts.append(len(lengths) - before)
-        self._first, self._lines = offsets_of(counts), np.array(lines, np.int64)
-        offsets = offsets_of(lengths)
+        self._first, self._lines = offsets_of(counts), np.frombuffer(lines, np.int64)
+        offsets = offsets_of(np.frombuffer(lengths, np.int64))
         X, Y = (Numbered(list(text), text.numbers(), offsets) for text in texts)
         if self.memory is not None:
-            X.empty = empty_in(self.memory)
+            X.empty = Y.empty = empty_in(self.memory)
         return X, Y
 
     def _conllu(self) -> tuple[Any, None]:
@@ -180,14 +202,15 @@ class Files(Parted):
 
     def _tables(self, target: str, columns: Sequence[str] | None = None) -> tuple[Any, Any]:
         pandas = needed("pandas", "parquet", "Parquet files need")
+        used = None if columns is None else [*columns, target]
         parts = []
         self.form = None
         for path in self.paths:
-            table = pandas.read_parquet(path, columns=None if columns is None else [*columns, target])
+            table = path.table(used) if isinstance(path, RowGroups) else pandas.read_parquet(path, columns=used)
             X, y, names = rows_of_table(table, target, columns)
             if len(y) == 0:
                 raise FormatError(path, None, "expected at least one row, found none")
-            self.check_form((names, path, None))
+            self.check_form((names, os.fspath(path), None))
             parts.append((X, y))
         self._first = offsets_of([len(y) for _, y in parts])
         rows = sp.vstack([X for X, _ in parts], format="csr")
@@ -196,7 +219,7 @@ class Files(Parted):
     def _alignments(self) -> tuple[Any, Any]:
         Y: list[Any] = []
 
-        def read(path: str) -> Any:
+        def read(path: Source) -> Any:
             pairs, alignments = read_aligned_fasta(path)
             Y.extend(alignments)
             return pairs
@@ -215,12 +238,14 @@ _READERS: Mapping[str, tuple[Callable[..., tuple[Any, Any]], tuple[str, ...]]] =
 
 
 class _Numbers(dict[Any, int]):
-    """Distinct values, numbered in the order in which they first occur, and the numbers of a sequence of them."""
+    """Distinct values, numbered in the order in which they first occur, and the numbers of a sequence of them.
 
-    def __init__(self) -> None:
+    The numbers are in memory, or in a file of a folder.
+    """
+
+    def __init__(self, folder: Any) -> None:
         super().__init__()
-        self._parts: list[Any] = []
-        self._new: list[int] = []
+        self._all, self._new = Growing(folder, np.int32), array("i")
 
     def __missing__(self, value: Any) -> int:
         number = self[value] = len(self)
@@ -232,12 +257,12 @@ class _Numbers(dict[Any, int]):
             self._pack()
 
     def _pack(self) -> None:
-        self._parts.append(np.array(self._new, np.int32))
-        self._new = []
+        self._all.append(self._new)
+        self._new = array("i")
 
     def numbers(self) -> Any:
         self._pack()
-        return np.concatenate(self._parts)
+        return self._all.array()
 
 
 def _positions(reader: ColumnReader, columns: Any, label_column: int | str | None) -> tuple[tuple[int, ...], int]:
@@ -260,7 +285,8 @@ def _positions(reader: ColumnReader, columns: Any, label_column: int | str | Non
         used = tuple(reader.index(column) for column in named)
     if not used or at in used:
         what = "found one column" if not used else f"column {reader.names()[at]} is the label"
-        raise FormatError(reader.source, reader.first_line, f"expected a label and at least one more column, {what}")
+        path = os.fspath(reader.source)  # lines of a piece would be counted from its start
+        raise FormatError(path, reader.first_line, f"expected a label and at least one more column, {what}")
     return used, at
 
 

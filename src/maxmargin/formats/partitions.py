@@ -1,7 +1,8 @@
-"""Data in parts: what `Files` and partitions of Dask have in common, and `Partitions`."""
+"""Data in parts: what `Files` and partitions of Dask or Ray have in common, and `Partitions`."""
 
 from __future__ import annotations
 
+import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,8 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._base.errors import ExampleError
+from maxmargin._base.extras import needed
 from maxmargin._base.ragged import offsets_of
 from maxmargin._base.types import AnyArray
+from maxmargin.formats.pieces import Run
 
 
 class Parted(ABC):
@@ -32,12 +35,13 @@ class Parted(ABC):
         """Return the inputs and outputs of all parts; the outputs are None if the inputs contain them."""
 
     @abstractmethod
-    def parts(self) -> Sequence[Parted]:
-        """Return each part by itself; picklable."""
+    def parts(self, run: Run = map) -> Sequence[Parted]:
+        """Return each part by itself; picklable. `run` is like `map`, and may call functions in other processes."""
 
+    @property
     @abstractmethod
-    def sizes(self) -> list[int]:
-        """Return numbers in proportion to which reading the parts takes time."""
+    def size(self) -> int:
+        """A number in proportion to which reading takes time, to be compared with those of other parts."""
 
     @abstractmethod
     def place(self, example: int) -> str:
@@ -52,11 +56,11 @@ class Parted(ABC):
         """Number of examples that have been read."""
         return int(self._first[-1])
 
-    def note_parts(self, parts: Sequence[tuple[int, Any]]) -> None:
+    def note_parts(self, parts: Sequence[Any], found: Sequence[tuple[int, Any]]) -> None:
         """Note the number of examples of each part, and check its form, as others have read them."""
-        self._first = offsets_of([n for n, _ in parts])
+        self._first = offsets_of([n for n, _ in found])
         self.form = None
-        for _, form in parts:
+        for _, form in found:
             self.check_form(form)
 
     def part_of(self, example: int) -> int:
@@ -76,16 +80,17 @@ class Parted(ABC):
 
 
 class Partitions(Parted):
-    """Partitions of Dask, or of functions, in the place of X: ``fit(mm.Partitions(bag))``.
+    """Partitions of Dask or Ray, or of functions, in the place of X: ``fit(mm.Partitions(bag))``.
 
     The examples are those of all partitions in order. Estimators with an engine let workers read the partitions; others
     read them all in this process.
 
     Parameters
     ----------
-    data : dask Bag, dask DataFrame or list of callables
+    data : dask Bag, dask DataFrame, ray Dataset or list of callables
         A bag of pairs (x, y); a table with a row for each example; or functions without arguments that return the X
-        and y of a partition. Bags and tables are computed by the workers of an engine, so they must not be persisted.
+        and y of a partition. Bags and tables of Dask are computed by the workers of an engine, so they must not be
+        persisted. A dataset of Ray is materialised; the workers of ``engine="ray"`` read its blocks, others cannot.
     target : str, default=None
         Column of the labels of a table. The other columns are features, numbers.
 
@@ -103,8 +108,9 @@ class Partitions(Parted):
 
     def __init__(self, data: Any, target: str | None = None) -> None:
         super().__init__()
-        self._readers, self._at = _readers(data, target), 0
-        self._kept = data  # the objects that tasks refer to
+        # The objects that tasks refer to; the blocks of a dataset of Ray are computed now.
+        self._kept = data.materialize() if _package(data) == "ray" and hasattr(data, "materialize") else data
+        self._readers, self._at = _readers(self._kept, target), 0
 
     def __repr__(self) -> str:
         return f"Partitions: {len(self._readers)} of them"
@@ -115,12 +121,12 @@ class Partitions(Parted):
     def read(self) -> tuple[Any, Any]:
         """Return the inputs and outputs of all partitions."""
         found = [_checked_part(reader(), k) for k, reader in enumerate(self._readers, self._at)]
-        self.note_parts([(len(Y), form) for _, Y, form in found])
+        self.note_parts(self._readers, [(len(Y), form) for _, Y, form in found])
         if self.form is None:
             return [x for X, _, _ in found for x in X], [y for _, Y, _ in found for y in Y]
         return sp.csr_array(sp.vstack([X for X, _, _ in found], format="csr")), np.concatenate([Y for _, Y, _ in found])
 
-    def parts(self) -> list[Partitions]:
+    def parts(self, run: Run = map) -> list[Partitions]:
         """Return each partition by itself."""
         return [self._part(reader, k) for k, reader in enumerate(self._readers)]
 
@@ -131,9 +137,10 @@ class Partitions(Parted):
         part._readers, part._at, part._kept = [reader], number, None
         return part
 
-    def sizes(self) -> list[int]:
-        """Return 1 for each partition, whose sizes are not known."""
-        return [1] * len(self._readers)
+    @property
+    def size(self) -> int:
+        """The number of partitions, whose sizes are not known."""
+        return len(self._readers)
 
     def place(self, example: int) -> str:
         """Return the partition of an example that has been read."""
@@ -154,19 +161,26 @@ def shown(columns: Any) -> str:
 
 def _readers(data: Any, target: str | None) -> list[Callable[[], tuple[Any, Any, Any]]]:
     """Return a picklable function for each partition, which returns X, Y and the names of columns or None."""
-    kind = type(data).__module__.split(".")[0]
+    kind = _package(data)
     if isinstance(data, list | tuple) and data and all(map(callable, data)):
         return [partial(_called, reader) for reader in data]
     if kind in ("dask", "dask_expr") and hasattr(data, "to_delayed"):
         table = hasattr(data, "columns")
         _check_target(table, target)
         return [partial(_of_delayed, part, target) for part in data.to_delayed()]
-    if kind == "ray":
-        raise ValueError(
-            "data: a Ray dataset cannot be read by other workers than those of its own tasks; write it with "
-            "dataset.write_parquet(folder), and pass Files(folder + '/*.parquet', format='parquet', target=…)"
-        )
-    raise ValueError(f"data must be a Dask bag or data frame or a list of functions, found {type(data).__name__}")
+    if kind == "ray" and hasattr(data, "iter_internal_ref_bundles"):
+        _check_target(True, target)
+        bundles = [(bundle.block_refs, bundle.metadata) for bundle in data.iter_internal_ref_bundles()]
+        blocks = [(ref, about.num_rows) for refs, found in bundles for ref, about in zip(refs, found, strict=True)]
+        dumps = needed("ray.cloudpickle", "ray", "Ray datasets need").dumps  # with the owner of the block
+        return [partial(_of_block, dumps(ref), target) for ref, n in blocks if n != 0]
+    raise ValueError(
+        f"data must be a Dask bag or data frame, a Ray dataset or a list of functions, found {type(data).__name__}"
+    )
+
+
+def _package(data: Any) -> str:
+    return type(data).__module__.split(".")[0]
 
 
 def _check_target(table: bool, target: str | None) -> None:
@@ -188,6 +202,18 @@ def _of_delayed(part: Any, target: str | None) -> tuple[Any, Any, Any]:
         return rows_of_table(found, target)
     pairs = list(found)
     return [x for x, _ in pairs], [y for _, y in pairs], None
+
+
+def _of_block(pickled: bytes, target: Any) -> tuple[Any, Any, Any]:
+    """Return the rows of a block of Ray, whose reference is a pickle: it means nothing to other workers."""
+    ray = needed("ray", "ray", "Ray datasets need")
+    if not ray.is_initialized():
+        raise RuntimeError(
+            "the blocks of a Ray dataset can be read by workers of Ray only: use engine='ray', or write files with "
+            "dataset.write_parquet(folder), and pass Files(folder + '/*.parquet', format='parquet', target=…)"
+        )
+    block = ray.get(pickle.loads(pickled))
+    return rows_of_table(block.to_pandas() if hasattr(block, "to_pandas") else block, target)
 
 
 def _checked_part(part: tuple[Any, Any, Any], number: int) -> tuple[Any, Any, Any]:

@@ -11,6 +11,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -18,7 +19,9 @@ from maxmargin._base.atomic import replacing
 
 Source = str | os.PathLike[str]
 
-_GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC = b"\x1f\x8b"
+#: A byte order mark, with which some texts begin.
+MARK = b"\xef\xbb\xbf"
 _BLOCK = 1 << 20
 
 
@@ -49,9 +52,10 @@ class FormatError(ValueError):
     """
 
     def __init__(self, source: Source, line: int | None, message: str) -> None:
-        self.source, self.line = shown_name(source), line
+        self.source, self.line = shown_name(source), line_in_file(source, line)
         self.message = message
-        super().__init__(f"{self.source}: {message}" if line is None else f"{self.source}:{line}: {message}")
+        place = self.source if self.line is None else f"{self.source}:{self.line}"
+        super().__init__(f"{place}: {message}")
 
     def __reduce__(self) -> Any:
         """Return what pickles need, for errors of workers."""
@@ -71,11 +75,59 @@ def is_standard(source: Source) -> bool:
 # ---------------------------------------------------------------------- reading
 
 
+@dataclass(frozen=True)
+class Piece(os.PathLike[str]):
+    """Some of the bytes of a file that is not packed, in the place of its name; its lines are counted from its start.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    start, stop : int
+        The first byte, and the first one after the last.
+    """
+
+    path: str
+    start: int
+    stop: int
+
+    def __fspath__(self) -> str:
+        return self.path
+
+
+class _Span(io.RawIOBase):
+    """The bytes of a file up to a number of them."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file, self._left = file, size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(min(len(buffer), self._left))
+        buffer[: len(data)] = data
+        self._left -= len(data)
+        return len(data)
+
+
+def line_in_file(source: Source, line: int | None) -> int | None:
+    """Return the number in the file of a line of a piece, by reading the file up to the piece; others stay."""
+    if not isinstance(source, Piece) or line is None:
+        return line
+    with open_bytes(Piece(source.path, 0, source.start)) as file:
+        return line + sum(block.count(b"\n") for block in iter(lambda: file.read(_BLOCK), b""))
+
+
 @contextmanager
 def open_bytes(source: Source) -> Iterator[BinaryIO]:
     """Open the bytes of a file or, for ``"-"``, of standard input, unpacked if they are gzip."""
     with _raw(source) as raw:
-        if raw.peek(2)[:2] != _GZIP_MAGIC:
+        if isinstance(source, Piece):
+            raw.seek(source.start)
+            yield io.BufferedReader(_Span(raw, source.stop - source.start))
+            return
+        if raw.peek(2)[:2] != GZIP_MAGIC:
             yield raw
             return
         try:
@@ -125,7 +177,7 @@ def first_bytes(source: Source, size: int = 8192) -> bytes:
         at = standard.tell()
         head = standard.read(size)
         standard.seek(at)
-    if head[:2] == _GZIP_MAGIC:
+    if head[:2] == GZIP_MAGIC:
         with suppress(zlib.error):  # the reader of a damaged file raises the error
             return zlib.decompressobj(31).decompress(head, size)
     return head
@@ -148,7 +200,7 @@ def line_blocks(source: Source) -> Iterator[tuple[int, list[str]]]:
         while True:
             block = read(_BLOCK)
             whole, newline, rest = (rest + block).rpartition(b"\n") if block else (rest, b"", b"")
-            if number == 1 and whole.startswith(b"\xef\xbb\xbf"):
+            if number == 1 and whole.startswith(MARK):
                 whole = whole[3:]
             if newline or (not block and whole):
                 text = decode(whole, source, number)

@@ -81,6 +81,11 @@ class _TunedAligner(BaseEstimator, ABC):
         weights = example_weights(sample_weight, len(Y))
         Y = spelt_alignments(X, Y, self.mode)
         self._learn(X, Y, weights)
+        self._tune(X, Y, weights)
+        return self
+
+    def _tune(self, X: Any, Y: list[tuple[str, str]], weights: FloatArray) -> None:
+        """Choose the scores of gaps that align the first pairs best."""
         pairs = [(float(a), float(b)) for a, b in product(self.opens, self.extends) if a <= b]
         if not pairs:
             raise ValueError("opens and extends have no pair with open ≤ extend")
@@ -91,7 +96,6 @@ class _TunedAligner(BaseEstimator, ABC):
         best = int(np.argmax(scores))
         (self.gap_open_, self.gap_extend_), self.training_score_ = pairs[best], scores[best]
         self._finish()
-        return self
 
     def _finish(self) -> None:
         """Set what follows from the scores of gaps; by default nothing."""
@@ -299,9 +303,42 @@ class LogOddsAligner(_TunedAligner):
     def _learn(self, X: Any, Y: list[tuple[str, str]], weights: FloatArray) -> None:
         positive_number(self.smoothing, "smoothing")
         finite_number(self.background, "background")
-        structure = Alignment(mode=self.mode, alphabet=self.alphabet, symmetric=self.symmetric)
-        self.structure_ = structure.fit(X, Y)
+        self.structure_ = self._fitted_structure(X, Y)
         self.coef_ = log_odds(self.structure_, X, Y, float(self.smoothing), float(self.background), weights)
+
+    def _fitted_structure(self, X: Any, Y: list[tuple[str, str]]) -> Alignment:
+        return Alignment(mode=self.mode, alphabet=self.alphabet, symmetric=self.symmetric).fit(X, Y)
+
+    def fit_counts(
+        self, of: Alignment, counts: FloatArray, X: Any, y: list[tuple[str, str]], sample_weight: FloatArray
+    ) -> Self:
+        """Learn from the counts of aligned letters of many pairs, and choose the scores of gaps by the first pairs.
+
+        Parameters
+        ----------
+        of : Alignment
+            A structure of these pairs, without annotations.
+        counts : ndarray
+            Its `matched_counts`.
+        X, y : sequence
+            The first `n_tune` pairs, without annotations, and their alignments.
+        sample_weight : ndarray
+            Their weights.
+
+        Returns
+        -------
+        self
+            The fitted aligner, as `fit` returns it for all pairs.
+        """
+        self._check()
+        y = spelt_alignments(X, y, self.mode)
+        self.structure_ = self._fitted_structure(X, y)
+        ((letters, numbers),) = self.structure_.positions_.template_weights().items()
+        own = np.zeros(int(self.structure_.size or 0))
+        own[numbers] = counts[of.positions_.template_weights()[letters]]
+        self.coef_ = odds_of_counts(self.structure_, own, float(self.smoothing), float(self.background))
+        self._tune(X, y, sample_weight)
+        return self
 
     def _finish(self) -> None:
         self.coef_[-2:] = self.gap_open_, self.gap_extend_
@@ -321,12 +358,22 @@ def log_odds(
     structure: Alignment, X: Any, Y: Any, smoothing: float = 1.0, background: float = 0.0, sample_weight: Any = None
 ) -> FloatArray:
     """Return weights of matches: log odds of equal fields, from counts in true alignments; 0 for gaps."""
-    examples: Any = structure.encode(X, Y)
-    everyone, counts = np.arange(examples.n_examples), np.zeros(examples.dim)
-    nothing = examples.empty_answers()
-    nothing.codes[:] = np.concatenate([empty_code(n) for n in examples.pairs.n_rows.tolist()])
-    examples.aggregate(everyone, nothing, example_weights(sample_weight, len(everyone)), counts)
-    weights = np.zeros(examples.dim)
+    counts = matched_counts(structure.encode(X, Y), example_weights(sample_weight, len(X)))
+    return odds_of_counts(structure, counts, smoothing, background)
+
+
+def matched_counts(examples: Any, weights: FloatArray) -> FloatArray:
+    """Return the sum over all pairs of weights times the features of the matches in the true alignment."""
+    counts, nothing = np.zeros(examples.dim), examples.empty_answers()
+    lengths = np.diff(examples.code_offsets) - N_ORDERS
+    nothing.codes[:] = np.concatenate([empty_code(n) for n in lengths.tolist()])
+    examples.aggregate(np.arange(examples.n_examples), nothing, weights, counts)
+    return counts
+
+
+def odds_of_counts(structure: Alignment, counts: FloatArray, smoothing: float, background: float) -> FloatArray:
+    """Return weights of matches: log odds of equal fields, from their counts; 0 for gaps."""
+    weights = np.zeros(len(counts))
     for (a, b), numbers in structure.positions_.template_weights().items():
         if a == b and a.size > 1:
             known = numbers[:-1, :-1]  # the last key is unknown

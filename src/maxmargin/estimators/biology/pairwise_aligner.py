@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -12,9 +13,10 @@ from maxmargin._base.checks import changed, check_flag, declared, parameter
 from maxmargin._base.errors import Place, callers_level
 from maxmargin._base.input import example_weights, paired_examples
 from maxmargin._base.types import FloatArray, IntArray
+from maxmargin.engines.shards import ShardedExamples
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.biology.aligned_input import aligned_examples, pairs_of, spelt_alignments
-from maxmargin.estimators.biology.alignment_baselines import LogOddsAligner
+from maxmargin.estimators.biology.alignment_baselines import LogOddsAligner, matched_counts
 from maxmargin.estimators.biology.substitution import (
     LOG_ODDS,
     AlignmentParameters,
@@ -28,7 +30,7 @@ from maxmargin.estimators.biology.substitution import (
     scale_of,
     substitution_centre,
 )
-from maxmargin.estimators.held_out import held_out_losses, keep_to_prior, mean_loss, related_folds
+from maxmargin.estimators.held_out import held_out_losses, keep_to_prior, mean_loss, related_folds, some_of
 from maxmargin.estimators.parameters import is_auto, positive_or_auto
 from maxmargin.estimators.probabilities import ProbabilisticSets
 from maxmargin.estimators.training_data import TrainingData
@@ -183,6 +185,11 @@ class PairwiseAligner(AlignmentParameters, ProbabilisticSets, MaxMarginEstimator
         self._choose(data, groups)
         return data
 
+    def _choose_in_shards(self, data: TrainingData, groups: Any) -> None:
+        if groups is not None and len(groups) != data.examples.n_examples:
+            raise ValueError(f"groups has {len(groups)} entries but X has {data.examples.n_examples} examples")
+        self._choose(data, groups)
+
     def _choose(self, data: TrainingData, groups: Any) -> None:
         """Set the scale of the prior and C, by the loss on held-out folds if they are not given."""
         settings, losses = matrix_prior(self.prior, AUTO), dict[str, float]()
@@ -193,10 +200,11 @@ class PairwiseAligner(AlignmentParameters, ProbabilisticSets, MaxMarginEstimator
         elif settings is None:
             scales = [1.0]
         self.prior_scale_, self.C_ = scales[len(scales) // 2], self._matching_C(scales[len(scales) // 2], unit)
-        folds = self._folds(data, groups) if settings is not None and (len(scales) > 1 or is_auto(self.C)) else []
+        chooses = settings is not None and (len(scales) > 1 or is_auto(self.C))
+        some, folds = self._folds(data, groups) if chooses else (data, [])
         if len(folds) > 1:
             candidates = [{"scale": scale, "C": self._matching_C(scale, unit)} for scale in scales]
-            found, prior, _ = held_out_losses(self, data, folds, candidates)
+            found, prior, _ = held_out_losses(self, some, folds, candidates)
             losses = {"prior": prior} | {f"scale {s:g}": float(loss) for s, loss in zip(scales, found, strict=True)}
             best = int(np.argmin(found))
             self.prior_scale_, self.C_ = scales[best], candidates[best]["C"]
@@ -217,17 +225,35 @@ class PairwiseAligner(AlignmentParameters, ProbabilisticSets, MaxMarginEstimator
         scores = matrix_values(settings["matrix"], structure.alphabet)[:-1, :-1]
         return nats_of(scores, structure.alphabet) or 1.0 / max(float(scores.std()), 1e-12)
 
-    def _folds(self, data: TrainingData, groups: Any) -> list[IntArray]:
-        """Return held-out folds of at most `MOST_HELD_OUT` pairs; none if there are too few pairs."""
+    def _folds(self, data: TrainingData, groups: Any) -> tuple[TrainingData, list[IntArray]]:
+        """Return held-out folds of at most `MOST_HELD_OUT` pairs, and these pairs; none if there are too few pairs."""
         n = data.examples.n_examples
         if n < LEAST_HELD_OUT:
-            return []
-        some = np.sort(np.random.default_rng(seed_of(self.random_state)).permutation(n)[:MOST_HELD_OUT])
+            return data, []
+        chosen = np.sort(np.random.default_rng(seed_of(self.random_state)).permutation(n)[:MOST_HELD_OUT])
+        some = self._fetched(data, chosen) if data.examples.elsewhere else some_of(data, chosen)
+        positions = some.positions.tolist()
         if groups is None:
-            members: list[Any] = [{s.key() for s in read_pair(data.X[i], Place("X", i))} for i in some.tolist()]
+            used = np.searchsorted(some.encoded, some.positions).tolist()
+            pairs = zip(used, positions, strict=True)
+            members: list[Any] = [{s.key() for s in read_pair(some.X[i], Place("X", at))} for i, at in pairs]
         else:
-            members = [[np.asarray(groups)[data.positions[i]].item()] for i in some.tolist()]
-        return [some[fold] for fold in related_folds(members, N_FOLDS)]
+            members = [[np.asarray(groups)[at].item()] for at in positions]
+        return some, related_folds(members, N_FOLDS)
+
+    @staticmethod
+    def _fetched(data: TrainingData, ids: IntArray) -> TrainingData:
+        """Return some pairs of examples in shards as data of this process."""
+        assert isinstance(data.examples, ShardedExamples)
+        X, Y = list[Any]([None] * len(ids)), list[Any]([None] * len(ids))
+        for at, part in data.examples.fetch(ids):
+            for k, x, y in zip(at.tolist(), *part.pairs_of_strings(), strict=True):  # type: ignore[attr-defined]
+                X[k], Y[k] = x, y
+        positions = data.positions[ids]
+        return replace(
+            data, X=X, Y=Y, examples=data.structure.encode(X, Y), weights=data.weights[ids],  # type: ignore[attr-defined]
+            positions=positions, encoded=positions,
+        )  # fmt: skip
 
     def _shorter(self) -> dict[str, Any]:
         """Return parameters of fits that only serve the choice of a prior."""
@@ -255,6 +281,11 @@ class PairwiseAligner(AlignmentParameters, ProbabilisticSets, MaxMarginEstimator
         odds = LogOddsAligner(
             mode=self.mode, loss=loss, tolerance=self.tolerance, alphabet=self.alphabet, symmetric=self.symmetric
         )
+        if data.examples.elsewhere:
+            n = data.examples.n_examples
+            first = self._fetched(data, np.arange(n if odds.n_tune is None else min(n, odds.n_tune)))
+            counts = matched_counts(data.examples, data.weights)
+            return odds.fit_counts(data.structure, counts, first.X, first.Y, first.weights)  # type: ignore[arg-type]
         used = np.searchsorted(data.encoded, data.positions).tolist()
         return odds.fit([data.X[i] for i in used], [data.Y[i] for i in used], data.weights)
 

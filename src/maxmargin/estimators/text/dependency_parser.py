@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral
 from typing import Any, Self
 
@@ -37,7 +38,6 @@ from maxmargin.features.text.sentences import (
     warn_of_unknown_tags,
 )
 from maxmargin.formats.conllu import conllu_package, read_conllu, with_heads
-from maxmargin.solvers.base import State
 from maxmargin.structures.tree.dependency import DependencyTree
 from maxmargin.structures.tree.structure import Tree
 
@@ -178,14 +178,16 @@ class DependencyParser(FilePredictor, ProbabilisticSets, MaxMarginEstimator):
         with outputs_called("X"):
             return super()._encode_part(structure, *_sentences(X, Y, False)[:2])
 
-    def _learn(self, data: TrainingData, *arguments: Any, **options: Any) -> State:
-        state = super()._learn(data, *arguments, **options)
-        if isinstance(data, LabelledData):
-            self.relation_structure_, self.relation_coef_ = learn_relations(
-                data.X, data.Y, data.relations, self.tags_, data.weights, self.seen_pairs, max_seconds=self.max_seconds,
-                n_jobs=self.n_jobs, random_state=self.random_state, verbose=self.verbose,
-            )  # fmt: skip
-        return state
+    def _second_stage(self, data: TrainingData) -> Callable[[], None]:
+        if not isinstance(data, LabelledData):
+            return super()._second_stage(data)
+        return partial(self._learn_relations, data.X, data.Y, data.relations, data.weights)
+
+    def _learn_relations(self, X: Any, heads: Any, relations: Any, weights: FloatArray) -> None:
+        self.relation_structure_, self.relation_coef_ = learn_relations(
+            X, heads, relations, self.tags_, weights, self.seen_pairs, max_seconds=self.max_seconds,
+            n_jobs=self.n_jobs, random_state=self.random_state, verbose=self.verbose,
+        )  # fmt: skip
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
         return {**super()._fitted_attributes(weights, structure), "tags_": list(structure.arcs_.columns)}

@@ -142,9 +142,10 @@ class Rows:
         hash_rows(self.indptr, self.indices, (self.values() + 0.0).view(np.int64), HASH_START, out)
         return out
 
-    def norms(self) -> FloatArray:
-        """Return the norm of each row."""
-        return np.sqrt(self.counts() if self.ones else squared_norms(self.indptr, self.data))
+    def norms(self, first: int = 0, stop: int | None = None) -> FloatArray:
+        """Return the norms of the rows first … stop − 1, by default of all."""
+        some = self.indptr[first : None if stop is None else stop + 1]
+        return np.sqrt(np.diff(some) if self.ones else squared_norms(some, self.data))
 
     def counts(self) -> IntArray:
         """Return the number of entries of each row."""

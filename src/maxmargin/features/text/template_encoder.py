@@ -15,7 +15,7 @@ import numpy as np
 
 from maxmargin._base.checks import stored_array, whole_number
 from maxmargin._base.memory import check_memory
-from maxmargin._base.ragged import offsets_of, renumbered
+from maxmargin._base.ragged import PART, offsets_of, renumbered
 from maxmargin._base.types import AnyArray, CodeArray, IntArray
 from maxmargin.features.rows.rows import Rows
 from maxmargin.features.text import _template_jit
@@ -82,8 +82,7 @@ class TemplateEncoder:
         indptr, indices = self._rows(offsets, types, known.facts(), True, getattr(X, "empty", np.empty))
         if self.min_count > 1:
             indices = self._drop_rare(indptr, indices)
-        if self.constant:
-            indices[indptr[1:] - 1] = self.width
+        self._set_constants(indptr, indices)
         return self._as_rows(indptr, indices), offsets
 
     def encode(self, X: Sequence[Any]) -> tuple[Rows, IntArray]:
@@ -96,8 +95,7 @@ class TemplateEncoder:
             types = types_of(X, int(offsets[-1]), known)
             facts = known.facts()
         indptr, indices = self._rows(offsets, types, facts, False, getattr(X, "empty", np.empty))
-        if self.constant:
-            indices[indptr[1:] - 1] = self.width
+        self._set_constants(indptr, indices)
         return self._as_rows(indptr, indices), offsets
 
     def merge(self, parts: Sequence[dict[str, Any]], counts: Sequence[IntArray] | None = None) -> list[CodeArray]:
@@ -212,6 +210,11 @@ class TemplateEncoder:
             if sentence == len(offsets) - 1:
                 return indptr, indices[: indptr[-1]]
             self._enlarge(int(offsets[sentence + 1] - offsets[sentence]) * conjunctions)
+
+    def _set_constants(self, indptr: IntArray, indices: AnyArray) -> None:
+        """Write the constant at the end of each row, if there is one."""
+        for first in range(1, len(indptr) if self.constant else 0, PART):
+            indices[indptr[first : first + PART] - 1] = self.width
 
     def _used(self) -> int:
         return int(np.count_nonzero(self._keys != _template_jit.EMPTY))

@@ -95,7 +95,7 @@ def types_of(X: Sequence[Any], total: int, known: TokenTypes) -> AnyArray:
     """Return the number of each token of all sentences, new ones included."""
     with suppress(TypeError, ValueError):  # a list or an array cannot be a key; other errors are found below
         if isinstance(X, Numbered):
-            return np.fromiter(map(known.__getitem__, X.values), np.int32, len(X.values))[X.numbers]
+            return X.translated(np.fromiter(map(known.__getitem__, X.values), np.int32, len(X.values)))
         return np.fromiter(map(known.__getitem__, chain.from_iterable(X)), np.int32, total)
     types = np.empty(total, np.int32)
     at = 0

@@ -266,25 +266,26 @@ LARGEST_CURVATURE = 1e12
 
 def insert(tuning: Tuning, problem: Problem, state: ProximalState, ids: IntArray, moves: int) -> None:
     """Add the planes found for ids, each with a block step of up to `moves` moves."""
-    sets, work = state.sets, state.work
-    slot = sets.match(ids, problem.keys, state.clock - tuning.keep_rounds)
-    work.novelty = float((slot < 0).mean()) if len(slot) else 0.0
+    sets, work, new, found, operations = state.sets, state.work, 0, 0, 0
     curvature = min(state.centre.rho, LARGEST_CURVATURE)
-    operations = 0
-    for some, slots, planes in with_planes(problem, sets, ids, slot):
-        operations += sets.insert(some, slots, planes, problem, state.w, curvature, state.clock, moves)
-    work.spent += operations
+    for some, slot, planes in with_planes(problem, sets, ids, state.clock - tuning.keep_rounds):
+        new, found = new + int((slot < 0).sum()), found + len(slot)
+        operations += sets.insert(some, slot, planes, problem, state.w, curvature, state.clock, moves)
+    work.novelty, work.spent = new / max(found, 1), work.spent + operations
     state.floor.settle(state.w)
 
 
 def with_planes(
-    problem: Problem, sets: WorkingSets, ids: IntArray, slot: IntArray
+    problem: Problem, sets: WorkingSets, ids: IntArray, oldest: int
 ) -> Iterator[tuple[IntArray, IntArray, Planes]]:
     """Yield chunks of ids with their slots and their new planes, which threads compute while others are inserted."""
-    if sets.most_bytes:  # which planes fit depends on all of them
-        yield sets.within_limit(problem, ids, slot, problem.planes(ids[slot < 0]))
+    if sets.most_bytes:  # which planes fit depends on all before them
+        for part in sets.parts(problem, ids):
+            some = ids[part]
+            slot = sets.match(some, problem.keys, oldest)
+            yield sets.within_limit(problem, some, slot, problem.planes(some[slot < 0]))
         return
-    chunks = problem.plane_chunks(ids)
+    slot, chunks = sets.match(ids, problem.keys, oldest), problem.plane_chunks(ids)
     planes = problem.engine.ahead([partial(problem.planes, ids[chunk][slot[chunk] < 0]) for chunk in chunks])
     for chunk, new in zip(chunks, planes, strict=True):
         yield ids[chunk], slot[chunk], new

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from maxmargin._base.ragged import offsets_of, places
+from maxmargin._base.ragged import batches, offsets_of, places
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.planes import TRUTH, Planes, float32_exact, gathered
 from maxmargin.problem import Problem, References
@@ -38,6 +38,8 @@ ANY_AGE = int(np.iinfo(np.int32).max)
 PLANES_AT_FIRST = 3
 #: Size of another pool, as a multiple of what it must hold: pages are in memory only when they are written to.
 GROWTH = 2.0
+#: Share of the limit of planes that are refused before others are dropped for new ones.
+REFUSED = 0.125
 #: Size in bytes up to which a pool is kept for reuse.
 LARGEST_SPARE = 1 << 28
 #: α of slot 0 if the budget is unlimited: so large that no move changes it.
@@ -88,6 +90,7 @@ class WorkingSets:
         self.slots_end, self.gram_end, self.end = n * room, n * room * room, 0
         self._spare: tuple[AnyArray, AnyArray] | None = None
         self.ordered = 0  # planes of the same example are contiguous up to this position
+        self.refused = 0  # entries of planes for which there was no memory, since planes were last dropped for them
         self.scratch = np.zeros(problem.dim)
         self.budget = np.zeros(n)
         self.set_budgets(np.full(n, np.inf) if self.unlimited else problem.objective.budgets)
@@ -122,6 +125,11 @@ class WorkingSets:
         _jit.match_keys(ids, keys, oldest, slot, *self._slots, self.key, self.room, self.gram_first, self.gram)
         return slot
 
+    def parts(self, problem: Problem, ids: IntArray) -> list[slice]:
+        """Return runs of ids whose new planes take no more memory than a pool."""
+        examples = problem.examples
+        return batches(examples.plane_entries[ids], max(1, int(self.most_entries / examples.plane_share)))
+
     def within_limit(
         self, problem: Problem, ids: IntArray, slot: IntArray, planes: Planes
     ) -> tuple[IntArray, IntArray, Planes]:
@@ -129,15 +137,20 @@ class WorkingSets:
 
         If they do not all fit, inactive planes are dropped first, of all examples; then the planes of the first
         examples of ids are kept. Neither changes dual values, so the lower bound stays true: only progress is lost.
+        Dropping looks at all examples and moves all planes, so it waits until enough planes have been refused.
         """
         new = np.flatnonzero(slot < 0)
         ends = planes.indptr[1:] + np.cumsum(self.code_length[ids[new]])
         if len(new) == 0 or self.end + ends[-1] <= self.most_entries:
             return ids, slot, planes
-        if self._live() + ends[-1] > self.most_entries:
-            self.match(problem.everyone, problem.keys, ANY_AGE)
-            slot = self.match(ids, problem.keys, ANY_AGE)
-        kept = int(np.searchsorted(ends, self.most_entries - self._live(), "right"))
+        self.refused += int(ends[-1])
+        if self.refused >= REFUSED * self.most_entries:
+            self.refused = 0
+            if self._live() + ends[-1] > self.most_entries:
+                self.match(problem.everyone, problem.keys, ANY_AGE)
+                slot = self.match(ids, problem.keys, ANY_AGE)
+            self.compact()
+        kept = int(np.searchsorted(ends, self.most_entries - self.end, "right"))
         stays = np.ones(len(ids), bool)
         stays[new[kept:]] = False
         used = int(planes.indptr[kept])
@@ -457,7 +470,7 @@ class WorkingSets:
         """Return all that is needed to continue, as plain arrays."""
         saved = {name: getattr(self, name) for name in self._saved}
         saved["index"], saved["entry"] = self.index[: self.end], self.entry[: self.end]
-        return {**saved, "ends": np.array([self.slots_end, self.gram_end, self.end, len(self.index)])}
+        return {**saved, "ends": np.array([self.slots_end, self.gram_end, self.end, len(self.index), self.refused])}
 
     def check_saved(self, arrays: dict[str, AnyArray]) -> None:
         """Raise ValueError if `restore` cannot use these arrays."""
@@ -467,7 +480,7 @@ class WorkingSets:
         """Restore the saved arrays."""
         for name in self._saved:
             setattr(self, name, np.array(arrays[name]))
-        self.slots_end, self.gram_end, self.end, size = (int(v) for v in arrays["ends"])
+        self.slots_end, self.gram_end, self.end, size, self.refused = (int(v) for v in arrays["ends"])
         self.ordered = 0
         self.index, self.entry = (
             _grown(self.index, self.end, size - self.end),

@@ -78,6 +78,11 @@ class AlignmentExamples(PartExamples):
         """GLOBAL, LOCAL or SEMIGLOBAL."""
         return int(self.settings[0])
 
+    def pairs_of_strings(self) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        """Return the letters of each pair, and its true alignment."""
+        truths = np.split(self.truths, self.code_offsets[1:-1])
+        return self.texts, [strings_of_code(y, *x) for x, y in zip(self.texts, truths, strict=True)]
+
     def _most_parts(self) -> list[IntArray]:
         n, m = self.pairs.n_rows, self.pairs.n_cols
         return [np.minimum(n, m), n + m, n + m][: len(self.blocks)]

@@ -230,6 +230,16 @@ class Alignment(PartStructure):
                      for i, (code, y, x) in enumerate(zip(truths, Y, texts, strict=True))]  # fmt: skip
         return self.examples_of(sequences, places, numbers, truths, cores)
 
+    def survey(self, X: Sequence[Any], Y: Sequence[Any]) -> None:
+        """Raise TypeError if sequences have annotations, which are learnt from all data; letters teach nothing."""
+        for i, x in enumerate(X):
+            if any(sequence.annotations for sequence in read_pair(x, Place("X", i))):
+                raise self._not_surveyed("annotated sequences")
+
+    def learn_from(self, surveys: Sequence[None]) -> None:
+        self.learn_positions([], [], np.zeros((0, 2), np.int64))
+        self._set_size()
+
     def learn_positions(self, sequences: list[AnnotatedSequence], places: list[Where], numbers: IntArray) -> None:
         """Learn the annotations of positions, their values, and whether both sequences of pairs are of one kind."""
         known = [{name for name, values in s.annotations.items() if values is not None} for s in sequences]

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._base.ragged import offsets_among, offsets_of, places, row_maxima, row_sums, spans
+from maxmargin._base.ragged import (
+    PART,
+    batches,
+    offsets_among,
+    offsets_of,
+    places,
+    row_maxima,
+    spans,
+    sums_by_parts,
+)
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.bounds.remaining_outputs import Ranked, best_ranked, tangent_scale
 from maxmargin.core.examples import Examples
@@ -44,6 +55,7 @@ class ChainExamples(Examples):
         self, structure: Chain, rows: Rows, offsets: IntArray, edges: Rows | None, labels: CodeArray | None
     ) -> None:
         self.structure, self.rows, self.edges = structure, rows, edges
+        self.empty: Callable[[int, Any], AnyArray] = np.empty
         self.n_examples, self.code_offsets = len(offsets) - 1, offsets
         self.n_labels = len(structure.labels_)
         n_tokens, lengths = int(offsets[-1]), np.diff(offsets)
@@ -57,12 +69,12 @@ class ChainExamples(Examples):
         seen = structure.seen_
         work = len(rows.indices) * self.n_labels if seen is None else seen.counted(rows)
         work += n_tokens * self.n_labels**2
-        entries = rows.counts()
+        entries = np.diff(rows.indptr[offsets])
         if edges is not None:
             work += len(edges.indices) * self.n_labels**2
-            entries = entries + edges.counts()
+            entries = entries + np.diff(edges.indptr[offsets])
         self.operations = float(work)
-        self.plane_entries = 2 * (row_sums(entries, offsets) + lengths + 2)
+        self.plane_entries = 2 * (entries + lengths + 2)
         self.float32_exact = rows.float32_exact and (edges is None or edges.float32_exact)
 
     def tables(self, w: FloatArray, ids: IntArray) -> tuple[Any, ...]:
@@ -100,8 +112,19 @@ class ChainExamples(Examples):
         edges = _NO_EDGES if self.edges is None else scores[4].values.reshape(-1, size**2)
         return tokens.reshape(-1, size), pairs.reshape(size, size), start, end, edges
 
+    def empty_answers(self) -> Answers:
+        return replace(super().empty_answers(), codes=self._zeros(int(self.code_offsets[-1])))
+
+    def _zeros(self, size: int) -> CodeArray:
+        """Return a code for each token, of labels 0, in memory or in a file, as the features are."""
+        return np.zeros(size, np.int32) if self.empty is np.empty else self.empty(size, np.int32)  # files begin as 0
+
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        self._decode(self.tables(w, ids), ids, scales, answers)
+        lengths = self.code_offsets[ids + 1] - self.code_offsets[ids]
+        if self.zero_one or self.rows.dense is not None or (self.edges is not None and self.edges.dense is not None):
+            lengths = np.minimum(lengths, 0)  # all at once: BLAS would give other bits to a part
+        for part in batches(lengths, PART):  # the scores of all tokens would take much memory
+            self._decode(self.tables(w, ids[part]), ids[part], scales[part], answers)
 
     def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self._decode(self._tables_of(scores), ids, scales, answers)
@@ -117,12 +140,15 @@ class ChainExamples(Examples):
 
     def rounding_units(self) -> FloatArray:
         """Return the errors of path scores: of tokens, and of transitions, each of which is one weight."""
-        lengths = np.diff(self.code_offsets)
+        lengths, offsets = np.diff(self.code_offsets), self.code_offsets
         terms, norms = 4.0 * (lengths + 1), 2.0 * (lengths + 1)
         for rows in (self.rows, self.edges):
             if rows is not None:
-                terms = terms + row_maxima(rows.counts(), self.code_offsets)
-                norms = norms + row_sums(rows.norms(), self.code_offsets)
+                norms = norms + sums_by_parts(rows.norms, offsets)
+                for some in batches(lengths, PART):
+                    first, stop = int(offsets[some.start]), int(offsets[some.stop])
+                    counts = np.diff(rows.indptr[first : stop + 1])
+                    terms[some] += row_maxima(counts, offsets[some.start : some.stop + 1] - first)
         return rounding_units(terms, norms)
 
     def max_marginals(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:

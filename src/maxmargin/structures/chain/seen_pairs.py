@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._base.jit import jit
-from maxmargin._base.ragged import offsets_of
+from maxmargin._base.ragged import PART, offsets_of
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.features.rows.rows import Rows
 
@@ -98,7 +98,8 @@ class SeenPairs:
 
     def counted(self, rows: Rows) -> int:
         """Return the number of weights that the scores of all rows add up."""
-        return int(np.diff(self.pointers)[rows.indices].sum())
+        weights, entries = np.diff(self.pointers), rows.indices
+        return sum(int(weights[entries[first : first + PART]].sum()) for first in range(0, len(entries), PART))
 
     def get_state(self) -> dict[str, AnyArray]:
         """Return the number of weights of each feature, and their labels."""

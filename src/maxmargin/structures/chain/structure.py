@@ -143,7 +143,9 @@ class Chain(Compiled):
                 if (vocabulary := getattr(encoder, "vocabulary", None)) is not None:
                     vocabulary.forget_counts()
         self._check_feasible(offsets)
-        return ChainExamples(self, rows, offsets, edge_rows, labels)
+        examples = ChainExamples(self, rows, offsets, edge_rows, labels)
+        examples.empty = getattr(X, "empty", np.empty)
+        return examples
 
     def survey(self, X: Sequence[Any], Y: Sequence[Any]) -> dict[str, Any]:
         self._check_surveyed()
@@ -261,10 +263,12 @@ class Chain(Compiled):
             return inside(Place("Y", i), f"position {position - int(lengths[:i].sum())}")
 
         if isinstance(Y, Numbered) and set(Y.values) <= set(self.labels_.codes):
-            codes = self.labels_.encode(Y.values, "Y")[Y.numbers]
+            codes = Y.translated(self.labels_.encode(Y.values, "Y"))
         else:
             codes = self.labels_.encode(list(chain.from_iterable(sequences)), place_of)
         _check_lengths(offsets, lengths)
+        if self.allowed_.all() and self.start_allowed_.all() and self.end_allowed_.all():
+            return codes
         first, last = codes[offsets[:-1][lengths > 0]], codes[offsets[1:][lengths > 0] - 1]
         within = self.allowed_[codes[:-1], codes[1:]]
         within[(offsets[1:-1] - 1)[(offsets[1:-1] > 0) & (offsets[1:-1] < len(codes))]] = True
