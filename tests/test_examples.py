@@ -117,10 +117,10 @@ def test_solvers(run, tmp_path):
     primal = {name: float(row[3]) for name, *row in rows}
     dual = {name: float(row[4]) for name, *row in rows}
     assert list(primal) == [
-        "auto", "nslack", "oneslack", "bundle", "subgradient", "subgradient, Polyak", "perceptron",
+        "auto", "nslack", "sharded", "oneslack", "bundle", "subgradient", "subgradient, Polyak", "perceptron",
     ]  # fmt: skip
     assert max(dual.values()) <= min(primal.values())  # all bound the same optimum
-    for name in ("auto", "nslack", "oneslack", "bundle"):
+    for name in ("auto", "nslack", "sharded", "oneslack", "bundle"):
         assert primal[name] == pytest.approx(primal["auto"], rel=2e-3)
     assert (tmp_path / "solvers.png").read_bytes().startswith(b"\x89PNG")
 

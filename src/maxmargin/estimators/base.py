@@ -6,6 +6,7 @@ A fit calls `fit` → `_training_data` → `_learn` → `_finish`.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from copy import copy
@@ -321,7 +322,7 @@ class MaxMarginEstimator(
         try:
             structure.check_parameters()
         except ValueError as error:
-            raise ValueError(str(error).replace("cost must be", "loss must be")) from None
+            raise ValueError(re.sub(r"^cost\b", "loss", str(error))) from None
 
     def _encode(self, X: Any, Y: Any) -> tuple[Structure, Examples]:
         """Return the structure with the sizes it learnt, and the encoded examples."""

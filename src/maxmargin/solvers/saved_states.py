@@ -86,15 +86,15 @@ def check_working_sets(sets: Any, arrays: Mapping[str, AnyArray]) -> None:
     """Raise ValueError unless `WorkingSets` can restore these arrays."""
     like = sets.arrays()
     check_names(arrays, like)
-    per_example = ("first", "room", "count", "gram_first", "gap", "budget", "ends")
+    per_example = ("first", "room", "count", "gram_first", "gap", "budget", "ends", "refused")
     for name, array in arrays.items():
         expected = like[name]
         if name == "entry" and getattr(array, "dtype", None) == np.float64:
             expected = expected.astype(np.float64)  # entries that are not exact in float32
         check_array(name, array, expected, None if name in per_example else (None,), finite=False)
     first, room, count = arrays["first"], arrays["room"].astype(np.int64), arrays["count"]
-    slots_end, gram_end, end, size, refused = (int(v) for v in arrays["ends"])
-    check_within("ends", refused, 0, np.iinfo(np.int64).max)
+    slots_end, gram_end, end, size = (int(v) for v in arrays["ends"])
+    check_within("refused", arrays.get("refused", 0), 0, np.iinfo(np.int64).max)
     slots = [arrays[name] for name in ("alpha", "value", "start", "stop", "age", "key")]
     check_within("ends", slots_end, 0, min(map(len, slots)))
     check_within("ends", gram_end, 0, len(arrays["gram"]))

@@ -36,7 +36,7 @@ from maxmargin.formats.structures import STOCKHOLM, read_rna, read_structures, s
 from maxmargin.metrics.base_pairs import base_pair_scores
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
-from maxmargin.structures.folding.structure import Folding, check_cost
+from maxmargin.structures.folding.structure import Folding
 from maxmargin.structures.folding.turner import turner_weights
 from maxmargin.training.run import Run
 
@@ -167,10 +167,6 @@ class RNAFolder(ProbabilisticSets, MaxMarginEstimator):
     )
 
     _structure = Folding
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_cost(self.loss, "loss")
 
     @property
     def _energies_known(self) -> bool:

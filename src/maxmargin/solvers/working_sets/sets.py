@@ -470,7 +470,9 @@ class WorkingSets:
         """Return all that is needed to continue, as plain arrays."""
         saved = {name: getattr(self, name) for name in self._saved}
         saved["index"], saved["entry"] = self.index[: self.end], self.entry[: self.end]
-        return {**saved, "ends": np.array([self.slots_end, self.gram_end, self.end, len(self.index), self.refused])}
+        if self.most_bytes:
+            saved["refused"] = np.array([self.refused])
+        return {**saved, "ends": np.array([self.slots_end, self.gram_end, self.end, len(self.index)])}
 
     def check_saved(self, arrays: dict[str, AnyArray]) -> None:
         """Raise ValueError if `restore` cannot use these arrays."""
@@ -480,7 +482,8 @@ class WorkingSets:
         """Restore the saved arrays."""
         for name in self._saved:
             setattr(self, name, np.array(arrays[name]))
-        self.slots_end, self.gram_end, self.end, size, self.refused = (int(v) for v in arrays["ends"])
+        self.slots_end, self.gram_end, self.end, size = (int(v) for v in arrays["ends"])
+        self.refused = int(arrays["refused"][0]) if self.most_bytes else 0
         self.ordered = 0
         self.index, self.entry = (
             _grown(self.index, self.end, size - self.end),
