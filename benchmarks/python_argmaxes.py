@@ -102,10 +102,21 @@ def lost_worker() -> dict[str, Any]:
         calls = [line.split() for line in Path(path).read_text().splitlines()]
     lanes = {pid: k for k, pid in enumerate(dict.fromkeys([*map(str, first), *(call[0] for call in calls)]))}
     return {
-        "argmaxes": [[lanes[pid], *(round(float(t) - began, 4) for t in times)] for pid, *times in calls],
+        "argmaxes": joined([(lanes[pid], *(float(t) - began for t in times)) for pid, *times in calls]),
         "killed": [[t - began, lanes[str(pid)]] for t, pid in killed],
         "same": model.coef_.tobytes() == plain.coef_.tobytes(),
     }
+
+
+def joined(calls: list[Any]) -> list[list[Any]]:
+    """Return calls (process, start, end) as longer ones: those that follow each other in the same process as one."""
+    found: list[list[Any]] = []
+    for lane, start, end in sorted(calls):
+        if found and found[-1][0] == lane and start - found[-1][2] < LOST_SECONDS:
+            found[-1][2] = round(end, 3)
+        else:
+            found.append([lane, round(start, 3), round(end, 3)])
+    return found
 
 
 def run() -> dict[str, Any]:
