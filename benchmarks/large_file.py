@@ -26,7 +26,7 @@ from maxmargin.datasets.real import data_folder
 from maxmargin.formats.pieces import checked_size
 
 #: Steps of the solver, and bytes of planes.
-STEPS, PLANES = 3, 500_000_000
+STEPS, PLANES = 3, 250_000_000
 #: The number of distinct words of n copies of the text is n to this power times that of one.
 GROWTH = 0.5
 #: Words of at least this length get letters in the middle, and keep this number of letters on both sides.
