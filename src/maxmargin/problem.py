@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from maxmargin._base.errors import Place
 from maxmargin._base.jit import working_seconds
+from maxmargin._base.memory import Scratch
 from maxmargin._base.ragged import renumbered
-from maxmargin._base.scratch import Scratch
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.bounds import Bound, search_over_scale
 from maxmargin.bounds.remaining_outputs import CLOSED

@@ -1,14 +1,17 @@
-"""Estimates of memory, checked before work starts."""
+"""Memory: estimates, checked before work starts, and space that is used again and again."""
 
 from __future__ import annotations
 
 import os
+import threading
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+from maxmargin._base.types import FloatArray
 
 #: Warn if the estimate exceeds this fraction of the free memory; raise MemoryError if it exceeds all of it.
 WARNING_FRACTION = 0.5
@@ -56,3 +59,30 @@ def check_rows(matrices: Sequence[Any], what: str) -> None:
             planned += DENSE_ENTRY * np.count_nonzero(matrix)
             planned += stacked * matrix.size
     check_memory(planned, what)
+
+
+class Scratch(threading.local):
+    """A row of zeros and a row of any content for each thread so that functions may run in several threads at once.
+
+    Fresh memory would cost more than a recursion over it. Pickles and copies are empty.
+    """
+
+    def __init__(self) -> None:
+        self._row: FloatArray = np.zeros(0)
+        self._room: FloatArray = np.zeros(0)
+
+    def zeros(self, size: int) -> FloatArray:
+        """Return a row of `size` zeros of this thread; the caller must leave it zero."""
+        if len(self._row) < size:
+            self._row = np.zeros(size)
+        return self._row[:size]
+
+    def room(self, *shape: int) -> FloatArray:
+        """Return an array of this thread with any content; the next call returns the same memory."""
+        size = int(np.prod(shape))
+        if len(self._room) < size:
+            self._room = np.empty(size)
+        return self._room[:size].reshape(shape)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Scratch, ()

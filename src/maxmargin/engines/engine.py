@@ -163,7 +163,8 @@ class Local:
     def ahead(self, calls: Sequence[Callable[[], T]]) -> Iterator[T]:
         """Yield the results of calls in order, while the threads are busy with the next few of them."""
         if self._alone(len(calls)):
-            yield from (call() for call in calls)
+            for call in calls:
+                yield call()
             return
         pool, waiting = self._threads(), deque[Future[T]]()
         try:

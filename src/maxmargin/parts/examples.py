@@ -18,8 +18,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from maxmargin._base.errors import Place, error_at
+from maxmargin._base.memory import Scratch
 from maxmargin._base.ragged import ONLY, batches, offsets_among, offsets_of, spans, taken
-from maxmargin._base.scratch import Scratch
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import NO_OUTPUT, Answers, Planes, rounding_units
