@@ -193,3 +193,14 @@ def test_an_explanation_of_a_large_image_is_short(n_labels):
     plain = mm.StructuralSVM(mm.Cut(), C=0.1, tol=0.1).fit([mm.image_graph(x) for x in X], [mask.ravel()] * 2)
     text = str(plain.explain(mm.image_graph(X[0])))
     assert "(2000 entries)" in text and "they differ in" in text and len(text) < 2500
+
+
+def test_a_single_image_and_other_channels_are_errors():
+    rng = np.random.default_rng(0)
+    X = [rng.uniform(size=(6, 5, 3)) for _ in range(4)]
+    model = mm.CutSegmenter(C=1.0).fit(X, [(x[..., 0] > 0.5).astype(int) for x in X])
+    assert model.n_channels_in_ == 3
+    with pytest.raises(ValueError, match=r"X\[0\]: 1 channels, expected 3 .*; pass a single image as \[image\]"):
+        model.predict(X[0])
+    with pytest.raises(ValueError, match=r"X\[0\]: 2 channels, expected 3 as in the training images$"):
+        model.predict([X[0][..., :2]])

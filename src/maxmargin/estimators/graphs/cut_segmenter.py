@@ -105,6 +105,8 @@ class CutSegmenter(Kernelised, MaxMarginEstimator):
     pixel_weights_ : ndarray of shape (d + 1, K)
         Weights of the features of pixels; those of the constant come last. With a kernel, the coefficients of the
         kernel values with its points.
+    n_channels_in_ : int
+        Number of channels of the training images.
     edge_weights_ : ndarray of shape (2,)
         Rewards of neighbours with equal labels: constant, and by similarity.
 
@@ -167,7 +169,18 @@ class CutSegmenter(Kernelised, MaxMarginEstimator):
     # ------------------------------------------------------------------ images to graphs
 
     def _features(self, X: Any) -> list[Any]:
-        return [self._graph(read_image(image, Place("X", i)), image, Place("X", i)) for i, image in enumerate(X)]
+        return [self._graph(self._image(image, X, Place("X", i)), image, Place("X", i)) for i, image in enumerate(X)]
+
+    def _image(self, image: Any, X: Any, where: Place) -> FloatArray:
+        """Return an image as floats; raise ExampleError if it does not have the channels of the training images."""
+        values = read_image(image, where)
+        expected = getattr(self, "n_channels_in_", values.shape[2])
+        if values.shape[2] != expected:
+            hint = "; pass a single image as [image]" if np.ndim(X) == 3 else ""
+            raise ExampleError.at(
+                where, f"{values.shape[2]} channels, expected {expected} as in the training images{hint}"
+            )
+        return values
 
     def _graph(self, values: FloatArray, image: Any, where: Place) -> tuple[AnyArray, Any, Any]:
         """Return the graph of an image."""
@@ -195,6 +208,7 @@ class CutSegmenter(Kernelised, MaxMarginEstimator):
             graphs.append(self._named(graph, n_channels))
             labels.append(flat[known])
         self._warn_of_void(labels)
+        self.n_channels_in_ = n_channels
         return super()._encode(graphs, labels)
 
     def _named(self, graph: tuple[Any, Any, Any], n_channels: int) -> tuple[Any, Any, Any]:
