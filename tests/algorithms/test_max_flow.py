@@ -43,7 +43,12 @@ def test_cuts_have_the_capacity_of_the_maximum_flow(size):
         cost = np.maximum(terminal, 0)[side == 0].sum() + np.maximum(-terminal, 0)[side == 1].sum()
         tails, heads = edges.ravel(), edges[:, ::-1].ravel()
         cost += capacity[(side[tails] == 1) & (side[heads] == 0)].sum()
-        flow = maximum_flow(network(edges, terminal, capacity).astype(np.int32), n, n + 1)
+        graph = network(edges, terminal, capacity).astype(np.int32)
+        graph.indices, graph.indptr = (
+            graph.indices.astype(np.int32),
+            graph.indptr.astype(np.int32),
+        )  # as SciPy 1.12 needs
+        flow = maximum_flow(graph, n, n + 1)
         assert cost == flow.flow_value == np.maximum(terminal, 0).sum() - np.maximum(rest, 0).sum()
         # What is left is that of a flow, and `side` the nodes that can still be reached.
         assert (left >= 0).all() and (left[::2] + left[1::2] == capacity[::2] + capacity[1::2]).all()

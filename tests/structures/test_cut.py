@@ -107,6 +107,7 @@ class TestFlows:
             rows = np.concatenate([tail, head, np.full(up.sum(), n), np.flatnonzero(down)])
             into = np.concatenate([head, tail, np.flatnonzero(up), np.full(down.sum(), n + 1)])
             limits = np.concatenate([capacity[::2], capacity[1::2], terminal[up], -terminal[down]]).astype(np.int32)
+            rows, into = rows.astype(np.int32), into.astype(np.int32)  # as SciPy 1.12 needs
             expected = maximum_flow(sp.csr_array((limits, (rows, into)), (n + 2, n + 2)), n, n + 1).flow_value
             found = self.cut(edges, terminal, capacity)
             assert self.value(edges, terminal, capacity, found) == expected

@@ -112,7 +112,7 @@ def test_larger_paths_are_those_of_scipy(cycles):
         start = mm.Path(cycles=cycles)
         structure.fit([x], [next(iter(start.enumerate(x)))])
         path = structure.argmax(np.ones(1), x)
-        matrix = sp.csr_array((costs, edges.T), (side**2, side**2))
+        matrix = sp.csr_array((costs, edges.T.astype(np.int32)), (side**2, side**2))
         assert costs[path].sum() == pytest.approx(shortest_path(matrix, indices=0)[-1], rel=1e-12)
         for (_, score), (_, worse) in zip(ranked := structure.topk(np.ones(1), x, 5), ranked[1:], strict=False):
             assert score >= worse

@@ -75,7 +75,10 @@ def solve(scores: FloatArray, space: Polyhedron, time_limit: float | None, gap: 
     options: dict[str, Any] = {"mip_rel_gap": gap}
     if time_limit is not None:
         options["time_limit"] = time_limit
-    constraints = [LinearConstraint(*scaled_rows(space.A, space.low, space.high))] if space.A.shape[0] else []
+    constraints = []
+    if space.A.shape[0]:
+        A, low, high = scaled_rows(space.A, space.low, space.high)
+        constraints = [LinearConstraint(with_short_indices(A), low, high)]
     outcome = milp(
         -scores / scale, integrality=space.integer.astype(int), bounds=Bounds(lower, upper), constraints=constraints,
         options=options,
@@ -91,6 +94,14 @@ def solve(scores: FloatArray, space: Polyhedron, time_limit: float | None, gap: 
     bound = getattr(outcome, "mip_dual_bound", None)
     top = value if bound is None or not space.integer.any() else max(value, -float(bound) * scale)
     return Solution(z, top, int(outcome.status), str(outcome.message))
+
+
+def with_short_indices(A: Any) -> Any:
+    """Return a sparse matrix with indices of 32 bits, which SciPy 1.12 needs; an array as it is."""
+    if not sp.issparse(A):
+        return A
+    A = sp.csr_array(A)
+    return sp.csr_array((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), A.shape)
 
 
 def scaled_rows(A: Any, low: FloatArray, high: FloatArray) -> tuple[Any, FloatArray, FloatArray]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -52,8 +53,7 @@ class Dask(Tasks):
         self.client = distributed.get_client() if client is None else client
         super().__init__(max(1, sum(self.client.nthreads().values())))
         self.lost = (
-            distributed.KilledWorker, distributed.client.FutureCancelledError, distributed.comm.CommClosedError,
-            NotDelivered,
+            distributed.KilledWorker, CancelledError, distributed.comm.CommClosedError, NotDelivered,
         )  # fmt: skip
         self._timeout = distributed.TimeoutError
         self._addresses: dict[int, str] = {}

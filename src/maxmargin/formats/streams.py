@@ -99,10 +99,20 @@ class _Span(io.RawIOBase):
     """The bytes of a file up to a number of them."""
 
     def __init__(self, file: BinaryIO, size: int) -> None:
-        self._file, self._left = file, size
+        self._file, self._start, self._size, self._left = file, file.tell(), size, size
 
     def readable(self) -> bool:
         return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        place = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._size - self._left, io.SEEK_END: self._size}[whence]
+        place = min(max(place, 0), self._size)
+        self._file.seek(self._start + place)
+        self._left = self._size - place
+        return place
 
     def readinto(self, buffer: Any) -> int:
         data = self._file.read(min(len(buffer), self._left))

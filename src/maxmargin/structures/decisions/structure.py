@@ -477,7 +477,7 @@ def check_nonnegative(matrix: Any, starts: IntArray, names: list[str]) -> None:
     coordinates = sp.coo_array(matrix)
     bad = np.flatnonzero(coordinates.data < 0.0)
     if len(bad):
-        row, column = (int(axis[bad[0]]) for axis in coordinates.coords)
+        row, column = (int(axis[bad[0]]) for axis in (coordinates.row, coordinates.col))
         i = int(np.searchsorted(starts, row, "right")) - 1
         raise error_at(
             Place("X", i),
