@@ -44,10 +44,8 @@ def test_cuts_have_the_capacity_of_the_maximum_flow(size):
         tails, heads = edges.ravel(), edges[:, ::-1].ravel()
         cost += capacity[(side[tails] == 1) & (side[heads] == 0)].sum()
         graph = network(edges, terminal, capacity).astype(np.int32)
-        graph.indices, graph.indptr = (
-            graph.indices.astype(np.int32),
-            graph.indptr.astype(np.int32),
-        )  # as SciPy 1.12 needs
+        # SciPy 1.12 needs indices of 32 bits.
+        graph.indices, graph.indptr = graph.indices.astype(np.int32), graph.indptr.astype(np.int32)
         flow = maximum_flow(graph, n, n + 1)
         assert cost == flow.flow_value == np.maximum(terminal, 0).sum() - np.maximum(rest, 0).sum()
         # What is left is that of a flow, and `side` the nodes that can still be reached.

@@ -106,6 +106,8 @@ def test_a_curved_ranking_is_learnt():
 @pytest.mark.parametrize("name", ["taxonomy", "label sets", "f1", "one versus rest", "repeated rows"])
 def test_precomputed(name):
     estimator, y, more = ESTIMATORS[name]
+    if name == "one versus rest":  # ramps end at local optima, which differ between versions of scikit-learn
+        estimator = clone(estimator).set_params(bound="margin")
     table = polynomial_kernel(X, X, 2, GAMMA, COEF0)
     plain = clone(estimator).set_params(tol=1e-5, **POLY).fit(X, y, **more)
     kept = np.flatnonzero(more.get("sample_weight", np.ones(40)))
@@ -114,9 +116,8 @@ def test_precomputed(name):
         with pytest.raises(ValueError, match="sample_weight 0"):
             clone(estimator).set_params(kernel="precomputed").fit(polynomial_kernel(X), y, **more)
     model = clone(estimator).set_params(tol=1e-5, kernel="precomputed").fit(table, y, **more)
-    within, away = (1e-2, 0.2) if name == "one versus rest" else (1e-4, 0.05)  # ramps end at local optima
-    assert model.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=within)
-    assert np.allclose(scores(model, table), scores(plain, X), atol=away)
+    assert model.certificate_.primal == pytest.approx(plain.certificate_.primal, rel=1e-4)
+    assert np.allclose(scores(model, table), scores(plain, X), atol=0.05)
     with pytest.raises(ValueError, match="expecting"):
         model.predict(table[:, :-1])
     if len(kept) == 40:
