@@ -98,7 +98,7 @@ def measure() -> Costs:
     return Costs(
         encode=encode_cpu / tokens, decode=decode, driver=max((fit_cpu - encode_cpu) / tokens / sweeps - decode, 0.0),
         spread=[t / decode for t in times], encoded=(rows.indptr.nbytes + rows.indices.nbytes + rows.data.nbytes
-        + examples.labels.nbytes) / tokens, answer=sent / tokens, planes=held / tokens, message=per_message(),
+        + examples.truths.nbytes) / tokens, answer=sent / tokens, planes=held / tokens, message=per_message(),
         weights=float(examples.dim), growth=float(growth), tokens=tokens, sweeps=int(sweeps),
     )  # fmt: skip
 

@@ -86,8 +86,7 @@ def by_cvxpy(X: list[Any], Y: list[Any], C: float) -> dict[str, Any] | None:
     w, cost, limits = cvxpy.Variable(task.dim), 0.0, []
     for i in range(task.n_examples):
         polytope = examples.certificate_polytope(i, "prices").polytope
-        features, costs = examples.part_features(i), examples.part_gains(np.zeros(task.dim), i)[1]
-        truth = examples.true_counts(i)
+        features, (_, costs, truth) = examples.part_features(i), examples.part_gains(np.zeros(task.dim), i)
         prices = cvxpy.Variable(polytope.A.shape[0])
         limits.append(polytope.A.T @ prices >= features @ w + costs)
         cost = cost + cvxpy.sum(prices) - truth @ (features @ w) - truth @ costs

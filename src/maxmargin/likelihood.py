@@ -134,16 +134,16 @@ class SmoothProblem(Problem):
         if isinstance(self.engine, Tasks) and examples.portable:
             arguments = [(ids, budgets[ids]) for ids in chunks]
             task = partial(packed_sum, function, self.smooth_bound)
-            found = self.engine.evaluate(examples, at, task, arguments, self._check_time)
-            return self._added(zip(chunks, found, strict=True))
+            results = self.engine.evaluate(examples, at, task, arguments, self._check_time)
+            return self._added(zip(chunks, results, strict=True))
         apart = self.dim * len(chunks) <= MOST_PARTIAL
         total: FloatArray = np.zeros(self.dim)
         sums = [np.zeros(self.dim) if apart else total for _ in chunks]
 
         def one(some: IntArray, chunk: slice) -> None:
             self._check_time()
-            found = function(examples, self.smooth_bound, at, some, budgets[some], sums[chunk.start // size])
-            self._take(some, found)
+            computed = function(examples, self.smooth_bound, at, some, budgets[some], sums[chunk.start // size])
+            self._take(some, computed)
 
         if apart and examples.parallel:
             self.engine.map(one, self.everyone, size)
@@ -155,18 +155,18 @@ class SmoothProblem(Problem):
                 total += part
         return total
 
-    def _take(self, ids: IntArray, found: Computed | None) -> None:
+    def _take(self, ids: IntArray, computed: Computed | None) -> None:
         """Set hinges, values and rounding errors of ids, if they were computed."""
-        if found is not None:
-            self.hinges[ids], self._errors[ids], self._rooms[ids] = found[0], found[2], found[3]
-            self.values[ids] = 0.0 if self.shifted else found[1]
+        if computed is not None:
+            self.hinges[ids], self._errors[ids], self._rooms[ids] = computed[0], computed[2], computed[3]
+            self.values[ids] = 0.0 if self.shifted else computed[1]
             self.answers.keys[ids] = 1  # no single output
 
     def _added(self, parts: Iterable[tuple[IntArray, tuple[Computed | None, Any]]]) -> FloatArray:
         """Take over what workers have computed for examples, and return the sum, added up in order."""
         total: FloatArray = np.zeros(self.dim)
-        for ids, (found, packed) in parts:
-            self._take(ids, found)
+        for ids, (computed, packed) in parts:
+            self._take(ids, computed)
             if isinstance(packed, tuple):
                 total[packed[0]] += packed[1]
             else:
@@ -240,8 +240,8 @@ def packed_sum(
 ) -> tuple[Computed | None, Any]:
     """Return the result of a function and the sum that it adds: the nonzero entries, if that is shorter."""
     out: FloatArray = np.zeros(len(w))
-    found = function(examples, bound, w, ids, budgets, out)
+    computed = function(examples, bound, w, ids, budgets, out)
     where = np.flatnonzero(out)
     if 12 * len(where) < out.nbytes:
-        return found, (where.astype(np.uint32), out[where])
-    return found, out
+        return computed, (where.astype(np.uint32), out[where])
+    return computed, out

@@ -277,4 +277,6 @@ def test_completions_that_are_one_object_filled_anew():
     losses[:, 1] = [1, 0, 1, 0, 1]
     examples = CustomExamples(Latent(psis, losses), range(5), list(range(5)), latent=True)
     assert examples.outputs_known == [(i, [losses[i, 1]]) for i in range(5)]
-    np.testing.assert_array_equal(examples.truths.matrix(SIZE).toarray(), psis[np.arange(5), losses[:, 1].astype(int)])
+    np.testing.assert_array_equal(
+        examples.true_rows.matrix(SIZE).toarray(), psis[np.arange(5), losses[:, 1].astype(int)]
+    )

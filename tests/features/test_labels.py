@@ -83,7 +83,7 @@ def test_given_classes_keep_their_order():
     assert labels.encode(["m", "z"], "Y").tolist() == [2, 0]
     chain = Chain(classes=np.array(["z", "a"])).fit([np.ones((1, 1))], [["a"]])
     assert chain.labels_.values == ["z", "a"]
-    assert chain.encode([np.ones((1, 1))], [["z"]]).labels.tolist() == [0]
+    assert chain.encode([np.ones((1, 1))], [["z"]]).truths.tolist() == [0]
 
 
 @pytest.mark.parametrize("label", ["q", 9, None, (1, 2), ["unhashable"], np.str_("q")])

@@ -211,7 +211,7 @@ def test_nothing_for_each_token_stays_in_memory(folder, tmp_path):
     """Numbers of tokens and labels, codes and answers are in files, as the features are."""
     X, Y = mm.Files(folder / "*.conll*", format="conll", memory=tmp_path).read()
     _, examples = mm.ColumnTagger()._encode(X, Y)
-    arrays = [X.numbers, Y.numbers, examples.labels, examples.empty_answers().codes, examples.rows.indptr]
+    arrays = [X.numbers, Y.numbers, examples.truths, examples.empty_answers().codes, examples.rows.indptr]
     for array in arrays:
         while isinstance(array.base, np.ndarray):
             array = array.base

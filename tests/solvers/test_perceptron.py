@@ -118,7 +118,7 @@ def test_its_lower_bound_is_that_of_the_mistakes(rescaling, slack):
     for i in range(case.n_examples):
         mine = np.flatnonzero(owner == i)
         worst = mine[np.argmin(raw[mine] @ w)]
-        if raw[worst] @ w < 0 or (raw[worst] @ w == 0 and problem.examples.labels[i] != 0):
+        if raw[worst] @ w < 0 or (raw[worst] @ w == 0 and problem.examples.truths[i] != 0):
             if not w.any():  # a tie goes to the first label, of which the first wrong output is a plane
                 worst = mine[0]
             w = w + raw[worst]

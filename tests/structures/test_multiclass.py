@@ -102,9 +102,9 @@ def test_only_equal_rows_are_merged_whatever_their_hashes(monkeypatch, collision
         expected[*x, y] = expected.get((*x, y), 0.0) + weight
     found = {(*X[i].tolist(), int(Y[i])): total for i, total in zip(first, totals, strict=True)}
     assert found == pytest.approx(expected)
-    np.testing.assert_array_equal(merged.labels, Y[first])
+    np.testing.assert_array_equal(merged.truths, Y[first])
     order = rng.permutation(60)
     again, shuffled, _ = Multiclass().fit(X, Y).encode(X[order], Y[order]).merged(weights[order])
-    np.testing.assert_array_equal(again.labels, merged.labels)
+    np.testing.assert_array_equal(again.truths, merged.truths)
     np.testing.assert_array_equal(again.rows.indices, merged.rows.indices)
     np.testing.assert_allclose(shuffled, totals)

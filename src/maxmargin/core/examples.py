@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxmargin._base.ragged import ONLY
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.planes import TRUTH, Answers, Planes
 from maxmargin.core.polytopes import CertificatePolytope, Polytope
@@ -107,6 +108,8 @@ class Examples(ABC):
         and `unrelaxed` has the examples whose answers are outputs.
     perturbable : tuple of int or None, default=None
         Blocks whose scores may have any values, so noise can be added to them; None for all.
+    truths : ndarray of int32
+        Codes of the true outputs, if they are known and outputs have codes.
     """
 
     n_examples: int
@@ -140,6 +143,7 @@ class Examples(ABC):
     optional_parts: bool = False
     relaxed: bool = False
     perturbable: tuple[int, ...] | None = None
+    truths: CodeArray
     _digest: str | None = None
 
     @property
@@ -166,12 +170,12 @@ class Examples(ABC):
         """
         return None
 
-    @abstractmethod
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         """Write the loss-augmented argmax of each example in ids to `answers`.
 
         ``scales[r]`` is the scale of the loss for ``ids[r]``.
         """
+        self.decode_scores(self.scores(w, ids), ids, scales, answers)
 
     # ------------------------------------------------------------------ scores of parts
 
@@ -188,7 +192,22 @@ class Examples(ABC):
 
         The rows are minus the derivative of the rises by the scores, and their product with Φᵀ is the plane.
         """
+        everyone, differences = np.arange(len(ids)), list[Planes]()
+        for true, counts in zip(self.true_counts(ids), self.parts(ids, answers.codes), strict=True):
+            n_parts = 1 + max(int(both.indices.max(initial=0)) for both in (true, counts))
+            differences.append(true.minus(counts, everyone, everyone, np.zeros(n_parts)).trimmed())
+        return differences
+
+    def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
+        """Return c(ŷ) of each example of ids, block by block, for the outputs ŷ of codes of all examples.
+
+        Parts are numbered from 0 in each example, in the order of `scores`.
+        """
         raise TypeError(f"{type(self).__name__} has no scores of parts")
+
+    def true_counts(self, ids: IntArray) -> list[Planes]:
+        """Return c(y) of each example of ids, block by block: how often the truth has each part."""
+        return self.parts(ids, self.truths)
 
     def max_marginals(self, w: FloatArray, ids: IntArray) -> list[Any]:
         """Return, for each example of ids, the best score of an output that has a part, for every part.
@@ -209,16 +228,16 @@ class Examples(ABC):
         """
         if size_of_scores(scores) <= self.most_score:
             return self.plain_sums(scores, ids, coefficients)
-        found = Sums(np.zeros(len(ids)), np.zeros(len(ids)), [np.zeros_like(block.values) for block in scores])
+        total = Sums(np.zeros(len(ids)), np.zeros(len(ids)), [np.zeros_like(block.values) for block in scores])
         for r in range(len(ids)):
             alone, factor = reduced(of_example(scores, r), self.most_score)
             some = None if coefficients is None else coefficients[r : r + 1]
             sums = self.plain_sums(alone, ids[r : r + 1], some)
-            found.log_partitions[r] = sums.log_partitions[0] / factor  # log Σ exp(s) ≤ log Σ exp(factor · s) / factor
-            found.expected_scores[r] = min(sums.expected_scores[0] / factor, found.log_partitions[r])
-            for values, own, block in zip(found.marginals, sums.marginals, scores, strict=True):
+            total.log_partitions[r] = sums.log_partitions[0] / factor  # log Σ exp(s) ≤ log Σ exp(factor · s) / factor
+            total.expected_scores[r] = min(sums.expected_scores[0] / factor, total.log_partitions[r])
+            for values, own, block in zip(total.marginals, sums.marginals, scores, strict=True):
                 values[slice(*block.starts[r : r + 2]) if block.starts[-1] else slice(None)] += own
-        return found
+        return total
 
     def samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         """Return the codes of n independent outputs of each example of ids, an array of n rows.
@@ -256,14 +275,18 @@ class Examples(ABC):
         raise TypeError(f"{type(self).__name__} has no scores of parts")
 
     def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
-        """Return Σ_p c_p(y) s_p of the truth of each example of ids."""
-        raise TypeError(f"{type(self).__name__} has no scores of parts")
+        """Return Σ_p c_p(y) s_p of the truth of each example of ids; 0 if it is not known."""
+        totals = np.zeros(len(ids))
+        for true, block in zip(self.true_counts(ids), scores, strict=False):
+            block.add_totals(true, totals)
+        return totals
 
     def subtract_truths(
         self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, coefficients: FloatArray
     ) -> None:
         """Subtract coefficient · c_p(y) from the marginals of `sums`: then they are gradients of log Z − score of y."""
-        raise TypeError(f"{type(self).__name__} has no scores of parts")
+        for values, true, block in zip(marginals, self.true_counts(ids), scores, strict=True):
+            block.subtract(true, coefficients, values)
 
     def add_features(self, values: list[FloatArray], ids: IntArray, out: FloatArray, squared: bool = False) -> None:
         """Add Σ_p values_p φ_p to `out`, for values in the order of `scores`: marginals become the expectation of Ψ.
@@ -271,6 +294,22 @@ class Examples(ABC):
         If `squared`, the squares of the features are added, for estimates of second derivatives.
         """
         raise TypeError(f"{type(self).__name__} has no scores of parts")
+
+    def add_joint_features(
+        self, counts: list[Planes], ids: IntArray, coefficients: FloatArray, out: FloatArray
+    ) -> None:
+        """Add Σ_r coefficients[r] Σ_p c_p φ_p of ids to `out`, for counts of parts as `parts` returns them."""
+        scores = self.scores(np.zeros(self.dim), ids)
+        values = [np.zeros_like(block.values) for block in scores]
+        for block, own, to in zip(scores, counts, values, strict=True):
+            block.subtract(own, -coefficients, to)
+        self.add_features(values, ids, out)
+
+    def joint_features(self) -> FloatArray:
+        """Return Ψ(x, y) of a single example as a dense vector."""
+        psi = np.zeros(self.dim)
+        self.add_joint_features(self.true_counts(ONLY), ONLY, np.ones(1), psi)
+        return psi
 
     def expected_losses(self, scores: list[Scores], ids: IntArray) -> FloatArray:
         """Return E[Δ(y, ŷ)] of each example of ids, for random outputs ŷ with these scores of parts.
@@ -330,13 +369,16 @@ class Examples(ABC):
         """Return φ of the parts of an example as rows of a sparse matrix, in the order of `scores`."""
         raise TypeError(f"{type(self).__name__} has no features of parts")
 
-    def part_gains(self, w: FloatArray, example: int) -> tuple[FloatArray, FloatArray]:
-        """Return s(w) of the parts of an example, −∞ for forbidden parts, and the costs l."""
-        raise TypeError(f"{type(self).__name__} has no scores of parts")
-
-    def true_counts(self, example: int) -> FloatArray:
-        """Return c(y), how often the truth of an example has each part."""
-        raise TypeError(f"{type(self).__name__} has no scores of parts")
+    def part_gains(self, w: FloatArray, example: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return s(w) of the parts of an example, −∞ for forbidden parts, the costs l, and the counts c(y)."""
+        ids, one = np.array([example]), np.ones(1)
+        scores = self.scores(w, ids)
+        zeros = [Scores(np.zeros_like(block.values), block.starts) for block in scores]
+        counts = [np.zeros_like(block.values) for block in scores]
+        self.subtract_truths(counts, scores, ids, -one)
+        blocks = scores, self.augmented(zeros, ids, one)
+        gains, costs = (np.concatenate([block.values for block in some]) for some in blocks)
+        return gains, costs, np.concatenate(counts)
 
     # ------------------------------------------------------------------ bounds and latent variables
 

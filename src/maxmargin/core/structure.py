@@ -72,14 +72,14 @@ class Bounded(NamedTuple):
     upper: float
 
 
-def plain_output(found: Any) -> Any:
+def plain_output(answer: Any) -> Any:
     """Return the output without the bound it may have been returned with."""
-    return found.output if type(found) is Bounded else found
+    return answer.output if type(answer) is Bounded else answer
 
 
-def proven_bound(found: Any) -> float:
+def proven_bound(answer: Any) -> float:
     """Return the upper bound that an output was returned with; infinity without one."""
-    return float(found.upper) if type(found) is Bounded else np.inf
+    return float(answer.upper) if type(answer) is Bounded else np.inf
 
 
 class Structure(ABC):
@@ -210,8 +210,8 @@ def check_methods(structure: Any) -> None:
 def check_names(names: AnyArray, size: int) -> None:
     """Raise StructureError unless there is one name for each weight."""
     if names.shape != (size,):
-        found = len(names) if names.ndim == 1 else f"an array of shape {names.shape}"
-        raise StructureError(f"feature_names must return one name for each of {size} weights, found {found}")
+        shown = len(names) if names.ndim == 1 else f"an array of shape {names.shape}"
+        raise StructureError(f"feature_names must return one name for each of {size} weights, found {shown}")
 
 
 class WeightTable(NamedTuple):
@@ -442,12 +442,7 @@ class Compiled(Structure, BaseEstimator):
 
     def joint_feature(self, x: Any, y: Any) -> FloatArray:
         """Return Ψ(x, y) as a dense vector, for inspection and tests; training never computes it."""
-        examples = self.encode([x], [y])
-        return self._joint_features(examples)
-
-    def _joint_features(self, examples: Any) -> FloatArray:
-        """Return Ψ of a single encoded example at its truth."""
-        dense: FloatArray = examples.joint_features()
+        dense: FloatArray = self.encode([x], [y]).joint_features()
         return dense
 
     def argmax(self, w: FloatArray, x: Any) -> Any:

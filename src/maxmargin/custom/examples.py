@@ -74,10 +74,10 @@ class CustomExamples(Examples):
         self._copies, self._unchecked = False, self.n_examples  # `_kept` checks the truths and one sweep
         self._flat = True  # whether the outputs of that sweep are lists of numbers or strings
         self.outputs_known = self._completed_without_weights() if latent else Y
-        self.truths = self._encode_truths()
+        self.true_rows = self._encode_truths()
         self.dim = int(self.size)  # type: ignore[arg-type]
-        self.float32_exact = float32_exact(self.truths.values)  # working sets check what is found later
-        self.plane_entries = 2 * np.diff(self.truths.indptr) + 1
+        self.float32_exact = float32_exact(self.true_rows.values)  # working sets check what is found later
+        self.plane_entries = 2 * np.diff(self.true_rows.indptr) + 1
         self._largest = np.zeros((self.n_examples, 2))  # squared norm and number of entries of planes found so far
         self._begin_empty()
 
@@ -228,7 +228,7 @@ class CustomExamples(Examples):
             i, outputs = choice
             rows = self._rows(np.full(len(outputs), i), [self._copied_joint_feature(x, o) for o in outputs])
             losses = np.array([self.structure.loss(y, o) for o in outputs], float)
-            rises = rows.dot(w) - self.truths.dot_of(np.array([i]), w)
+            rises = rows.dot(w) - self.true_rows.dot_of(np.array([i]), w)
             return outputs[int(np.argmax(bound.violation(rises, losses)))]
 
         self._answer(w, ids[few], "enumerate", choices, answers, best)
@@ -254,8 +254,8 @@ class CustomExamples(Examples):
 
     def rounding_units(self) -> FloatArray:
         """Return the errors of rises computed from planes, with features of the size that those of the truth have."""
-        squares = squared_norms(self.truths.indptr, self.truths.values)
-        return rounding_units(2.0 * np.diff(self.truths.indptr), 2.0 * np.sqrt(squares))
+        squares = squared_norms(self.true_rows.indptr, self.true_rows.values)
+        return rounding_units(2.0 * np.diff(self.true_rows.indptr), 2.0 * np.sqrt(squares))
 
     def noted(self, ids: IntArray) -> FloatArray:
         return self._largest[ids]
@@ -271,8 +271,8 @@ class CustomExamples(Examples):
         """
         known = self._largest[:, 1:] > 0
         found = np.where(known, self._largest, self._largest.max(axis=0, initial=0.0))
-        norms = np.sqrt(squared_norms(self.truths.indptr, self.truths.values))
-        return rounding_units(2.0 * np.diff(self.truths.indptr) + found[:, 1], 2.0 * norms + np.sqrt(found[:, 0]))
+        norms = np.sqrt(squared_norms(self.true_rows.indptr, self.true_rows.values))
+        return rounding_units(2.0 * np.diff(self.true_rows.indptr) + found[:, 1], 2.0 * norms + np.sqrt(found[:, 0]))
 
     def _answer(
         self, w: FloatArray, ids: IntArray, name: str, last: list[Any], answers: Answers, ask: Any = None
@@ -293,7 +293,7 @@ class CustomExamples(Examples):
         if self.bounded:
             answers.upper[ids] = np.inf
             known = np.array(list(batch.uppers), np.int64)
-            answers.upper[known] = np.array(list(batch.uppers.values())) - self.truths.dot_of(known, w)
+            answers.upper[known] = np.array(list(batch.uppers.values())) - self.true_rows.dot_of(known, w)
         self._batches.append(batch)
 
     def _asked(
@@ -352,7 +352,7 @@ class CustomExamples(Examples):
         scratch = getattr(self._scratch, "array", None)
         if scratch is None:
             scratch = self._scratch.array = np.zeros(self.dim)
-        if not batch.add_planes(k, self.truths, found, losses, w, scratch):
+        if not batch.add_planes(k, self.true_rows, found, losses, w, scratch):
             check_rows(batch.ids[k : k + len(found)], found, self.dim)
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
@@ -370,7 +370,7 @@ class CustomExamples(Examples):
         outputs = [answers.outputs[i] for i in ids.tolist()]
         psis = [joint_feature(self.X[i], output) for i, output in zip(ids.tolist(), outputs, strict=True)]
         rows, everyone = self._rows(ids, self._kept(ids, psis, outputs)), np.arange(len(ids))
-        return self.truths.minus(rows, ids, everyone, np.zeros(self.dim)).trimmed()
+        return self.true_rows.minus(rows, ids, everyone, np.zeros(self.dim)).trimmed()
 
     def hold(self, ids: IntArray, answers: Answers) -> None:
         self._held.update(zip(self._names(ids, answers.keys[ids]), answers.outputs[ids].tolist(), strict=True))
@@ -407,7 +407,7 @@ class CustomExamples(Examples):
         part.X, part.Y, part.outputs_known = (_some(values, ids) for values in (self.X, self.Y, self.outputs_known))
         part.operations = self.operations * len(ids) / max(self.n_examples, 1)
         part.code_offsets = np.zeros(len(ids) + 1, np.int64)
-        part.truths = self.truths.rows(ids)
+        part.true_rows = self.true_rows.rows(ids)
         part.plane_entries, part._largest = self.plane_entries[ids], self._largest[ids]
         part._begin_empty()
         return part
@@ -446,7 +446,7 @@ class CustomExamples(Examples):
         for _ in range(0 if data.complete else DIGEST_WEIGHTS):
             with suppress(StructureError):  # the fit may never need such weights
                 found += self._probed(rng.uniform(size=self.dim))
-        return self.truths.indptr, self.truths.indices, self.truths.values, *found
+        return self.true_rows.indptr, self.true_rows.indices, self.true_rows.values, *found
 
     def _probed(self, w: FloatArray) -> tuple[FloatArray, IntArray]:
         """Return the losses and keys that the argmaxes of a sample find, without a trace in the examples."""

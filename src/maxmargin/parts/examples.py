@@ -221,10 +221,10 @@ class PartExamples(Examples):
 
     def scores(self, w: FloatArray, ids: IntArray) -> list[Scores]:
         ends = offsets_of([block.dim for block in self.blocks])
-        found = list[Scores]()
+        blocks = list[Scores]()
         for block, a, b in zip(self.blocks, ends[:-1], ends[1:], strict=True):
-            found.append(block.scores(w[a:b], ids, self.engine))
-        return found
+            blocks.append(block.scores(w[a:b], ids, self.engine))
+        return blocks
 
     def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         for some in self._batches(ids):
@@ -328,12 +328,12 @@ class PartExamples(Examples):
         """Write losses, rises and keys of the codes in `answers`."""
         row_sums.code_keys(ids, self.code_offsets, answers.codes, self.truths, self.known, answers.keys)
         rises, losses = np.zeros(len(ids)), np.zeros(len(ids))
-        found = self.parts(ids, answers.codes)
-        self._check_parts(ids, found)
-        for b, (predicted, block) in enumerate(zip(found, scores, strict=True)):
+        chosen = self.parts(ids, answers.codes)
+        self._check_parts(ids, chosen)
+        for b, (predicted, block) in enumerate(zip(chosen, scores, strict=True)):
             counts = predicted.indptr, predicted.indices, predicted.values
             if not self.known:
-                row_sums.count_dots(*counts, block.starts, block.values, 1.0, rises)
+                block.add_totals(predicted, rises)
                 continue
             true, costs = self.true_parts[b], self.costs[b]
             each, even = (costs, 0.0) if isinstance(costs, np.ndarray) else (_NO_COSTS, costs or 0.0)
@@ -345,17 +345,13 @@ class PartExamples(Examples):
         if self.known:
             self.judge_losses(ids, answers)
 
+    def true_counts(self, ids: IntArray) -> list[Planes]:
+        """Return c(y) of each example of ids, block by block; nothing if the truth is not known."""
+        return [true.rows(ids) for true in self.true_parts] if self.known else []
+
     def judge_losses(self, ids: IntArray, answers: Answers) -> None:
         """Replace the losses in `answers`, where they are not sums of costs of parts; by default they are."""
         return None
-
-    def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
-        """Return Σ c_p(y) s_p of each example of ids; 0 if the truth is not known."""
-        totals = np.zeros(len(ids))
-        for true, block in zip(self.true_parts, scores, strict=True) if self.known else ():
-            some = true.rows(ids)
-            row_sums.count_dots(some.indptr, some.indices, some.values, block.starts, block.values, 1.0, totals)
-        return totals
 
     # ------------------------------------------------------------------ sums over outputs
 
@@ -380,15 +376,6 @@ class PartExamples(Examples):
         sums = Sums(np.zeros(n), np.zeros(n), [np.zeros_like(block.values) for block in scores])
         self.part_sums(scores, ids, np.ones(n) if coefficients is None else coefficients, *sums)
         return sums
-
-    def subtract_truths(
-        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, coefficients: FloatArray
-    ) -> None:
-        for values, true, block in zip(marginals, self.true_parts, scores, strict=True):
-            some = true.rows(ids)
-            lengths = np.diff(some.indptr)
-            at = np.repeat(block.starts[:-1], lengths) + some.indices
-            np.subtract.at(values, at, np.repeat(coefficients, lengths) * some.values)
 
     def add_features(self, values: list[FloatArray], ids: IntArray, out: FloatArray, squared: bool = False) -> None:
         shift = 0
@@ -453,21 +440,6 @@ class PartExamples(Examples):
     def part_features(self, example: int) -> Any:
         return sp.csr_array(sp.block_diag([block.features(example) for block in self.blocks]))
 
-    def part_gains(self, w: FloatArray, example: int) -> tuple[FloatArray, FloatArray]:
-        ids, one = np.array([example]), np.ones(1)
-        scores = [block.values for block in self.scores(w, ids)]
-        zeros = [Scores(np.zeros(n[example]), np.array([0, n[example]])) for n in self.n_parts]
-        costs = [block.values for block in self.augmented(zeros, ids, one)]
-        return np.concatenate(scores), np.concatenate(costs)
-
-    def true_counts(self, example: int) -> FloatArray:
-        counts = []
-        for true, n_parts in zip(self.true_parts, self.n_parts, strict=True):
-            span, count = slice(*true.indptr[example : example + 2]), np.zeros(int(n_parts[example]))
-            np.add.at(count, true.indices[span], true.values[span])
-            counts.append(count)
-        return np.concatenate(counts)
-
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
         return self._sums(ids, self.changes(ids, answers), self.value_type)
 
@@ -488,12 +460,6 @@ class PartExamples(Examples):
                 ids, counts.scaled(coefficients), self.n_examples, out[shift : shift + block.dim], self.engine
             )
             shift += block.dim
-
-    def joint_features(self) -> FloatArray:
-        """Return Ψ(x, y) of a single example as a dense vector."""
-        rows = self._sums(ONLY, self._checked_parts(ONLY, self.truths), np.float64)
-        dense: FloatArray = rows.matrix(self.dim).toarray()[0]
-        return dense
 
     def output(self, example: int, key: int, code: CodeArray) -> Any:
         return self.structure.output_of(code)
@@ -529,13 +495,13 @@ def _arrays(value: Any) -> tuple[AnyArray, ...]:
     return () if value is None or isinstance(value, list) else value.arrays()
 
 
-def count_changes(ids: IntArray, true: Planes, found: Planes, n_parts: int) -> Planes:
+def count_changes(ids: IntArray, true: Planes, predicted: Planes, n_parts: int) -> Planes:
     """Return the counts of the truths of ids minus those found, without entries that cancel."""
-    room = int((true.indptr[ids + 1] - true.indptr[ids]).sum() + found.indptr[-1]) + 1
+    room = int((true.indptr[ids + 1] - true.indptr[ids]).sum() + predicted.indptr[-1]) + 1
     out = Planes(np.zeros(len(ids) + 1, np.int64), np.empty(room, np.uint32), np.empty(room))
     row_sums.count_changes(
-        ids, true.indptr, true.indices, true.values, found.indptr, found.indices, found.values, np.zeros(n_parts),
-        out.indptr, out.indices, out.values,
+        ids, true.indptr, true.indices, true.values, predicted.indptr, predicted.indices, predicted.values,
+        np.zeros(n_parts), out.indptr, out.indices, out.values,
     )  # fmt: skip
     used = out.indptr[-1]
     return Planes(out.indptr, out.indices[:used], out.values[:used])

@@ -15,7 +15,6 @@ from maxmargin.bounds import Bound
 from maxmargin.bounds.remaining_outputs import Ranked, best_ranked, tangent_scale
 from maxmargin.core.planes import NO_OUTPUT, Answers
 from maxmargin.core.scores import Scores
-from maxmargin.parts import row_sums
 from maxmargin.parts.examples import Part, PartExamples
 
 Parts = frozenset[Part]
@@ -96,7 +95,7 @@ def best_within(examples: PartExamples, scores: list[Scores], forced: Parts, for
         return None
     total = np.zeros(1)
     for row, s in zip(rows, scores, strict=True):
-        row_sums.count_dots(row.indptr, row.indices, row.values, s.starts, s.values, 1.0, total)
+        s.add_totals(row, total)
     return Candidate(float(total[0]), codes, counts, forced, forbidden)
 
 

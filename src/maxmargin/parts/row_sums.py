@@ -96,16 +96,6 @@ def add_even_costs(ids, cost, scales, ptr, parts, starts, scores, out):
 
 
 @jit
-def count_dots(ptr, parts, counts, starts, scores, factor, out):
-    """Compute out += factor · Σ count · score over the parts of each example."""
-    for r in range(len(ptr) - 1):
-        total = 0.0
-        for k in range(ptr[r], ptr[r + 1]):
-            total += counts[k] * scores[starts[r] + np.int64(parts[k])]
-        out[r] += factor * total
-
-
-@jit
 def code_keys(ids, offsets, codes, truths, known, keys):
     """Compute the hash of each code; 0 for the code of the truth."""
     for r in range(len(ids)):

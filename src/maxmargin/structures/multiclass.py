@@ -94,8 +94,8 @@ class Multiclass(Compiled):
         return {"width": X.shape[1], "labels": distinct_labels(labels_of(Y), place_of_label)}
 
     def learn_from(self, surveys: Sequence[dict[str, Any]]) -> None:
-        found = Labels(label for survey in surveys for label in survey["labels"])
-        self._set_labels(found if self.classes is None else named_classes(self.classes))
+        labels = Labels(label for survey in surveys for label in survey["labels"])
+        self._set_labels(labels if self.classes is None else named_classes(self.classes))
         self.rows_ = MatrixEncoder()
         self.rows_.width = max(survey["width"] for survey in surveys)
         self._set_size()
@@ -195,7 +195,7 @@ class MulticlassExamples(Examples):
         )
 
     def _set(self, costs: FloatArray, label_values: list[Any], rows: Rows, labels: CodeArray) -> None:
-        self.costs, self.label_values, self.rows, self.labels = costs, label_values, rows, labels
+        self.costs, self.label_values, self.rows, self.truths = costs, label_values, rows, labels
         self.n_examples, self.n_labels = len(labels), len(label_values)
         self.dim = rows.n_columns * self.n_labels
         self.code_offsets = np.arange(self.n_examples + 1)
@@ -228,13 +228,13 @@ class MulticlassExamples(Examples):
         """Return two independent hashes of each pair of row and label."""
         again = np.empty(self.n_examples, np.int64)
         hash_rows(self.rows.indptr, self.rows.indices, (self.rows.values() + 0.0).view(np.int64), HASH_PRIME, again)
-        return hash_pairs(self.rows.hashes(), self.labels), hash_pairs(again, self.labels)
+        return hash_pairs(self.rows.hashes(), self.truths), hash_pairs(again, self.truths)
 
     def _equal_rows(self) -> tuple[IntArray, IntArray]:
         """Return the first position of each distinct pair of row and label, by hash, and the pair of each row."""
-        keys = hash_pairs(self.rows.hashes(), self.labels)
+        keys = hash_pairs(self.rows.hashes(), self.truths)
         _, first, group = np.unique(keys, return_index=True, return_inverse=True)
-        if same_rows(first[group], *self.rows.arrays(), self.labels):
+        if same_rows(first[group], *self.rows.arrays(), self.truths):
             return first, group
         contents = [(int(keys[i]), *self._content(i)) for i in range(self.n_examples)]  # unequal rows, equal hashes
         number = {content: g for g, content in enumerate(sorted(set(contents)))}
@@ -244,7 +244,7 @@ class MulticlassExamples(Examples):
     def _content(self, i: int) -> tuple[int, bytes, bytes]:
         """Return a row with its label as a value that can be compared."""
         span = slice(self.rows.indptr[i], self.rows.indptr[i + 1])
-        return int(self.labels[i]), self.rows.indices[span].tobytes(), (self.rows.data[span] + 0.0).tobytes()
+        return int(self.truths[i]), self.rows.indices[span].tobytes(), (self.rows.data[span] + 0.0).tobytes()
 
     def table(self, w: FloatArray, ids: IntArray) -> FloatArray:
         """Return the score of every label for each example of ids."""
@@ -257,9 +257,6 @@ class MulticlassExamples(Examples):
     def max_marginals(self, w: FloatArray, ids: IntArray) -> list[FloatArray]:
         """Return the score of every label, for each example of ids."""
         return list(self.table(w, ids))
-
-    def decode(self, w: FloatArray, ids: IntArray, scales: FloatArray, answers: Answers) -> None:
-        self._decode(self.table(w, ids), ids, scales, -1, answers)
 
     def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         self._decode(scores[0].values.reshape(-1, self.n_labels), ids, scales, -1, answers)
@@ -281,18 +278,10 @@ class MulticlassExamples(Examples):
         return codes
 
     def augmented(self, scores: list[Scores], ids: IntArray, scales: FloatArray) -> list[Scores]:
-        if not scales.any() or (self.labels[ids] < 0).all():
+        if not scales.any() or (self.truths[ids] < 0).all():
             return scores
-        costs = scales[:, None] * self.costs[self.labels[ids]]
+        costs = scales[:, None] * self.costs[self.truths[ids]]
         return [Scores(scores[0].values + costs.ravel(), scores[0].starts)]
-
-    def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
-        return scores[0].values.reshape(-1, self.n_labels)[np.arange(len(ids)), self.labels[ids]]
-
-    def subtract_truths(
-        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, coefficients: FloatArray
-    ) -> None:
-        marginals[0].reshape(-1, self.n_labels)[np.arange(len(ids)), self.labels[ids]] -= coefficients
 
     def add_features(self, values: list[FloatArray], ids: IntArray, out: FloatArray, squared: bool = False) -> None:
         self.rows.add_weighted(values[0].reshape(-1, self.n_labels), ids, out.reshape(-1, self.n_labels), squared)
@@ -316,7 +305,7 @@ class MulticlassExamples(Examples):
 
     def _decode(self, table: FloatArray, ids: IntArray, scales: FloatArray, form: int, answers: Answers) -> None:
         decode_labels(
-            ids, table, self.labels, self.costs, scales, form, answers.codes, answers.losses,
+            ids, table, self.truths, self.costs, scales, form, answers.codes, answers.losses,
             answers.rises, answers.keys,
         )  # fmt: skip
 
@@ -325,23 +314,13 @@ class MulticlassExamples(Examples):
         indptr = offsets_of(self.plane_entries[ids])
         planes = Planes(indptr, np.empty(indptr[-1], np.uint32), np.empty(indptr[-1], self.value_type))
         label_planes(
-            ids, rows.indptr, rows.indices, rows.data, self.labels, answers.codes, self.n_labels, indptr,
+            ids, rows.indptr, rows.indices, rows.data, self.truths, answers.codes, self.n_labels, indptr,
             planes.indices, planes.values,
         )  # fmt: skip
         return planes
 
-    def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
-        true, predicted = self.labels[ids], answers.codes[ids]
-        differ = true != predicted
-        indptr = 2 * offsets_of(differ)
-        parts = np.stack([true[differ], predicted[differ]], axis=1).ravel().astype(np.uint32)
-        return [Planes(indptr, parts, np.tile([1.0, -1.0], int(differ.sum())))]
-
-    def joint_features(self) -> FloatArray:
-        """Return Ψ(x, y) of a single example as a dense vector."""
-        table = np.zeros((self.rows.n_columns, self.n_labels))
-        np.add.at(table, (self.rows.indices, self.labels[0]), self.rows.data)
-        return table.ravel()
+    def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
+        return [Planes(np.arange(len(ids) + 1), codes[ids].astype(np.uint32), np.ones(len(ids)))]
 
     def polytope(self, example: int) -> Polytope:
         return Polytope(np.ones((1, self.n_labels)), 1.0, 1.0)
@@ -349,15 +328,9 @@ class MulticlassExamples(Examples):
     def part_features(self, example: int) -> Any:
         return sp.csr_array(sp.kron(self.rows.matrix(example, example + 1), sp.eye_array(self.n_labels)))
 
-    def part_gains(self, w: FloatArray, example: int) -> tuple[FloatArray, FloatArray]:
-        return self.table(w, np.array([example]))[0], self.costs[self.labels[example]]
-
-    def true_counts(self, example: int) -> FloatArray:
-        return np.bincount([self.labels[example]], minlength=self.n_labels).astype(float)
-
     def take(self, ids: IntArray) -> MulticlassExamples:
         part = object.__new__(MulticlassExamples)
-        part._set(self.costs, self.label_values, self.rows.take(ids), self.labels[ids])
+        part._set(self.costs, self.label_values, self.rows.take(ids), self.truths[ids])
         return part
 
     def output(self, example: int, key: int, code: CodeArray) -> Any:
@@ -367,7 +340,7 @@ class MulticlassExamples(Examples):
         return [self.label_values[code] for code in answers.codes.tolist()]
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:
-        return *self.rows.arrays(), self.labels, self.costs
+        return *self.rows.arrays(), self.truths, self.costs
 
 
 def hash_pairs(hashes: IntArray, labels: CodeArray) -> IntArray:

@@ -94,8 +94,8 @@ class NodeLabelling(FormedStructure):
 
     def _set_labels(self, labels: Labels) -> None:
         if len(labels) < 2:
-            found = f"one class: {labels.values}" if len(labels) else "none: no node has a label"
-            raise ValueError(f"expected at least two classes, found {found}")
+            shown = f"one class: {labels.values}" if len(labels) else "none: no node has a label"
+            raise ValueError(f"expected at least two classes, found {shown}")
         self.labels_, self.costs_ = labels, cost_matrix(self.cost, labels)
 
     def _distinct(self, Y: Sequence[Any]) -> Iterator[Any]:
@@ -166,8 +166,8 @@ class NodeLabelling(FormedStructure):
             nodes = range(n) if names is None else names
             missing = [v for v in nodes if v not in labels] if isinstance(labels, Mapping) else list(nodes)
             if missing or len(labels) != n:
-                found = f"none for node {missing[0]!r:.40}" if missing else f"{len(labels)} labels for {n} nodes"
-                raise error_at(where, f"expected a dict with a label for each node, found {found}")
+                shown = f"none for node {missing[0]!r:.40}" if missing else f"{len(labels)} labels for {n} nodes"
+                raise error_at(where, f"expected a dict with a label for each node, found {shown}")
             labels = [labels[v] for v in nodes]
         code = self._codes(labels, where)
         if len(code) != n:
@@ -261,6 +261,6 @@ def _read(x: Any, where: Where) -> _Input:
         features = read.edge_rows if any(read.edge_rows) else None
         return _Input(read.node_rows, read.edges, features, rest[0] if rest else None, read.names)
     if not isinstance(x, tuple | list) or not 2 <= len(x) <= 4:
-        found = f"{type(x).__name__} of {len(x)}" if isinstance(x, tuple | list) else type(x).__name__
-        raise error_at(where, f"expected (nodes, edges[, features[, allowed]]), found {found}")
+        shown = f"{type(x).__name__} of {len(x)}" if isinstance(x, tuple | list) else type(x).__name__
+        raise error_at(where, f"expected (nodes, edges[, features[, allowed]]), found {shown}")
     return _Input(*x)

@@ -65,8 +65,7 @@ def exact_primal(case, w, bound, C):
 
 def linear_maximum(examples: Examples, i: int, w: Any, polytope: Polytope) -> float:
     """Return the hinge of an example by a linear program over a polytope."""
-    scores, costs = examples.part_gains(w, i)
-    truth = examples.true_counts(i)
+    scores, costs, truth = examples.part_gains(w, i)
     A = sp.csr_array(polytope.A)
     if A.shape[1] == 0:
         return 0.0
@@ -332,12 +331,12 @@ class StructureConformance(SumsConformance):
     @every_case(needs="polytope")
     def test_features_of_parts_give_their_scores(self, case):
         for i in range(case.n):
-            features, scores = case.examples.part_features(i), case.examples.part_gains(case.w, i)[0]
+            features, (scores, _, counts) = case.examples.part_features(i), case.examples.part_gains(case.w, i)
             usable = np.isfinite(scores)
             assert features.shape == (len(scores), case.examples.dim)
             np.testing.assert_allclose((features @ case.w)[usable], scores[usable], atol=1e-9)
             truth = case.psis[i][case.name(case.truth(i))]
-            np.testing.assert_allclose(features.T @ case.examples.true_counts(i), truth, atol=1e-9)
+            np.testing.assert_allclose(features.T @ counts, truth, atol=1e-9)
 
     # ------------------------------------------------------------------ scores of parts
 

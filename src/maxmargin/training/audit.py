@@ -301,7 +301,7 @@ class _Outputs(_Inquiry):
         return faults[0].removeprefix(f"X[{i}]: ") + nothing if faults else None
 
     def _truth(self, i: int) -> Output:
-        truths = self.examples.truths
+        truths = self.examples.true_rows
         span = slice(int(truths.indptr[i]), int(truths.indptr[i + 1]))
         indices, values = truths.indices[span].astype(np.int64), truths.values[span].astype(float)
         return Output(shown(self.examples.outputs_known[i]), "y itself", -1, indices, values, 0.0, True)

@@ -228,20 +228,14 @@ def sparse_scores(rows, indptr, indices, data, weights, out):
             q += ONE
 
 
-def squared_norms(indptr: IntArray, data: AnyArray) -> FloatArray:
-    """Return the squared norm of each CSR row."""
-    out = np.empty(len(indptr) - 1)
-    sum_squares(indptr, data, out)
-    return out
-
-
 @jit
-def sum_squares(indptr, data, out):
-    """Compute the sum of the squares of each CSR row."""
+def squared_norms(indptr, data):
+    """Return the squared norm of each CSR row."""
+    out = np.zeros(len(indptr) - 1)
     for r in range(len(out)):
-        out[r] = 0.0
         for q in range(indptr[r], indptr[r + 1]):
             out[r] += float(data[q]) * float(data[q])
+    return out
 
 
 @jit

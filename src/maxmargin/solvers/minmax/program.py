@@ -132,10 +132,9 @@ class MinMaxProgram:
         at, root = problem.weights(np.zeros(problem.dim)), problem.bound.slack == "quadratic"
         for i in self.ids.tolist():
             polytope, whole = choose(problem, i)
-            scores, costs = examples.part_gains(at, i)
+            scores, costs, truth = examples.part_gains(at, i)
             if root and examples.one_part:
                 costs = np.sqrt(costs)
-            truth = examples.true_counts(i)
             if polytope.A.shape[1] < len(truth):
                 raise StructureError.at(
                     Place("X", i),

@@ -15,8 +15,6 @@ from maxmargin.core.planes import NO_OUTPUT, TRUTH, Answers, Planes, key_of
 from maxmargin.core.scores import Scores
 from maxmargin.core.sums import Sums
 from maxmargin.features.biology.aligned import N_ORDERS, empty_code, strings_of_code
-from maxmargin.parts import row_sums
-from maxmargin.parts.examples import count_changes
 from maxmargin.structures.alignment.examples import AlignmentExamples
 
 if TYPE_CHECKING:
@@ -178,28 +176,20 @@ class DecoyExamples(Examples):
     def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:
         pairs, inner = spans(ids, self.first_pairs), self.inner.empty_answers()
         self.inner.decode_scores(self._by_pair(scores, pairs), pairs, np.zeros(len(pairs)), inner)
-        true_scores = self._totals_of_truths(scores, ids)
+        true_scores = super().true_totals(scores, ids)
         self._choose(inner, ids, true_scores, lambda rises, losses, r: rises + scales[r] * losses, answers)
 
-    def _totals_of_truths(self, scores: list[Scores], ids: IntArray) -> FloatArray:
-        """Return the scores of the true alignments; 0 if they are not known."""
-        totals = np.zeros(len(ids))
-        if self.known:
-            for s, true in zip(scores, self._parts(self.first_pairs[ids], self.truths, ids), strict=True):
-                row_sums.count_dots(true.indptr, true.indices, true.values, s.starts, s.values, 1.0, totals)
-        return totals
-
-    def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
+    def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
+        """Return the parts of the chosen pairs, which follow those of earlier candidates."""
         firsts = self.first_pairs[ids]
-        chosen = firsts + answers.codes[self.code_offsets[ids]]
-        predicted, out = self._parts(chosen, answers.codes, ids), []
-        for b, true in enumerate(self._parts(firsts, self.truths, ids)):
-            offsets, counts = self.inner.part_offsets[b], predicted[b]
+        chosen, shifted = firsts + codes[self.code_offsets[ids]], list[Planes]()
+        for offsets, counts in zip(self.inner.part_offsets, self._parts(chosen, codes, ids), strict=True):
             shifts = np.repeat(offsets[chosen] - offsets[firsts], np.diff(counts.indptr))
-            moved = Planes(counts.indptr, (counts.indices + shifts).astype(np.uint32), counts.values)
-            most = int((offsets[self.first_pairs[1:]] - offsets[self.first_pairs[:-1]]).max(initial=0))
-            out.append(count_changes(np.arange(len(ids)), true, moved, most))
-        return out
+            shifted.append(Planes(counts.indptr, (counts.indices + shifts).astype(np.uint32), counts.values))
+        return shifted
+
+    def true_counts(self, ids: IntArray) -> list[Planes]:
+        return super().true_counts(ids) if self.known else []
 
     # ------------------------------------------------------------------ sums over candidates and alignments
 
@@ -209,7 +199,7 @@ class DecoyExamples(Examples):
         by_pair = self._by_pair(scores, pairs)
         logs, expected, marginals = self.inner.sums(by_pair, pairs)
         if self.known and not self.latent:
-            logs[ends[:-1]] = expected[ends[:-1]] = self._totals_of_truths(scores, ids)
+            logs[ends[:-1]] = expected[ends[:-1]] = super().true_totals(scores, ids)
             for values, at in zip(marginals, self._of_homologues(scores, ids), strict=True):
                 values[at] = 0.0
             self.subtract_truths(marginals, scores, ids, -np.ones(len(ids)))
@@ -231,7 +221,7 @@ class DecoyExamples(Examples):
         logs = self.inner.sums(by_pair, pairs).log_partitions
         fixed, codes = self.known and not self.latent, np.empty((n, int(starts[-1])), np.int32)
         if fixed:
-            logs[ends[:-1]] = self._totals_of_truths(scores, ids)
+            logs[ends[:-1]] = super().true_totals(scores, ids)
         for r, i in enumerate(ids.tolist()):
             rng, (first, stop), code = np.random.default_rng(int(seeds[r])), ends[r : r + 2], codes[:, starts[r] :]
             size = int(starts[r + 1] - starts[r])
@@ -279,7 +269,7 @@ class DecoyExamples(Examples):
     def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
         """Return the scores of the true alignments; if they are latent, log-sums over those of the homologues."""
         if not self.latent:
-            return self._totals_of_truths(scores, ids)
+            return super().true_totals(scores, ids)
         return self._completions(scores, ids, None).log_partitions
 
     def _completions(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None) -> Sums:
@@ -293,14 +283,11 @@ class DecoyExamples(Examples):
     ) -> None:
         """Subtract the parts of the true alignments; if they are latent, their expectations."""
         if self.latent:
-            found = self._completions(scores, ids, coefficients).marginals
-            for values, at, expected in zip(marginals, self._of_homologues(scores, ids), found, strict=True):
+            expectations = self._completions(scores, ids, coefficients).marginals
+            for values, at, expected in zip(marginals, self._of_homologues(scores, ids), expectations, strict=True):
                 values[at] -= expected
             return
-        counts = self._parts(self.first_pairs[ids], self.truths, ids)
-        for values, s, true in zip(marginals, scores, counts, strict=True):
-            lengths = np.diff(true.indptr)
-            values[np.repeat(s.starts[:-1], lengths) + true.indices] -= np.repeat(coefficients, lengths) * true.values
+        super().subtract_truths(marginals, scores, ids, coefficients)
 
     def add_features(self, values: list[FloatArray], ids: IntArray, out: FloatArray, squared: bool = False) -> None:
         self.inner.add_features(values, spans(ids, self.first_pairs), out, squared)

@@ -12,7 +12,7 @@ import numpy as np
 
 from maxmargin._base.checks import is_list
 from maxmargin._base.errors import Place, Where, error_at, inside
-from maxmargin._base.ragged import ONLY, offsets_of
+from maxmargin._base.ragged import offsets_of
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.structure import Compiled
 from maxmargin.features.biology.aligned import strings_of_code
@@ -120,10 +120,6 @@ class Decoys(Compiled):
         if not 0 <= y.candidate < len(candidates):
             raise ValueError(f"y: expected a candidate from 0 to {len(candidates) - 1}, found {y.candidate}")
         return self.alignment_.joint_feature((native, candidates[y.candidate]), y.alignment)
-
-    def _joint_features(self, examples: Any) -> FloatArray:
-        dense: FloatArray = examples.features(ONLY, examples.truths, ONLY).matrix(examples.dim).toarray()[0]
-        return dense
 
     # ------------------------------------------------------------------ weights and saving
 

@@ -59,8 +59,8 @@ class ChainExamples(Examples):
         self.n_examples, self.code_offsets = len(offsets) - 1, offsets
         self.n_labels = len(structure.labels_)
         n_tokens, lengths = int(offsets[-1]), np.diff(offsets)
-        self.labels = np.full(n_tokens, -1, np.int32) if labels is None else labels
-        self.labelled = n_tokens > 0 and bool(self.labels[0] >= 0)
+        self.truths = np.full(n_tokens, -1, np.int32) if labels is None else labels
+        self.labelled = n_tokens > 0 and bool(self.truths[0] >= 0)
         self.dim, self.n_token_weights = int(structure.size or 0), structure.n_token_weights_
         named = structure.cost if isinstance(structure.cost, str) else "matrix"
         self.zero_one, self.levels = named == "zero-one", cost_levels(structure.costs_)
@@ -134,7 +134,7 @@ class ChainExamples(Examples):
             self._decode_by_levels(tables, ids, scales, -1, answers)
             return
         _jit.decode_chains(
-            ids, offsets_among(ids, self.code_offsets), self.code_offsets, self.labels, *tables, self.structure.costs_,
+            ids, offsets_among(ids, self.code_offsets), self.code_offsets, self.truths, *tables, self.structure.costs_,
             self.most_loss, self.units, scales, answers.codes, answers.losses, answers.rises, answers.keys,
         )  # fmt: skip
 
@@ -162,14 +162,14 @@ class ChainExamples(Examples):
 
     def plain_sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
         n, marginals = len(ids), [np.zeros_like(block.values) for block in scores]
-        found = Sums(np.zeros(n), np.zeros(n), marginals)
+        sums = Sums(np.zeros(n), np.zeros(n), marginals)
         chain_sums(
             offsets_among(ids, self.code_offsets), *self._tables_of(scores),
-            np.ones(n) if coefficients is None else coefficients, *found[:2], *self._tables_of(
+            np.ones(n) if coefficients is None else coefficients, *sums[:2], *self._tables_of(
                 [Scores(values, block.starts) for values, block in zip(marginals, scores, strict=True)]
             ),
         )  # fmt: skip
-        return found
+        return sums
 
     def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         ends = offsets_among(ids, self.code_offsets)
@@ -183,7 +183,7 @@ class ChainExamples(Examples):
         self._check_additive()
         tokens, where = scores[0], spans(ids, self.code_offsets)
         factors = np.repeat(scales * self.units[ids], np.diff(offsets_among(ids, self.code_offsets)))
-        costs = factors[:, None] * self.structure.costs_[self.labels[where]]
+        costs = factors[:, None] * self.structure.costs_[self.truths[where]]
         return [Scores(tokens.values + costs.ravel(), tokens.starts), *scores[1:]]
 
     def _check_additive(self) -> None:
@@ -192,21 +192,6 @@ class ChainExamples(Examples):
             raise ValueError(
                 "the zero-one loss of sequences is not a sum over tokens; use a Hamming loss or a matrix of costs"
             )
-
-    def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
-        labels = self.labels[spans(ids, self.code_offsets)]
-        totals = np.empty(len(ids))
-        _jit.path_scores(offsets_among(ids, self.code_offsets), labels, *self._tables_of(scores), totals)
-        return totals
-
-    def subtract_truths(
-        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, coefficients: FloatArray
-    ) -> None:
-        counts = self._counts(ids, self.labels[spans(ids, self.code_offsets)])
-        for values, true, block in zip(marginals, counts, scores, strict=True):
-            lengths = np.diff(true.indptr)
-            at = np.repeat(block.starts[:-1], lengths) + true.indices
-            np.subtract.at(values, at, np.repeat(coefficients, lengths))
 
     def add_features(self, values: list[FloatArray], ids: IntArray, out: FloatArray, squared: bool = False) -> None:
         s, size, where = self.structure, self.n_labels, spans(ids, self.code_offsets)
@@ -264,7 +249,7 @@ class ChainExamples(Examples):
         for r, i in enumerate(ids.tolist()):
             rise, loss = float(answers.rises[i]), float(answers.losses[i])
             known, scale = max(float(bound.violation(rise, loss)), 0.0), tangent_scale(bound, rise, loss)
-            y, tables = self.labels[offsets[i] : offsets[i + 1]], self.tables(w, ids[r : r + 1])
+            y, tables = self.truths[offsets[i] : offsets[i + 1]], self.tables(w, ids[r : r + 1])
             augmented = tables[0] + scale * self.units[i] * costs[y]
             paths, values = _jit.best_paths(augmented, *tables[1:], MOST_RANKED)
             paths = paths[values > -np.inf]
@@ -282,24 +267,14 @@ class ChainExamples(Examples):
     ) -> None:
         assert self.levels is not None
         _jit.decode_by_levels(
-            ids, offsets_among(ids, self.code_offsets), self.code_offsets, self.labels, *tables, self.structure.costs_,
+            ids, offsets_among(ids, self.code_offsets), self.code_offsets, self.truths, *tables, self.structure.costs_,
             *self.levels, self.most_loss, self.units, form, scales, answers.codes, answers.losses, answers.rises,
             answers.keys,
         )  # fmt: skip
 
-    def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
-        where = spans(ids, self.code_offsets)
-        true = self._counts(ids, self.labels[where])
-        predicted = self._counts(ids, answers.codes[where])
-        everyone, size = np.arange(len(ids)), self.n_labels
-        longest = int(np.diff(self.code_offsets).max(initial=0))
-        sizes = [longest * size, size**2, size, size, longest * size**2]
-        pairs = zip(true, predicted, sizes, strict=False)
-        return [y.minus(y_hat, everyone, everyone, np.zeros(n)).trimmed() for y, y_hat, n in pairs]
-
-    def _counts(self, ids: IntArray, labels: CodeArray) -> list[Planes]:
-        """Return c(y) of each example of ids, one matrix per block, for these labels y."""
-        ends, size, y = offsets_among(ids, self.code_offsets), self.n_labels, labels.astype(np.int64)
+    def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
+        ends, size = offsets_among(ids, self.code_offsets), self.n_labels
+        y = codes[spans(ids, self.code_offsets)].astype(np.int64)
         lengths, place = np.diff(ends), places(ends)
         first, last, inner = ends[:-1][lengths > 0], ends[1:][lengths > 0] - 1, place > 0
         pairs = y[np.flatnonzero(inner) - 1] * size + y[inner]
@@ -330,24 +305,10 @@ class ChainExamples(Examples):
             blocks.append(sp.kron(self.edges.matrix(first, stop), sp.eye_array(K * K)))
         return sp.csr_array(sp.block_diag(blocks))
 
-    def part_gains(self, w: FloatArray, example: int) -> tuple[FloatArray, FloatArray]:
-        ids, span = np.array([example]), slice(*self.code_offsets[example : example + 2])
-        scores = np.concatenate([block.values for block in self.scores(w, ids)])
-        costs = self.units[example] * self.structure.costs_[self.labels[span]].ravel()
-        return scores, np.concatenate([costs, np.zeros(len(scores) - len(costs))])
-
-    def true_counts(self, example: int) -> FloatArray:
-        ids, size = np.array([example]), self.n_labels
-        span = slice(*self.code_offsets[example : example + 2])
-        length = span.stop - span.start
-        sizes = [length * size, size**2, size, size, length * size**2]
-        counts = self._counts(ids, self.labels[span])
-        return np.concatenate([np.bincount(c.indices, c.values, n) for c, n in zip(counts, sizes, strict=False)])
-
     def take(self, ids: IntArray) -> ChainExamples:
         where, offsets = spans(ids, self.code_offsets), offsets_among(ids, self.code_offsets)
         edges = None if self.edges is None else self.edges.take(where)
-        return ChainExamples(self.structure, self.rows.take(where), offsets, edges, self.labels[where])
+        return ChainExamples(self.structure, self.rows.take(where), offsets, edges, self.truths[where])
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
         room, rows = int(self.plane_entries[ids].sum()), self.rows
@@ -356,7 +317,7 @@ class ChainExamples(Examples):
         s, seen = self.structure, self.structure.seen_
         pairs = _NO_PAIRS if seen is None else (seen.pointers, seen.labels)
         used = _jit.chain_planes(
-            ids, self.code_offsets, self.labels, answers.codes, rows.indptr, rows.indices, rows.data,
+            ids, self.code_offsets, self.truths, answers.codes, rows.indptr, rows.indices, rows.data,
             self.n_token_weights, *pairs, self.n_labels, bool(s.start_end), *edges, planes.indptr,
             planes.indices, planes.values,
         )  # fmt: skip
@@ -377,7 +338,7 @@ class ChainExamples(Examples):
         if s.seen_ is not None:
             rows += [s.seen_.pointers, s.seen_.labels]
         allowed = s.allowed_, s.start_allowed_, s.end_allowed_
-        return *rows, self.code_offsets, self.labels, s.costs_, self.units, np.array([self.most_loss]), *allowed
+        return *rows, self.code_offsets, self.truths, s.costs_, self.units, np.array([self.most_loss]), *allowed
 
 
 _NO_PAIRS = np.zeros(0, np.int64), np.zeros(0, np.int32)

@@ -155,20 +155,20 @@ class Chain(Compiled):
         tokens.min_count = 1  # what is rare is known when all parts have been counted
         matrix, offsets = tokens.fit(X)
         templates = isinstance(tokens, TemplateEncoder)
-        found: dict[str, Any] = {"labels": labels.values, "tokens": tokens.get_state() if templates else tokens}
+        learnt: dict[str, Any] = {"labels": labels.values, "tokens": tokens.get_state() if templates else tokens}
         rows = self._rows(matrix)
         if self.min_count > 1:
-            found["counts"] = np.bincount(rows.indices, minlength=tokens.width)[: tokens.width]
+            learnt["counts"] = np.bincount(rows.indices, minlength=tokens.width)[: tokens.width]
         if self.seen_pairs:
             _check_lengths(offsets, np.array(list(map(len, Y)), np.int64))
             codes = labels.encode(list(chain.from_iterable(Y)), "Y")
-            found["seen"] = SeenPairs.of(rows, codes, len(labels))
-        return found
+            learnt["seen"] = SeenPairs.of(rows, codes, len(labels))
+        return learnt
 
     def learn_from(self, surveys: Sequence[dict[str, Any]]) -> None:
         self._check_surveyed()
-        found = Labels(chain.from_iterable(survey["labels"] for survey in surveys))
-        self._set_labels(found if self.classes is None else named_classes(self.classes))
+        labels = Labels(chain.from_iterable(survey["labels"] for survey in surveys))
+        self._set_labels(labels if self.classes is None else named_classes(self.classes))
         self.edges_, self.seen_, tokens = None, None, self._new_encoder("tokens_")
         assert tokens is not None
         parts: Any = [survey["tokens"] for survey in surveys]
@@ -457,10 +457,7 @@ class Chain(Compiled):
             raise ValueError("a hidden Markov model counts features, but some are negative; pass names or counts")
         ids, counts = np.arange(examples.n_examples), np.zeros(examples.dim)
         weights = np.ones(len(ids)) if sample_weight is None else np.asarray(sample_weight, float)
-        scores = examples.scores(counts, ids)
-        true = [np.zeros_like(block.values) for block in scores]
-        examples.subtract_truths(true, scores, ids, -weights)
-        examples.add_features(true, ids, counts)
+        examples.add_joint_features(examples.true_counts(ids), ids, weights, counts)
         parts = self.split_weights(counts)
         tokens = parts["tokens"][: self.tokens_.output_width] + s
         follow = parts["transitions"] + s
@@ -495,26 +492,6 @@ class Chain(Compiled):
 
     def unpack_outputs(self, packed: Any) -> list[Any]:
         return split_rows(self.labels_.decode(np.asarray(packed["codes"])), packed["lengths"], "labels")
-
-    def _joint_features(self, examples: Any) -> FloatArray:
-        parts = self.split_weights(np.zeros(int(self.size or 0)))
-        seen = self.seen_
-        y, rows = examples.labels, examples.rows
-        counts = rows.counts()
-        np.add.at(parts["tokens"], (rows.indices.astype(int), np.repeat(y, counts)), rows.values())
-        if len(y):
-            np.add.at(parts["transitions"], (y[:-1], y[1:]), 1.0)
-            parts["start"][y[0]] += 1.0
-            parts["end"][y[-1]] += 1.0
-        if examples.edges is not None and len(y):
-            counts, before = examples.edges.counts(), np.concatenate([[0], y[:-1]])
-            at = (examples.edges.indices.astype(int), np.repeat(before, counts), np.repeat(y, counts))
-            np.add.at(parts["edges"], at, examples.edges.values())
-        if seen is not None:
-            parts["tokens"] = seen.entries(parts["tokens"])
-        if not self.start_end:
-            del parts["start"], parts["end"]
-        return np.concatenate([part.ravel() for part in parts.values()])
 
 
 def label_sequence(y: Any, where: Where) -> list[Any]:

@@ -312,16 +312,16 @@ def decode(
                     worths[v] += units[i] * extra[starts[r] + v]
             else:
                 topics[v] = shares[begin + v]
-        covered, found = np.zeros(size, np.bool_), codes[at : at + m]
+        covered, chosen = np.zeros(size, np.bool_), codes[at : at + m]
         truth = covered_worth(first, truths, at, m, ptr, items, worths, covered) if known else 0.0
         truth_share = covered_worth(first, truths, at, m, ptr, items, topics, covered) if known else 0.0
         mixed = worths - scales[r] * topics if known else worths
-        value = choose(first, n, m, ptr, items, mixed, found)
+        value = choose(first, n, m, ptr, items, mixed, chosen)
         if known:
             own = counts[begin : begin + size]
-            value, bound = improve(first, n, m, ptr, items, mixed, own, n_steps, found, value)
+            value, bound = improve(first, n, m, ptr, items, mixed, own, n_steps, chosen, value)
             upper[i] = bound - truth + scales[r] * (truth_share + missing[i])
-            found.sort()
+            chosen.sort()
         rises[i] = covered_worth(first, codes, at, m, ptr, items, worths, covered) - truth
         share = covered_worth(first, codes, at, m, ptr, items, topics, covered)
         losses[i] = max(truth_share - share, 0.0) if known else 0.0
@@ -340,12 +340,12 @@ def cover_most(offsets, item_offsets, ptr, items, counts, shares, n_steps, code_
     for i in range(len(offsets) - 1):
         first, n, at = offsets[i], offsets[i + 1] - offsets[i], code_offsets[i]
         m, begin, end = code_offsets[i + 1] - at, item_offsets[i], item_offsets[i + 1]
-        found = codes[at : at + m]
-        value = choose(first, n, m, ptr, items, shares[begin:end], found)
-        other = found.copy()
+        chosen = codes[at : at + m]
+        value = choose(first, n, m, ptr, items, shares[begin:end], chosen)
+        other = chosen.copy()
         _, bound = improve(first, n, m, ptr, items, shares[begin:end], counts[begin:end], n_steps, other, value)
         missing[i] = bound - value
-        found.sort()
+        chosen.sort()
 
 
 @jit

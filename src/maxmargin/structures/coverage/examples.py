@@ -130,13 +130,13 @@ class CoverageExamples(PartExamples):
 
     def _covered(self, ids: IntArray, codes: CodeArray) -> Planes:
         """Return the elements that outputs cover, as items, each with the unit of its example."""
-        found = []
+        covered_items = []
         for i in ids.tolist():
             chosen = self.offsets[i] + codes[self.code_offsets[i] : self.code_offsets[i + 1]]
             covered = np.unique(self.items[spans(chosen, self.ptr)])
-            found.append(covered[self.bins[self.item_offsets[i] + covered] != SUBTOPIC])
-        sizes = np.array([len(items) for items in found], np.int64)
-        indices = np.concatenate([*found, np.zeros(0, np.int32)]).astype(np.uint32)
+            covered_items.append(covered[self.bins[self.item_offsets[i] + covered] != SUBTOPIC])
+        sizes = np.array([len(items) for items in covered_items], np.int64)
+        indices = np.concatenate([*covered_items, np.zeros(0, np.int32)]).astype(np.uint32)
         return Planes(offsets_of(sizes), indices, np.repeat(self.units[ids], sizes))
 
     def output(self, example: int, key: int, code: CodeArray) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from maxmargin._base.checks import is_list, whole_number
 from maxmargin._base.errors import ExampleError, Place, Where, error_at, inside
+from maxmargin._base.ragged import ONLY
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray
 from maxmargin.core.structure import Compiled
 from maxmargin.features.text.candidates import Incidence, incidence, subtopic_rows
@@ -162,8 +163,9 @@ class Coverage(Compiled):
         if not isinstance(y, SelectedDocuments):
             return super().joint_feature(x, y)
         examples = self.encode([x])
-        examples.truths[:] = np.sort(self._chosen(y, examples.n_candidates))
-        return self._joint_features(examples)
+        code, psi = np.sort(self._chosen(y, examples.n_candidates)).astype(np.int32), np.zeros(examples.dim)
+        examples.add_joint_features(examples.parts(ONLY, code), ONLY, np.ones(1), psi)
+        return psi
 
     def _chosen(self, y: Any, n: int) -> list[int]:
         """Return chosen candidates, checked."""

@@ -89,10 +89,10 @@ def many_labels(scores, edges, agree, first, leaving, labels):
         size += abs(scores[v, labels[v]])
     total, unchanged, step = total_of(labels, scores, edges, agree), 0, 0
     while unchanged < n_labels and step < MOST_SWEEPS * n_labels:
-        found = expand(step % n_labels, scores, edges, agree, first, leaving, labels, terminal, capacity, side)
+        value = expand(step % n_labels, scores, edges, agree, first, leaving, labels, terminal, capacity, side)
         unchanged += 1
-        if found > total + LEVEL * size:
-            total, unchanged = found, 0
+        if value > total + LEVEL * size:
+            total, unchanged = value, 0
             copy_into(labels, side)
         step += 1
     return total

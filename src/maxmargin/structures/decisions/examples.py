@@ -169,7 +169,7 @@ class DecisionExamples(Examples):
             answers.upper[ids] = np.maximum(true - lower, answers.rises[ids] + scales * answers.losses[ids])
 
     def _watch(
-        self, augmented: FloatArray, found: FloatArray, excesses: FloatArray, losses: FloatArray, sizes: FloatArray,
+        self, augmented: FloatArray, decisions: FloatArray, excesses: FloatArray, losses: FloatArray, sizes: FloatArray,
         ids: IntArray,
     ) -> None:  # fmt: skip
         """Note as `fault` that a decision is worse than a known one, or a known one worse than one found."""
@@ -178,7 +178,7 @@ class DecisionExamples(Examples):
             return
         if len(worse):
             r = worse[0]
-            total = float(augmented[r] @ found[r])
+            total = float(augmented[r] @ decisions[r])
             what = f"solve returned a decision with total {total:.6g} for costs during training, worse than a known one"
             self.fault = int(ids[r]), f"{what} with total {total - excesses[r]:.6g}"
         elif len(better):
@@ -197,15 +197,15 @@ class DecisionExamples(Examples):
         most = 1.0 if self.true is None else max(1.0, float(np.abs(self.true).max(initial=1.0)))
         return rounding_units(terms, abs(self.factor) * most * norms)
 
-    def _encode(self, found: FloatArray, ids: IntArray, answers: Answers) -> None:
+    def _encode(self, decisions: FloatArray, ids: IntArray, answers: Answers) -> None:
         """Write codes and keys of decisions; raise StructureError if one is not whole where all known ones are."""
         codes = answers.codes
         if not self.whole:
-            codes[spans(ids, self.code_offsets)] = self._coded(found)
+            codes[spans(ids, self.code_offsets)] = self._coded(decisions)
         else:
-            r = _jit.encode_whole(ids, self.code_offsets, found, codes)
+            r = _jit.encode_whole(ids, self.code_offsets, decisions, codes)
             if r >= 0:
-                raise StructureError.at(Place("X", ids[r]), f"solve returned {_not_whole(found[r])}")
+                raise StructureError.at(Place("X", ids[r]), f"solve returned {_not_whole(decisions[r])}")
         row_sums.code_keys(ids, self.code_offsets, codes, self.true_codes, self.true is not None, answers.keys)
 
     def _same_width(self, ids: IntArray) -> Iterator[Any]:

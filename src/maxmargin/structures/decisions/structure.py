@@ -390,7 +390,7 @@ class Decisions(Compiled):
     def joint_feature(self, x: Any, y: Any) -> FloatArray:
         """Return Ψ(x, y) as a dense vector."""
         inputs = x if isinstance(x, Inputs) else self._single_input(x)
-        return self._joint_features(self.encode(inputs, [y]))
+        return self.encode(inputs, [y]).joint_features()
 
     def loss_augmented_argmax(self, w: FloatArray, x: Any, y: Any, scale: float = 1.0) -> Any:
         return self._single(self.encode(x if isinstance(x, Inputs) else self._single_input(x), [y]), w, scale)

@@ -144,19 +144,19 @@ def sum_in_logs(
     n, probable = len(x), pair_sums[starts[r] : starts[r + 1]]
     packed = n * (n + 1) // 2
     closed, single, several, joined = np.empty(packed), np.empty(packed), np.empty(packed), np.empty(packed)
-    after, found = np.empty(n + 1), np.zeros(len(flat))
+    after, expected = np.empty(n + 1), np.zeros(len(flat))
     for t in range(len(probable)):
         probable[t] = 0.0
     fill_logs(x, own, least, most, flat, closed, single, several, joined, after)
-    expected_terms(x, own, least, most, flat, closed, single, several, after, found, probable)
+    expected_terms(x, own, least, most, flat, closed, single, several, after, expected, probable)
     log_partitions[r] = after[0]
-    expected_scores[r] = add_expected(found, flat, probable, own, coefficients[r], counts)
+    expected_scores[r] = add_expected(expected, flat, probable, own, coefficients[r], counts)
 
 
 @jit
 def divide(kind, i, j, p, given, room):
     """Divide the probability p of a node among its derivations: add it to their terms and to the nodes they lead to."""
-    values, heads, nodes, least_p, most, found, of_after, of_single, of_several, probable = room
+    values, heads, nodes, least_p, most, expected, of_after, of_single, of_several, probable = room
     if p < least_p:
         return
     x = given[0]
@@ -170,7 +170,7 @@ def divide(kind, i, j, p, given, room):
         share = p * values[t] / total
         if share == 0.0:
             continue
-        count_terms(kind, i, j, heads[t, 0], heads[t, 1], x, share, most, found)
+        count_terms(kind, i, j, heads[t, 0], heads[t, 1], x, share, most, expected)
         for k in range(next_nodes(kind, i, j, heads[t, 0], heads[t, 1], nodes)):
             if nodes[k, 0] == AFTER:
                 of_after[nodes[k, 1]] += share

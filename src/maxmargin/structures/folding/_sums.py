@@ -429,21 +429,21 @@ def sum_structures(
         longest = max(longest, offsets[i + 1] - offsets[i])
     packed = longest * (longest + 1) // 2
     closed, single, several, joined = np.empty(packed), np.empty(packed), np.empty(packed), np.empty(packed)
-    after, hair, found = np.empty(longest + 1), np.empty(longest), np.empty(len(flat))
+    after, hair, expected = np.empty(longest + 1), np.empty(longest), np.empty(len(flat))
     factors, bound = np.empty(len(flat)), largest_loop(flat, most)
     exp_letters(flat, factors)
     for r in range(begin, len(ids)):
         x, own = symbols[offsets[ids[r]] : offsets[ids[r] + 1]], pairs[starts[r] : starts[r + 1]]
         probable = pair_sums[starts[r] : starts[r + 1]]
         for t in range(len(flat)):
-            found[t] = 0.0
+            expected[t] = 0.0
         log_z, _, right = sum_scaled(
-            x, own, least, most, flat, bound, hair, factors, closed, single, several, joined, after, found, probable
+            x, own, least, most, flat, bound, hair, factors, closed, single, several, joined, after, expected, probable
         )
         if not right:
             return r
         log_partitions[r] = log_z
-        expected_scores[r] = add_expected(found, flat, probable, own, coefficients[r], counts)
+        expected_scores[r] = add_expected(expected, flat, probable, own, coefficients[r], counts)
     return len(ids)
 
 
@@ -472,7 +472,7 @@ def sample_structures(ids, ends, symbols, offsets, pairs, starts, least, most, f
         longest = max(longest, offsets[i + 1] - offsets[i])
     packed = longest * (longest + 1) // 2
     closed, single, several, joined = np.empty(packed), np.empty(packed), np.empty(packed), np.empty(packed)
-    after, hair, found, probable = np.empty(longest + 1), np.empty(longest), np.empty(len(flat)), np.empty(packed)
+    after, hair, expected, probable = np.empty(longest + 1), np.empty(longest), np.empty(len(flat)), np.empty(packed)
     factors, bound = np.empty(len(flat)), largest_loop(flat, most)
     exp_letters(flat, factors)
     letters, hairpin, bulge, size, skew, small, loops = tables_in(flat, most)
@@ -483,7 +483,7 @@ def sample_structures(ids, ends, symbols, offsets, pairs, starts, least, most, f
         x, own = symbols[offsets[ids[r]] : offsets[ids[r] + 1]], pairs[starts[r] : starts[r + 1]]
         n = len(x)
         _, rate, right = sum_scaled(
-            x, own, least, most, flat, bound, hair, factors, closed, single, several, joined, after, found, probable
+            x, own, least, most, flat, bound, hair, factors, closed, single, several, joined, after, expected, probable
         )
         if right:
             logs_of(n, rate, closed, single, several, after)

@@ -95,7 +95,7 @@ def _read(constraint: Any, n: int, where: Where) -> list[tuple[str, Any]]:
         raise error_at(
             where, f"expected a constraint, a string or a dict of {', '.join(_ENTRIES)}, found {constraint!r:.60}"
         )
-    found = list[tuple[str, Any]]()
+    entries = list[tuple[str, Any]]()
     for kind in _ENTRIES:
         for entry in constraint.get(kind, ()):
             pair = kind in ("forced", "forbidden")
@@ -104,5 +104,5 @@ def _read(constraint: Any, n: int, where: Where) -> list[tuple[str, Any]]:
             if not whole or len(set(positions)) != (2 if pair else 1):
                 expected = "a pair of positions" if pair else "a position"
                 raise error_at(where, f"{kind}: expected {expected} from 0 to {n - 1}, found {entry!r:.60}")
-            found.append((kind, (int(min(positions)), int(max(positions))) if pair else int(positions[0])))
-    return found
+            entries.append((kind, (int(min(positions)), int(max(positions))) if pair else int(positions[0])))
+    return entries

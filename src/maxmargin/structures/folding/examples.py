@@ -181,16 +181,16 @@ class FoldingExamples(PartExamples):
     ) -> None:
         terms, pairs = scores
         given = self.terms.flat_scores(terms.values)
-        found = np.zeros_like(given)
+        counts = np.zeros_like(given)
         arrays = (
             ids, self.symbols, self.code_offsets, *pairs, self.terms.min_hairpin, self.terms.max_loop, given,
-            coefficients, log_partitions, expected_scores, found, marginals[1],
+            coefficients, log_partitions, expected_scores, counts, marginals[1],
         )  # fmt: skip
         r = 0
         while (r := sum_structures(r, *arrays)) < len(ids):
             sum_in_logs(r, *arrays)
             r += 1
-        marginals[0] += self.terms.weight_counts(found)
+        marginals[0] += self.terms.weight_counts(counts)
 
     def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         terms, pairs = scores

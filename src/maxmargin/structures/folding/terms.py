@@ -156,8 +156,8 @@ class FoldingTerms:
             "interior length": size[2:],
             "interior asymmetry": skew[1:],
         }
-        for kind, found in lengths.items():
-            self._of(kind, out)[:] = np.cumsum(found[::-1])[::-1]
+        for kind, values in lengths.items():
+            self._of(kind, out)[:] = np.cumsum(values[::-1])[::-1]
         self._of("multi-loop", out)[:], self._of("exterior", out)[:] = loops[:3], loops[3:]
         return out[:-1]
 

@@ -36,17 +36,17 @@ def turner_weights(terms: FoldingTerms) -> FloatArray:
     A length outside of the table scores as the nearest one in it. Terms of pairs that are not canonical have no energy:
     they score as the worst term of their kind.
     """
-    found = list[float]()
+    weights = list[float]()
     for kind, names in turner_table().items():
         columns = [str(name) for name in terms.tables[kind].columns]
         if kind in _CUMULATIVE:
             totals = dict(zip(map(_length, names), np.cumsum(list(names.values())), strict=True))
             least, most = min(totals), max(totals)
             at = [totals[min(max(_length(name), least), most)] for name in columns]
-            found += np.diff(at, prepend=0.0).tolist()
+            weights += np.diff(at, prepend=0.0).tolist()
         else:
-            found += [names.get(name, min(names.values())) for name in columns]
-    return np.array(found)
+            weights += [names.get(name, min(names.values())) for name in columns]
+    return np.array(weights)
 
 
 def _length(name: str) -> int:

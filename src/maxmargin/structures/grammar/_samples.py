@@ -56,7 +56,7 @@ def draw_chain(a, i, j, x, grammar, weights, spans, by_label, chart, u, logs):
     row_of_symbol, label, phrase = array_of(grammar, ROW), array_of(grammar, LABEL), array_of(grammar, PHRASE)
     n, n_rows, none = len(x), len(phrase), zero(logs)
     cell, length = corner(n, i, n_rows) + j - i - 1, n - i
-    whole, left, found = chart[0][cell + row_of_symbol[a] * length], u, -1
+    whole, left, drawn = chart[0][cell + row_of_symbol[a] * length], u, -1
     nothing = np.zeros(len(by_label), np.int32)
     for p in range(-1 if j == i + 1 and x[i] >= 0 else 0, n_rows):
         base, score = int(x[i]), weights[1][i]
@@ -66,21 +66,21 @@ def draw_chain(a, i, j, x, grammar, weights, spans, by_label, chart, u, logs):
                 continue
             score = product(score, by_label[label[base]], logs)
             if base == a:
-                found = -1
+                drawn = -1
                 left -= share(score, whole, logs)
                 if left < 0.0:
-                    return found
+                    return drawn
         for z in range(up_ptr[base], up_ptr[base + 1]):
             if up_top[z] != a:
                 continue
             v = chain_weight(up_chain[z], i, j, n, grammar, weights, by_label, spans, nothing, logs)
             v = share(product(score, v, logs), whole, logs)
             if v > 0.0:
-                found = int(up_chain[z])
+                drawn = int(up_chain[z])
                 left -= v
                 if left < 0.0:
-                    return found
-    return found
+                    return drawn
+    return drawn
 
 
 @jit
@@ -99,7 +99,7 @@ def draw_rule(a, i, j, x, grammar, weights, n_labels, chart, pool, u, logs):
     done_rule, row_of_symbol, label = array_of(grammar, DONE_RULE), array_of(grammar, ROW), array_of(grammar, LABEL)
     n, n_rows, none, left = len(x), len(array_of(grammar, PHRASE)), zero(logs), u
     whole = chart[1][corner(n, i, n_rows) + row_of_symbol[a] * (n - i) + j - i - 1]
-    splitting, found = len(weights[2]) > 0 and label[a] < n_labels, (-1, -1, -1, -1)
+    splitting, drawn = len(weights[2]) > 0 and label[a] < n_labels, (-1, -1, -1, -1)
     for k in range(i + 1, j):
         s = row_of(n, i) + k
         gain = split_weight(i, k, j, label[a], n_labels, weights, logs) if splitting else one(logs)
@@ -117,11 +117,11 @@ def draw_rule(a, i, j, x, grammar, weights, n_labels, chart, pool, u, logs):
                     if done_symbol[d] == a:
                         v = share(product(score, weights[0][done_rule[d]], logs), whole, logs)
                         if v > 0.0:
-                            found = (k, e, int(z), int(done_rule[d]))
+                            drawn = (k, e, int(z), int(done_rule[d]))
                             left -= v
                             if left < 0.0:
-                                return found
-    return found
+                                return drawn
+    return drawn
 
 
 @jit
@@ -129,7 +129,7 @@ def draw_before(q, i, k, x, grammar, weights, chart, pool, whole, u, logs):
     """Return where the last symbol of node q on (i, k) begins, at random, and the sum of its parent up to there."""
     parent, last, row_of_symbol = array_of(grammar, PARENT), array_of(grammar, LAST), array_of(grammar, ROW)
     n, n_rows, none, left = len(x), len(array_of(grammar, PHRASE)), zero(logs), u
-    found = (-1, none)
+    drawn = (-1, none)
     for begin in range(i + 1, k):
         score = sum_on(last[q], begin, k, n, x, row_of_symbol, n_rows, chart[0], weights[1], none)
         if score == none:
@@ -139,12 +139,12 @@ def draw_before(q, i, k, x, grammar, weights, chart, pool, whole, u, logs):
             if pool[1][e] == parent[q]:
                 v = share(product(pool[0][e], score, logs), whole, logs)
                 if v > 0.0:
-                    found = (begin, pool[0][e])
+                    drawn = (begin, pool[0][e])
                     left -= v
                     if left < 0.0:
-                        return found
+                        return drawn
                 break
-    return found
+    return drawn
 
 
 @jit

@@ -126,22 +126,22 @@ def label_weights(i, j, n, n_labels, spans, gains, out, logs):
 def chain_weight(c, i, j, n, grammar, weights, by_label, spans, nothing, logs):
     """Return the weight of the rules and constituents of a chain on (i, j), without those of its base."""
     chain_ptr, chain_symbol = array_of(grammar, CHAIN_PTR), array_of(grammar, CHAIN_SYMBOL)
-    label, found = array_of(grammar, LABEL), weights[4][c]
+    label, total = array_of(grammar, LABEL), weights[4][c]
     for r in range(chain_ptr[c], chain_ptr[c + 1]):
-        found = product(found, by_label[label[chain_symbol[r]]], logs)
+        total = product(total, by_label[label[chain_symbol[r]]], logs)
     if len(spans[7]) > 0 and array_of(grammar, REPEATS)[c]:
-        found = product(found, weight(repeated_gain(c, i, j, n, grammar, spans[7], 0.0, nothing), logs), logs)
-    return found
+        total = product(total, weight(repeated_gain(c, i, j, n, grammar, spans[7], 0.0, nothing), logs), logs)
+    return total
 
 
 @inlined
 def split_weight(i, k, j, label, n_labels, weights, logs):
     """Return the weight of a label on (i, j) whose last child begins at k."""
-    found = weights[2][k * n_labels + label]
+    total = weights[2][k * n_labels + label]
     if len(weights[3]) > 0:
         pair = length_bucket(k - i) * N_LENGTHS + length_bucket(j - k)
-        found = product(found, weights[3][pair * n_labels + label], logs)
-    return found
+        total = product(total, weights[3][pair * n_labels + label], logs)
+    return total
 
 
 @inlined

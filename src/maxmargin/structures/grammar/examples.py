@@ -315,8 +315,8 @@ class GrammarExamples(PartExamples):
         marginals: list[FloatArray],
     ) -> None:
         data, n = (ids, self.offsets, self.tokens, self.rules.packed), len(ids)
-        found = [Scores(values, block.starts) for values, block in zip(marginals, scores, strict=True)]
-        rules, shapes, _, begin, end, split, _, _, _, own, _ = self._flat(found, n)
+        blocks = [Scores(values, block.starts) for values, block in zip(marginals, scores, strict=True)]
+        rules, shapes, _, begin, end, split, _, _, _, own, _ = self._flat(blocks, n)
         _sums.grammar_sums(
             *data, *self._flat(scores, n), self.n_labels, coefficients, log_partitions, expected_scores, rules, shapes,
             begin, end, split, own,
@@ -467,11 +467,11 @@ class GrammarExamples(PartExamples):
         return threads * charts, f"the chart of a sentence of {longest} tokens, in {threads} threads,"
 
 
-def tree_losses(cost: int, n_true: Any, found: Any, matched: Any) -> Any:
+def tree_losses(cost: int, n_true: Any, predicted: Any, matched: Any) -> Any:
     """Return wrong and missed constituents, or 1 − F1, from the numbers of true, found and matched constituents."""
     if cost == CONSTITUENTS:
-        return n_true + found - 2 * matched
-    both = n_true + found
+        return n_true + predicted - 2 * matched
+    both = n_true + predicted
     return np.where(both > 0, 1.0 - 2.0 * matched / np.maximum(both, 1), 0.0)
 
 

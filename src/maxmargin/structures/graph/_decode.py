@@ -27,24 +27,24 @@ def scope_ends(ends):
 @jit
 def by_cuts_and_messages(scores, pairs, edges, hard, sweeps, branches, value, labels):
     """Write labels 0 and 1; return their score and an upper bound: one cut, and messages for what it leaves open."""
-    found, n_open = labels.copy(), 0
-    exact = by_cuts(scores, pairs, edges, hard, found)
-    for v in range(len(found)):
-        n_open += found[v] == HALF
+    cut, n_open = labels.copy(), 0
+    exact = by_cuts(scores, pairs, edges, hard, cut)
+    for v in range(len(cut)):
+        n_open += cut[v] == HALF
     if n_open == 0:
-        total = total_of(found, scores, pairs, edges)
+        total = total_of(cut, scores, pairs, edges)
         if total > -np.inf:
-            copy_into(labels, found)
+            copy_into(labels, cut)
             return total, total
         if exact:
             return -np.inf, -np.inf
-        found[:] = HALF  # the penalty of a forbidden pair was paid, which proves nothing
-    upper = np.inf if hard else relaxed_total(found, scores, pairs, edges)
+        cut[:] = HALF  # the penalty of a forbidden pair was paid, which proves nothing
+    upper = np.inf if hard else relaxed_total(cut, scores, pairs, edges)
     # A best labelling has all labels found; the others are open.
     rest = scores.copy()
-    for v in range(len(found)):
-        if found[v] != HALF:
-            rest[v, 1 - found[v]] = -np.inf
+    for v in range(len(cut)):
+        if cut[v] != HALF:
+            rest[v, 1 - cut[v]] = -np.inf
     first, incident = incident_edges(edges, len(scores))
     value, bound = by_messages(
         rest, pairs, edges, first, incident, np.zeros((len(edges), 2, 2)), hard, sweeps, branches, value, labels

@@ -225,11 +225,11 @@ def maximise(scores, pairs, edges, order, scope_ptr, scope, labels):
             digits, strides, joint,
         )  # fmt: skip
         for row in range(offsets[t + 1] - offsets[t]):
-            found = 0
+            top = 0
             for k in range(1, n_labels):
-                if joint[row * n_labels + k] > joint[row * n_labels + found]:
-                    found = k
-            best[offsets[t] + row], tables[offsets[t] + row] = found, joint[row * n_labels + found]
+                if joint[row * n_labels + k] > joint[row * n_labels + top]:
+                    top = k
+            best[offsets[t] + row], tables[offsets[t] + row] = top, joint[row * n_labels + top]
         if scope_ptr[t + 1] == scope_ptr[t]:
             total += tables[offsets[t]]
     for t in range(n - 1, -1, -1):

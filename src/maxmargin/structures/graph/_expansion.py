@@ -36,10 +36,10 @@ def expand_all(scores, pairs, edges, hard, value, labels):
         by_cuts(choice, terms, edges, hard, moved)
         for v in range(n):
             moved[v] = label if moved[v] == 1 else labels[v]
-        found = total_of(moved, scores, pairs, edges)
+        total = total_of(moved, scores, pairs, edges)
         unchanged += 1
-        if found > value + 1e-12 * abs(value):
-            value, unchanged = found, 0
+        if total > value + 1e-12 * abs(value):
+            value, unchanged = total, 0
             copy_into(labels, moved)
         step += 1
     return value

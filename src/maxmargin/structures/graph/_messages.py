@@ -167,18 +167,18 @@ def by_messages(
     `most_branches` more for branch and bound.
     """
     n, n_labels = scores.shape
-    own, part, found = np.empty(n_labels), np.empty(n_labels), np.zeros(n, labels.dtype)
+    own, part, decoded = np.empty(n_labels), np.empty(n_labels), np.zeros(n, labels.dtype)
     original, upper, last = scores.copy(), np.inf, np.inf
     for count in range(most_sweeps):
         for forward in (True, False):
-            bound = sweep(scores, pairs, edges, first, incident, messages, forward, hard, found, own, part)
+            bound = sweep(scores, pairs, edges, first, incident, messages, forward, hard, decoded, own, part)
             upper = min(upper, bound)
             if bound == -np.inf:
                 return value, value
-            total = total_of(found, original, pairs, edges)
+            total = total_of(decoded, original, pairs, edges)
             if total > value:
                 value = total
-                copy_into(labels, found)
+                copy_into(labels, decoded)
         if not clearly_above(upper, value):
             return value, max(value, upper)
         if count % LOOK == LOOK - 1:
@@ -186,11 +186,11 @@ def by_messages(
                 break
             last = upper
     if value > -np.inf:
-        copy_into(found, labels)
-        total = improve(original, pairs, edges, first, incident, found, own)
+        copy_into(decoded, labels)
+        total = improve(original, pairs, edges, first, incident, decoded, own)
         if total > value:
             value = total
-            copy_into(labels, found)
+            copy_into(labels, decoded)
     if most_branches > 0 and clearly_above(upper, value):
         value, upper = branch_and_bound(
             scores, original, pairs, edges, first, incident, messages, hard, most_branches, value, upper, labels
@@ -211,7 +211,7 @@ def branch_and_bound(
     deepest, base = min(n * n_labels, most_sweeps) + 1, scores.copy()
     decisions = np.empty((deepest, 2), np.int64)  # node and label
     limits, fixed = np.empty(deepest), np.zeros(deepest, np.bool_)
-    own, part, found = np.empty(n_labels), np.empty(n_labels), np.zeros(n, labels.dtype)
+    own, part, decoded = np.empty(n_labels), np.empty(n_labels), np.zeros(n, labels.dtype)
     depth, used, left_open = 0, 0, -np.inf
     while True:
         bound, last = np.inf if depth == 0 else limits[depth - 1], np.inf
@@ -219,14 +219,14 @@ def branch_and_bound(
             for count in range(SWEEPS_OF_BRANCH):
                 used += 1
                 for forward in (True, False):
-                    now = sweep(scores, pairs, edges, first, incident, messages, forward, hard, found, own, part)
+                    now = sweep(scores, pairs, edges, first, incident, messages, forward, hard, decoded, own, part)
                     bound = min(bound, now)
                     if now == -np.inf:
                         break
-                    total = total_of(found, original, pairs, edges)
+                    total = total_of(decoded, original, pairs, edges)
                     if total > value:
                         value = total
-                        copy_into(labels, found)
+                        copy_into(labels, decoded)
                 if not clearly_above(bound, value):
                     break
                 if count % 4 == 3:
@@ -242,11 +242,11 @@ def branch_and_bound(
                 for v in range(n):
                     for k in range(n_labels):
                         if scores[v, k] > -np.inf:
-                            found[v] = k
-                total = total_of(found, original, pairs, edges)
+                            decoded[v] = k
+                total = total_of(decoded, original, pairs, edges)
                 if total > value:
                     value = total
-                    copy_into(labels, found)
+                    copy_into(labels, decoded)
             else:
                 decisions[depth, 0], decisions[depth, 1], limits[depth], fixed[depth] = node, label, bound, True
                 for k in range(n_labels):

@@ -125,11 +125,11 @@ def log_partition_bound(scores, pairs, edges, first, incident, n_steps):
                     for k in range(n_labels):
                         step = length * share[v] * (mean[k] - np.log(max(copies[e, k], LEAST)))
                         moved[e, k] = shifts[e, k] + step
-        found = forward(scores, pairs, edges, first, incident, moved, share, inward)
-        renew = found < best
+        bound = forward(scores, pairs, edges, first, incident, moved, share, inward)
+        renew = bound < best
         if renew:
-            falls = best - found
-            best = found
+            falls = best - bound
+            best = bound
             copy_table(shifts, moved)
             if falls <= 1e-9 * (1.0 + abs(best)):
                 break

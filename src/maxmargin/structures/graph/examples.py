@@ -85,35 +85,35 @@ class GraphExamples(PartExamples):
         for i in range(n_examples):
             span = slice(*self.node_offsets[i : i + 2].tolist())
             edges, n = self._edges(i), int(self.graphs.n_nodes[i])
-            scope, found = np.zeros(0, np.int64), False
+            scope, narrow = np.zeros(0, np.int64), False
             if structure.inference in ("auto", "exact"):
                 few = max(FEW_OPERATIONS, 2 * FEW_SWEEPS * (len(edges) * size**2 + n * size))
                 most = LARGEST_TABLE if structure.inference == "exact" else min(few, LARGEST_TABLE)
                 offsets = np.zeros(n + 1, np.int64)
                 widest = int(np.log(most) / np.log(size) + 1e-9) - 1
-                scope, found = _elimination.elimination_order(edges, n, widest, self.orders[span], offsets)
+                scope, narrow = _elimination.elimination_order(edges, n, widest, self.orders[span], offsets)
                 self.ends[span] = offsets[1:]
-                if structure.inference == "exact" and not found:
+                if structure.inference == "exact" and not narrow:
                     self._too_wide(i, edges, n, widest)
-                if structure.inference == "auto" and found:
-                    found = bool((float(size) ** (np.diff(offsets) + 1)).sum() <= few)
-            self.methods[i] = _decode.ELIMINATION if found else others.get(structure.inference, _decode.MESSAGES)
-            scopes.append(scope if found else scope[:0])
+                if structure.inference == "auto" and narrow:
+                    narrow = bool((float(size) ** (np.diff(offsets) + 1)).sum() <= few)
+            self.methods[i] = _decode.ELIMINATION if narrow else others.get(structure.inference, _decode.MESSAGES)
+            scopes.append(scope if narrow else scope[:0])
         self.scope_offsets = offsets_of([len(scope) for scope in scopes])
         self.scopes = np.concatenate([*scopes, np.zeros(0, np.int64)])
 
     def _too_wide(self, i: int, edges: IntArray, n: int, widest: int) -> None:
         """Raise ValueError: the tables of an elimination would be too large."""
-        width, found, offsets = widest, False, np.zeros(n + 1, np.int64)
-        while not found and width < 60:
+        width, narrow, offsets = widest, False, np.zeros(n + 1, np.int64)
+        while not narrow and width < 60:
             width += 1
-            _, found = _elimination.elimination_order(edges, n, width, np.zeros(n, np.int64), offsets)
+            _, narrow = _elimination.elimination_order(edges, n, width, np.zeros(n, np.int64), offsets)
         size = self.n_labels
         table = f"about {width}: tables of {size}^{width + 1} = {float(size) ** (width + 1):.2g} numbers, more than"
         raise error_at(
             Place("X", i),
             f"the graph of {n} nodes and {len(edges)} edges has a treewidth of "
-            f"{table if found else 'more than 60, and tables with more numbers than'} {LARGEST_TABLE:.2g}, so "
+            f"{table if narrow else 'more than 60, and tables with more numbers than'} {LARGEST_TABLE:.2g}, so "
             f"inference='exact' is not possible; use 'auto'",
         )
 
@@ -239,13 +239,13 @@ class GraphExamples(PartExamples):
 
         They are lower bounds if argmaxes are not exact.
         """
-        found, size = np.full(len(scores[0].values), -np.inf), self.n_labels
+        totals, size = np.full(len(scores[0].values), -np.inf), self.n_labels
         pairs, _ = self._pair_scores(scores[1], ONLY)
         if self.methods[0] == _decode.ELIMINATION:
             offsets = np.concatenate([[0], self.ends])
             _elimination.max_marginals(
                 scores[0].values.reshape(-1, size), pairs, self.graphs.edges, self.orders, offsets, self.scopes,
-                found.reshape(-1, size),
+                totals.reshape(-1, size),
             )  # fmt: skip
         else:
             codes = np.zeros(len(self.node_offsets) and int(self.node_offsets[-1]), np.int32)
@@ -253,10 +253,10 @@ class GraphExamples(PartExamples):
                 self.argmax(self.restricted(scores, [(0, p)], []), ONLY, codes)
                 if codes[0] != NO_OUTPUT:
                     total = _pairs.total_of(codes, scores[0].values.reshape(-1, size), pairs, self.graphs.edges)
-                    found[p] = max(found[p], total)
-        if not (found > -np.inf).any():
+                    totals[p] = max(totals[p], total)
+        if not (totals > -np.inf).any():
             return None
-        return [found, np.full(len(scores[1].values), np.nan)]
+        return [totals, np.full(len(scores[1].values), np.nan)]
 
     # ------------------------------------------------------------------ polytope
 

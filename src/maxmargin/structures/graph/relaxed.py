@@ -73,8 +73,8 @@ class RelaxedGraphExamples(GraphExamples):
             edges.indptr, edges.indices, edges.values,
         )  # fmt: skip
         return [
-            Planes(found.indptr, found.indices[:end], found.values[:end])
-            for found, end in zip((nodes, edges), ends, strict=True)
+            Planes(counts.indptr, counts.indices[:end], counts.values[:end])
+            for counts, end in zip((nodes, edges), ends, strict=True)
         ]
 
     def unrelaxed(self) -> GraphExamples:

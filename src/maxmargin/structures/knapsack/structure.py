@@ -169,8 +169,8 @@ class _Input(NamedTuple):
 
 def _read(x: Any, where: Where) -> _Input:
     if not isinstance(x, tuple | list) or len(x) not in (3, 4):
-        found = f"{type(x).__name__} of {len(x)}" if isinstance(x, tuple | list) else type(x).__name__
-        raise error_at(where, f"expected (features, weights, capacity[, allowed]), found {found}")
+        shown = f"{type(x).__name__} of {len(x)}" if isinstance(x, tuple | list) else type(x).__name__
+        raise error_at(where, f"expected (features, weights, capacity[, allowed]), found {shown}")
     features, given, capacity = x[:3]
     try:
         weights = np.asarray(given, float)

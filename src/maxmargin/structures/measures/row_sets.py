@@ -164,7 +164,7 @@ class RowSets(Compiled):
     def joint_feature(self, x: Any, y: Any) -> FloatArray:
         """Return Ψ(x, y) of labels."""
         rows, offsets = self.rows_.encode([x])
-        return self._joint_features(self._of_rows(rows, offsets, self._codes([y], offsets, check=False)))
+        return self._of_rows(rows, offsets, self._codes([y], offsets, check=False)).joint_features()
 
     # ------------------------------------------------------------------ weights and saving
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxmargin._base.ragged import offsets_among, offsets_of, spans
+from maxmargin._base.ragged import ONLY, offsets_among, offsets_of, spans
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.planes import HASH_PRIME, HASH_START, TRUTH, Answers, Planes, rounding_units
@@ -122,23 +122,6 @@ class MotifExamples(Examples):
         signs = np.where(truths == ABSENT, 1.0, np.where(truths >= 0, -1.0, 0.0))
         return [Scores(values + np.repeat(scales * signs, np.diff(starts)), starts)]
 
-    def _true_sites(self, scores: list[Scores], ids: IntArray) -> tuple[AnyArray, IntArray]:
-        """Return which truths have a motif, and where their sites are among the scores."""
-        there = self.truths[ids] >= 0
-        return there, scores[0].starts[:-1][there] + self.truths[ids][there]
-
-    def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
-        totals = np.zeros(len(ids))
-        there, at = self._true_sites(scores, ids)
-        totals[there] = scores[0].values[at]
-        return totals
-
-    def subtract_truths(
-        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, coefficients: FloatArray
-    ) -> None:
-        there, at = self._true_sites(scores, ids)
-        marginals[0][at] -= coefficients[there]
-
     def add_features(self, values: list[FloatArray], ids: IntArray, out: FloatArray, squared: bool = False) -> None:
         """Add values of sites times their features relative to no motif, which are 1, 0 or −1: also if `squared`."""
         structure, n_symbols = self.structure, self.structure.n_symbols_
@@ -223,12 +206,18 @@ class MotifExamples(Examples):
         answers.codes[ids], answers.losses[ids], answers.rises[ids] = codes, losses, rises
         answers.keys[ids] = np.where(codes == self.truths[ids], TRUTH, (HASH_START ^ (codes + 1)) * HASH_PRIME)
 
-    def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
-        pair = np.stack([self.truths[ids], answers.codes[ids]], axis=1)
-        there = (pair >= 0) & (pair[:, :1] != pair[:, 1:])
-        indptr = offsets_of(there.sum(axis=1))
-        signs = np.broadcast_to([1.0, -1.0], pair.shape)
-        return [Planes(indptr, pair[there].astype(np.uint32), signs[there])]
+    def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
+        sites = codes[ids]
+        there = sites >= 0
+        return [Planes(offsets_of(there), sites[there].astype(np.uint32), np.ones(int(there.sum())))]
+
+    def joint_features(self) -> FloatArray:
+        """Return Ψ(x, y): the background of the whole sequence, and what the true site changes."""
+        psi = np.zeros(self.dim)
+        background = self.structure.split_weights(psi)["background"].reshape(-1)  # a view
+        np.add.at(background, self.contexts[self.contexts < self.structure.n_contexts_], 1.0)
+        self.add_joint_features(self.true_counts(ONLY), ONLY, np.ones(1), psi)
+        return psi
 
     def take(self, ids: IntArray) -> MotifExamples:
         symbols, offsets = self.symbols[spans(ids, self.offsets)], offsets_among(ids, self.offsets)

@@ -18,9 +18,7 @@ import numpy as np
 from maxmargin._base.checks import whole_number
 from maxmargin._base.errors import ExampleError, Place, error_at
 from maxmargin._base.memory import check_memory
-from maxmargin._base.ragged import ONLY
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
-from maxmargin.core.planes import Answers
 from maxmargin.core.structure import Compiled
 from maxmargin.features.biology.alphabet import Alphabet
 from maxmargin.features.rows.labels import Labels, distinct_labels
@@ -151,10 +149,10 @@ class Motif(Compiled):
     def _check_at_most(self, name: str, value: int, most: int) -> None:
         """Raise ValueError if a parameter requires more weights than can be numbered."""
         if value > most:
-            found = str(value) if value < _LONGEST_SHOWN else "a far larger number"
+            shown = str(value) if value < _LONGEST_SHOWN else "a far larger number"
             raise ValueError(
                 f"{name} over {self.n_symbols_} characters must be at most {most} so that there are no more than "
-                f"{_MOST_WEIGHTS} weights, found {found}"
+                f"{_MOST_WEIGHTS} weights, found {shown}"
             )
 
     def _set_background(self, counts: IntArray) -> None:
@@ -230,15 +228,6 @@ class Motif(Compiled):
         scores = np.concatenate([[0.0], examples.site_scores(w, 0)])
         order = np.argsort(-scores, kind="stable")[:k].tolist()
         return [(self.site(at + ABSENT), base + float(scores[at])) for at in order]
-
-    def _joint_features(self, examples: Any) -> FloatArray:
-        parts = self.split_weights(np.zeros(int(self.size or 0)))
-        background, answers = parts["background"].reshape(-1), Answers.empty(1, 1)
-        contexts = examples.contexts[examples.contexts < self.n_contexts_]
-        np.add.at(background, contexts, 1.0)
-        answers.codes[0] = ABSENT
-        above = examples.planes(ONLY, answers).matrix(examples.dim).toarray()[0]
-        return np.concatenate([parts["motif"].ravel(), background]) + above
 
     # ------------------------------------------------------------------ weights
 

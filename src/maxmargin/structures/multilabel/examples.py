@@ -66,9 +66,9 @@ class Forest:
         return cls(np.array(order[::-1], np.int64), parent, pair_of)
 
 
-def f1_losses(true: CodeArray, found: CodeArray) -> FloatArray:
+def f1_losses(true: CodeArray, predicted: CodeArray) -> FloatArray:
     """Return 1 − F1 of each pair of rows of 0 and 1; 0 if both are empty."""
-    both, total = (true & found).sum(axis=1), true.sum(axis=1) + found.sum(axis=1)
+    both, total = (true & predicted).sum(axis=1), true.sum(axis=1) + predicted.sum(axis=1)
     return np.where(total > 0, 1.0 - 2.0 * both / np.maximum(total, 1), 0.0)
 
 

@@ -319,8 +319,8 @@ def _read(x: Any, where: Where) -> _Input:
     if is_networkx(x) or (isinstance(x, tuple | list) and len(x) and is_networkx(x[0])):
         return _read_named(x, where)
     if not isinstance(x, tuple | list) or not 2 <= len(x) <= 5:
-        found = f"{type(x).__name__} of {len(x)}" if isinstance(x, tuple | list) else type(x).__name__
-        raise error_at(where, f"expected (edges, features[, source, target][, allowed]), found {found}")
+        shown = f"{type(x).__name__} of {len(x)}" if isinstance(x, tuple | list) else type(x).__name__
+        raise error_at(where, f"expected (edges, features[, source, target][, allowed]), found {shown}")
     edges, features, *rest = x
     table = read_edges(edges, where)
     if len(table) == 0:

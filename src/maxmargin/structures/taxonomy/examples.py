@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from maxmargin._base.ragged import ONLY
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.planes import Answers, Planes, rounding_units
 from maxmargin.core.scores import Scores
@@ -105,19 +104,19 @@ class TaxonomyExamples(MulticlassExamples):
         return [Scores(table.ravel(), np.arange(len(table) + 1) * self.n_labels)]
 
     def plain_sums(self, scores: list[Scores], ids: IntArray, coefficients: FloatArray | None = None) -> Sums:
-        found = super().plain_sums(self._class_scores(scores), ids, coefficients)
+        sums = super().plain_sums(self._class_scores(scores), ids, coefficients)
         nodes = np.zeros((len(ids), self.n_nodes))
-        _sums.add_above(found.marginals[0].reshape(-1, self.n_labels), self.pointers, self.ancestors, nodes)
-        return Sums(found.log_partitions, found.expected_scores, [nodes.ravel()])
+        _sums.add_above(sums.marginals[0].reshape(-1, self.n_labels), self.pointers, self.ancestors, nodes)
+        return Sums(sums.log_partitions, sums.expected_scores, [nodes.ravel()])
 
     def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         return super().plain_samples(self._class_scores(scores), ids, n, seeds)
 
     def augmented(self, scores: list[Scores], ids: IntArray, scales: FloatArray) -> list[Scores]:
         """Return scores with the costs of classes, without those of the root, at the nodes of the classes."""
-        if not scales.any() or (self.labels[ids] < 0).all():
+        if not scales.any() or (self.truths[ids] < 0).all():
             return scores
-        costs = self._node_values(scales[:, None] * self.costs[self.labels[ids]])
+        costs = self._node_values(scales[:, None] * self.costs[self.truths[ids]])
         return [Scores(scores[0].values + costs, scores[0].starts)]
 
     def _node_values(self, classes: FloatArray) -> FloatArray:
@@ -125,16 +124,6 @@ class TaxonomyExamples(MulticlassExamples):
         nodes = np.zeros((len(classes), self.n_nodes))
         _sums.node_values(classes, *self._classes, nodes)
         return nodes.ravel()
-
-    def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
-        return super().true_totals(self._class_scores(scores), ids)
-
-    def subtract_truths(
-        self, marginals: list[FloatArray], scores: list[Scores], ids: IntArray, coefficients: FloatArray
-    ) -> None:
-        truths = np.zeros((len(ids), self.n_labels))
-        truths[np.arange(len(ids)), self.labels[ids]] = -coefficients
-        _sums.add_above(truths, self.pointers, self.ancestors, marginals[0].reshape(-1, self.n_nodes))
 
     def add_features(self, values: list[FloatArray], ids: IntArray, out: FloatArray, squared: bool = False) -> None:
         nodes = values[0].reshape(-1, self.n_nodes)
@@ -162,19 +151,19 @@ class TaxonomyExamples(MulticlassExamples):
 
     # ------------------------------------------------------------------ planes
 
-    def changes(self, ids: IntArray, answers: Answers) -> list[Planes]:
-        return [self._changes(self.labels[ids], answers.codes[ids])]
+    def parts(self, ids: IntArray, codes: CodeArray) -> list[Planes]:
+        return [self._changes(codes[ids], np.full(len(ids), -1, np.int32))]
 
-    def _changes(self, true: CodeArray, found: CodeArray) -> Planes:
+    def _changes(self, true: CodeArray, predicted: CodeArray) -> Planes:
         """Return the nodes above the true classes minus those above the classes found; −1 has none."""
         room = 2 * self.deepest * len(true) + 1
         out = Planes(np.zeros(len(true) + 1, np.int64), np.empty(room, np.uint32), np.empty(room))
-        _jit.node_changes(true, found, self.pointers, self.ancestors, out.indptr, out.indices, out.values)
+        _jit.node_changes(true, predicted, self.pointers, self.ancestors, out.indptr, out.indices, out.values)
         used = out.indptr[-1]
         return Planes(out.indptr, out.indices[:used], out.values[:used])
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
-        return self._planes(ids, self._changes(self.labels[ids], answers.codes[ids]), self.value_type)
+        return self._planes(ids, self._changes(self.truths[ids], answers.codes[ids]), self.value_type)
 
     def _planes(self, ids: IntArray, changes: Planes, kind: type) -> Planes:
         rows = self.rows
@@ -187,17 +176,16 @@ class TaxonomyExamples(MulticlassExamples):
         )  # fmt: skip
         return Planes(out.indptr, out.indices[:used], out.values[:used])
 
-    def joint_features(self) -> FloatArray:
-        """Return Ψ(x, y) of a single example as a dense vector."""
-        changes = self._changes(self.labels[:1], np.full(1, -1, np.int32))
-        dense: FloatArray = self._planes(ONLY, changes, np.float64).matrix(self.dim).toarray()[0]
-        return dense
-
     def part_features(self, example: int) -> Any:
         """Return Ψ(x, y) of all classes, which are the parts of min-max programs."""
         classes, none = np.arange(self.n_labels, dtype=np.int32), np.full(self.n_labels, -1, np.int32)
         rows = self._planes(np.full(self.n_labels, example), self._changes(classes, none), np.float64)
         return sp.csr_array(rows.matrix(self.dim))
+
+    def part_gains(self, w: FloatArray, example: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return scores, costs and counts of all classes, as `part_features`."""
+        y = int(self.truths[example])
+        return self.table(w, np.array([example]))[0], self.costs[y], np.eye(self.n_labels)[y]
 
     # ------------------------------------------------------------------ data
 
@@ -206,7 +194,7 @@ class TaxonomyExamples(MulticlassExamples):
         part.pairs, part.n_nodes, part.pointers, part.ancestors, part.own = (
             self.pairs, self.n_nodes, self.pointers, self.ancestors, self.own,
         )  # fmt: skip
-        part._set(self.costs, self.label_values, self.rows.take(ids), self.labels[ids])
+        part._set(self.costs, self.label_values, self.rows.take(ids), self.truths[ids])
         return part
 
     def digest_arrays(self) -> tuple[AnyArray, ...]:

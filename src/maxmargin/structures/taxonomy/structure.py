@@ -152,10 +152,10 @@ class Taxonomy(Multiclass):
         self.pairs_ = seen_node_pairs(rows, codes, *above, self.nodes_, self.hierarchy_) if compact else None
         return TaxonomyExamples(self, rows, codes)
 
-    def _classes(self, hierarchy: Hierarchy, found: list[Any]) -> Labels:
+    def _classes(self, hierarchy: Hierarchy, occurring: list[Any]) -> Labels:
         """Return the classes; raise ValueError if one that the user lists is not a class of the hierarchy."""
         if self.hierarchy is None:
-            return Labels(found) if self.classes is None else named_classes(self.classes)
+            return Labels(occurring) if self.classes is None else named_classes(self.classes)
         if self.classes is None:
             return Labels(hierarchy.named() if self.inner_nodes else hierarchy.leaves())
         listed = named_classes(self.classes)

@@ -190,11 +190,11 @@ def rooted_sums(
     """Write log Z and E[score] of each graph of ids; add coefficient · marginals of arcs."""
     for r in range(len(ids)):
         n, at = offsets[ids[r] + 1] - offsets[ids[r]], starts[r]
-        found = np.empty(n * (n + 1))
-        log_partitions[r], expected[r] = graph_sums(scores, at, n, single_root, projective, found)
+        arc_marginals = np.empty(n * (n + 1))
+        log_partitions[r], expected[r] = graph_sums(scores, at, n, single_root, projective, arc_marginals)
         if log_partitions[r] > -np.inf:
             for t in range(n * (n + 1)):
-                marginals[at + t] += coefficients[r] * found[t]
+                marginals[at + t] += coefficients[r] * arc_marginals[t]
 
 
 @inlined
@@ -215,14 +215,14 @@ def free_sums(ids, scores, starts, offsets, coefficients, log_partitions, expect
     for r in range(len(ids)):
         n = offsets[ids[r] + 1] - offsets[ids[r]]
         size, t = n + 1, starts[r]
-        arcs, found = np.empty(n * size), np.empty(n * size)
+        arcs, arc_marginals = np.empty(n * size), np.empty(n * size)
         both_ways(scores, t, n, arcs)
-        log_partitions[r], expected[r] = graph_sums(arcs, 0, n, False, False, found)
+        log_partitions[r], expected[r] = graph_sums(arcs, 0, n, False, False, arc_marginals)
         if log_partitions[r] == -np.inf:
             continue
         for i in range(size):
             for j in range(i + 1, size):
-                p = found[(j - 1) * size + i] + (found[(i - 1) * size + j] if i > 0 else 0.0)
+                p = arc_marginals[(j - 1) * size + i] + (arc_marginals[(i - 1) * size + j] if i > 0 else 0.0)
                 marginals[t] += coefficients[r] * min(p, 1.0)
                 t += 1
 
@@ -328,14 +328,14 @@ def tree_samples(ids, scores, starts, offsets, directed, single_root, projective
                 arcs[t] = scores[starts[r] + t]
         else:
             both_ways(scores, starts[r], n, arcs)
-        heads, found = np.empty((len(codes), size), np.int64), False
+        heads, possible = np.empty((len(codes), size), np.int64), False
         if log_weights(arcs, 0, n, single_root, scaled) > -np.inf:
             if projective:
-                found = projective_samples(n, scaled, single_root, state, heads)
+                possible = projective_samples(n, scaled, single_root, state, heads)
             else:
-                found = sample_trees(n, scaled, single_root, state, heads)
+                possible = sample_trees(n, scaled, single_root, state, heads)
         for m in range(len(codes)):
-            if not found:
+            if not possible:
                 codes[m, to] = NO_OUTPUT
                 continue
             if directed:

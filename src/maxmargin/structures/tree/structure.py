@@ -281,11 +281,11 @@ class TreeExamples(PartExamples):
         marginals: list[FloatArray],
     ) -> None:
         directed, single_root, projective = map(bool, self.settings)
-        data, found = (ids, *scores[0], self.code_offsets), (coefficients, log_partitions, expected_scores, *marginals)
+        data, sums = (ids, *scores[0], self.code_offsets), (coefficients, log_partitions, expected_scores, *marginals)
         if directed:
-            _sums.rooted_sums(*data, single_root, projective, *found)
+            _sums.rooted_sums(*data, single_root, projective, *sums)
         else:
-            _sums.free_sums(*data, *found)
+            _sums.free_sums(*data, *sums)
 
     def plain_samples(self, scores: list[Scores], ids: IntArray, n: int, seeds: AnyArray) -> CodeArray:
         codes = np.empty((n, int(offsets_among(ids, self.code_offsets)[-1])), np.int32)
