@@ -24,25 +24,17 @@ all shards.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
-from uuid import uuid4
 
 import numpy as np
 
-from maxmargin._base.errors import ExampleError
-from maxmargin._base.types import AnyArray, FloatArray, IntArray
+from maxmargin._base.types import AnyArray, FloatArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.objective import half_square
-from maxmargin.engines.shard_worker import Request
-from maxmargin.engines.shards import Shards, groups_of, placing_errors, sent_shards
 from maxmargin.engines.tasks import MOST_LOSSES, Tasks
-from maxmargin.problem import OutOfTime, Problem
+from maxmargin.problem import Problem
 from maxmargin.solvers.base import ComposedState, Solver
 from maxmargin.solvers.working_sets._jit import add_values, best_shares, dot_values
 from maxmargin.solvers.working_sets.proximal import (
@@ -64,126 +56,13 @@ from maxmargin.solvers.working_sets.proximal_state import (
     weights_of,
 )
 from maxmargin.solvers.working_sets.sets import PLANES_AT_FIRST
-from maxmargin.solvers.working_sets.shard import LOST, Change, Setup, Shard, Sums, Update, perform, rows_of
+from maxmargin.solvers.working_sets.shard import Change, Sums, Update
+from maxmargin.solvers.working_sets.teams import ShardLost, Team, team_of
 
 #: Number of merges in a sweep in mini-batches.
 BATCH_MERGES = 16
 #: Number of examples from which the first ρ is estimated.
 SAMPLE = 16 * SMALLEST_BATCH
-
-
-class ShardLost(Exception):
-    """A worker was lost, and with it what its shards had."""
-
-
-class Team(ABC):
-    """The shards of a run, wherever they are.
-
-    Attributes
-    ----------
-    ids : list of ndarray of int64
-        The examples of each shard.
-    """
-
-    #: Whether shards can be lost.
-    remote: ClassVar[bool] = False
-    #: Folder in which shards that can be lost write their dual values after every step.
-    folder: str = ""
-
-    ids: list[IntArray]
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def ask(self, updates: Sequence[Update], method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Return the results of a method of all shards, after an update of each."""
-        with placing_errors(lambda error: self.ids[error.shard][error.example]):
-            return self._ask(updates, method, arguments)
-
-    @abstractmethod
-    def _ask(self, updates: Sequence[Update], method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Implement `ask`; errors of examples have the number of their shard, and that of the example within it."""
-
-
-class Threads(Team):
-    """Shards in threads of this process."""
-
-    def __init__(self, problem: Problem, ids: list[IntArray], setups: list[Setup]) -> None:
-        self.ids, self._engine = ids, problem.engine
-        self._side_by_side = problem.examples.parallel
-        self.shards = [Shard(setup, [problem.examples.take(mine)]) for setup, mine in zip(setups, ids, strict=True)]
-
-    def _ask(self, updates: Sequence[Update], method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        found: list[Any] = [None] * len(self)
-        errors: dict[int, BaseException] = {}
-
-        def work(numbers: IntArray, _: slice) -> None:
-            for number in numbers.tolist():
-                try:
-                    self.shards[number].update(updates[number])
-                    found[number] = getattr(self.shards[number], method)(*arguments[number])
-                except BaseException as error:  # raised when all shards are done, for shards must not run on
-                    if isinstance(error, ExampleError):
-                        error.shard = number  # type: ignore[attr-defined]
-                    errors[number] = error
-
-        everyone = np.arange(len(self))
-        if self._side_by_side:
-            self._engine.map(work, everyone, 1)
-        else:
-            work(everyone, slice(None))
-        if errors:
-            raise errors[min(errors)]
-        return found
-
-
-class Workers(Team):
-    """Shards in the workers of an engine.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem, whose time limit ends requests.
-    shards : Shards
-        The shards of the data.
-    parts : list of list of int
-        The shards of the data that belong to each shard of the solver.
-    ids, setups
-        As in `Threads`.
-    """
-
-    remote = True
-
-    def __init__(
-        self, problem: Problem, shards: Shards, parts: list[list[int]], ids: list[IntArray], setups: list[Setup]
-    ) -> None:
-        self.ids, self._shards, self._parts, self._setups = ids, shards, parts, setups
-        self._number = {some[0]: number for number, some in enumerate(parts)}
-        self._token, self._new = uuid4().hex, [True] * len(ids)
-        self._out_of_time: Callable[[], bool] = lambda: problem.out_of_time
-        self.folder = tempfile.mkdtemp(prefix="maxmargin-")
-        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-
-    def _ask(self, updates: Sequence[Update], method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        requests: list[Request] = []
-        for number, (parts, update, some) in enumerate(zip(self._parts, updates, arguments, strict=True)):
-            setup = self._setups[number] if self._new[number] else None
-            small = replace(update, w=None, deadline=np.inf)
-            requests.append((perform, parts[0], (self._token, parts, setup, small, method, some)))
-        try:
-            found = self._shards.call(requests, updates[0].w, self._check_time)
-        except ExampleError as error:
-            if hasattr(error, "shard"):
-                error.shard = self._number[error.shard]
-            raise
-        self._new = [isinstance(answer, str) and answer == LOST for answer in found]
-        if any(self._new):
-            raise ShardLost
-        return found
-
-    def _check_time(self) -> None:
-        if self._out_of_time():
-            raise OutOfTime
 
 
 class ShardedState(ComposedState):
@@ -441,35 +320,8 @@ class Sharded(Solver):
             )
 
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> ShardedState:
-        return ShardedState(problem, seed, start, self._team(problem), self.first_sweeps)
-
-    def _team(self, problem: Problem) -> Team:
-        """Return the shards: those of the data, or of examples that this process divides."""
-        examples, engine = problem.examples, problem.engine
-        if examples.elsewhere:
-            shards: Shards = examples.shards  # type: ignore[attr-defined]
-            parts = groups_of(shards.sizes, self.n_shards)
-            shards.gather(parts)
-            own = [[examples.ids_of(part) for part in some] for some in parts]  # type: ignore[attr-defined]
-            ids = [np.concatenate(some) for some in own]
-            return Workers(problem, shards, parts, ids, self._setups(problem, own))
-        ids = divided(examples, self.n_shards)
-        setups = self._setups(problem, [[mine] for mine in ids])
-        if not engine.remote:
-            return Threads(problem, ids, setups)
-        assert isinstance(engine, Tasks)
-        return Workers(problem, sent_shards(engine, examples, ids), [[k] for k in range(len(ids))], ids, setups)
-
-    def _setups(self, problem: Problem, ids: list[list[IntArray]]) -> list[Setup]:
-        objective, references = problem.objective, problem.references
-        return [
-            Setup(
-                number, problem.bound, objective.C, objective.slack, [objective.weights[part] for part in parts],
-                None if references is None else [rows_of(references, part) for part in parts], problem.centre,
-                self.most_slots, self.keep_rounds, self.moves,
-            )
-            for number, parts in enumerate(ids)
-        ]  # fmt: skip
+        team = team_of(problem, self.n_shards, self.most_slots, self.keep_rounds, self.moves)
+        return ShardedState(problem, seed, start, team, self.first_sweeps)
 
     def planned_bytes(self, problem: Problem) -> float:
         examples, copies = problem.examples, min(self.n_shards, problem.n_examples)
@@ -644,11 +496,3 @@ class Sharded(Solver):
                 state.move_centre(centre.rho)
             if mean_gap <= needed * first_gap or (spent > allowed and number > 0) or problem.out_of_time:
                 return
-
-
-def divided(examples: Examples, n_shards: int) -> list[IntArray]:
-    """Return the examples of each shard: neighbours, with about as many entries of planes in every shard."""
-    n = examples.n_examples
-    sizes = np.cumsum(np.asarray(examples.plane_entries, float) + 1.0)
-    cuts = np.searchsorted(sizes, sizes[-1] * np.arange(1, n_shards) / n_shards)
-    return [part for part in np.split(np.arange(n), np.unique(cuts)) if len(part)]
