@@ -26,6 +26,7 @@ from maxmargin.engines.engine import Local
 from maxmargin.engines.shard_worker import Held
 from maxmargin.engines.tasks import writable
 from maxmargin.problem import Problem, References
+from maxmargin.solvers.base import arrays_of_part
 from maxmargin.solvers.working_sets import _jit
 from maxmargin.solvers.working_sets.proximal import batch_size, busy, chunked_order, fresh_order
 from maxmargin.solvers.working_sets.sets import WorkingSets
@@ -422,13 +423,13 @@ class Shard:
     def check_saved(self, arrays: dict[str, AnyArray]) -> None:
         """Raise ValueError if `restore` cannot use these arrays."""
         for at, part in enumerate(self.parts):
-            part.sets.check_saved(_of(at, arrays))
+            part.sets.check_saved(arrays_of_part(str(at), arrays))
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:
         """Set the planes and dual values to what `arrays` returned."""
         self._open.clear()
         for at, part in enumerate(self.parts):
-            part.sets.restore(_of(at, arrays))
+            part.sets.restore(arrays_of_part(str(at), arrays))
 
     def write(self, folder: str, step: int) -> bool:
         """Write the planes and dual values to a file; return whether that was possible.
@@ -466,12 +467,6 @@ class Shard:
 
     def _path(self, folder: str, step: int) -> Path:
         return Path(folder, f"{self.setup.number}-{step % 2}.npz")
-
-
-def _of(at: int, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
-    """Return the arrays of a part by their names within it."""
-    mine = f"{at}."
-    return {name.removeprefix(mine): array for name, array in arrays.items() if name.startswith(mine)}
 
 
 def _piece(ids: IntArray, piece: int, pieces: int) -> IntArray:

@@ -35,22 +35,16 @@ from maxmargin.core.examples import Examples
 from maxmargin.core.objective import half_square
 from maxmargin.engines.tasks import MOST_LOSSES, Tasks
 from maxmargin.problem import Problem
-from maxmargin.solvers.base import ComposedState, Solver
+from maxmargin.solvers.base import Solver
 from maxmargin.solvers.working_sets._jit import add_values, best_shares, dot_values
-from maxmargin.solvers.working_sets.proximal import (
-    ALL_EVERY,
-    SKIP_SHARE,
-    SMALLEST_BATCH,
-    START_FACTOR,
-    balanced,
-)
+from maxmargin.solvers.working_sets.proximal import SMALLEST_BATCH, START_SAMPLE, first_rho
 from maxmargin.solvers.working_sets.proximal_state import (
     LEAST_RHO,
-    PASS_OPERATIONS,
-    VECTOR_SPEED,
     Centre,
-    Effort,
-    Work,
+    CentredState,
+    Tuning,
+    balanced,
+    cheap_passes,
     move_to,
     products,
     weights_of,
@@ -61,29 +55,17 @@ from maxmargin.solvers.working_sets.teams import ShardLost, Team, team_of
 
 #: Number of merges in a sweep in mini-batches.
 BATCH_MERGES = 16
-#: Number of examples from which the first ρ is estimated.
-SAMPLE = 16 * SMALLEST_BATCH
 
 
-class ShardedState(ComposedState):
-    """Weights, centre and what the shards are to know with the next request.
+class ShardedState(CentredState):
+    """Weights, centre and what the shards are to know with the next request, besides what every `CentredState` has.
 
     Attributes
     ----------
     team : Team
         The shards.
-    centre : Centre
-        The proximal term.
-    effort : Effort
-        The effort spent on inner problems.
-    work : Work
-        The counted operations.
-    clock : int
-        Number of steps so far.
     seed : int
         Seed of the random orders of the step.
-    first_left : int
-        Number of remaining sweeps in mini-batches.
     gap : float
         Σ of the block gaps last seen.
     proximal_gap, block_gap : float
@@ -98,11 +80,9 @@ class ShardedState(ComposedState):
     )  # fmt: skip
 
     def __init__(self, problem: Problem, seed: int, start: FloatArray | None, team: Team, first_sweeps: int) -> None:
-        super().__init__(problem, seed, start)
-        self.team, self.clock, self.seed = team, 0, 0
+        super().__init__(problem, seed, start, first_sweeps)
+        self.team, self.seed = team, 0
         self.centre = Centre(self.w.copy())
-        self.effort, self.work = Effort(), Work()
-        self.first_left = first_sweeps if start is None else 0
         self.gap = self.proximal_gap = self.block_gap = self.at_zero = 0.0
         self._shares: FloatArray = np.ones(len(team))
         self._factor, self._complete = 1.0, True
@@ -154,7 +134,6 @@ class ShardedState(ComposedState):
         self.centre.rho *= factor
 
     def move_centre(self, rho: float, move: bool = True) -> None:
-        """Set z to w (unless `move` is False) and ρ, at fixed α."""
         if move:
             self.centre.passes = 0
         move_to(self.w, self.centre.z, self.centre.rho, rho, move, 0, len(self.w))
@@ -304,6 +283,14 @@ class Sharded(Solver):
     passes_per_move: int = 3
     patience: int = 8
 
+    @property
+    def _tuning(self) -> Tuning:
+        """The hyper-parameters that `ProximalWorkingSets` has too."""
+        return Tuning(
+            self.first_sweeps, self.most_slots, self.keep_rounds, self.moves, self.inner_gap, self.cheap_share,
+            self.most_passes, self.passes_per_move, self.patience,
+        )  # fmt: skip
+
     def check(self, problem: Problem) -> None:
         super().check(problem)
         examples, engine = problem.examples, problem.engine
@@ -320,7 +307,7 @@ class Sharded(Solver):
             )
 
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> ShardedState:
-        team = team_of(problem, self.n_shards, self.most_slots, self.keep_rounds, self.moves)
+        team = team_of(problem, self.n_shards, self._tuning)
         return ShardedState(problem, seed, start, team, self.first_sweeps)
 
     def planned_bytes(self, problem: Problem) -> float:
@@ -394,7 +381,7 @@ class Sharded(Solver):
             state.round = "blocks"
         gain, cost = state.sum_again(problem)
         found = certify(problem, state)
-        self._count(problem, state, problem.n_examples)
+        state.work.count_decoded(problem, problem.n_examples)
         longest = np.inf if problem.objective.quadratic else 1.0
         multiple = min(gain / cost if cost > 0.0 else np.inf, longest) if gain > 0.0 else 0.0
         state.raise_dual(multiple * gain - half_square(multiple, cost))
@@ -403,20 +390,14 @@ class Sharded(Solver):
         state.block_gap = sum(sums.blocks for sums in found) - gain + product
         state.effort.watch(state.best_primal - state.best_dual, state.clock, self.patience)
 
-    @staticmethod
-    def _count(problem: Problem, state: ShardedState, n: int) -> None:
-        """Count the operations of a decode of n examples."""
-        state.work.decoded += n / problem.n_examples
-        state.work.spent += n / problem.n_examples * problem.operations / VECTOR_SPEED
-
     def _begin(self, problem: Problem, state: ShardedState) -> None:
         """Estimate ρ from the planes of some examples, such that a first step moves about half of a budget."""
         start = state.w.copy()
-        for size in (SAMPLE, problem.n_examples):
+        for size in (START_SAMPLE, problem.n_examples):
             found = state.ask(problem, "sample", -(-size // len(state.team)))
             squares, values, levels, n, calls = (float(sum(column)) for column in zip(*found, strict=True))
             problem.oracle_calls += int(calls)
-            self._count(problem, state, int(n))
+            state.work.count_decoded(problem, int(n))
             if values > 0.0:
                 state.centre.rho = self._estimate(problem, squares / values, levels / n)
                 break
@@ -429,7 +410,7 @@ class Sharded(Solver):
     @staticmethod
     def _estimate(problem: Problem, norm: float, level: float) -> float:
         mass = float(problem.objective.budgets.mean()) * (level if problem.objective.quadratic else 1.0)
-        return max(1.0, START_FACTOR * mass * norm)
+        return first_rho(mass, norm)
 
     def _batches(self, problem: Problem, state: ShardedState) -> None:
         """Sweep in mini-batches, with a merge after each of several pieces, and then pass over the planes held."""
@@ -440,7 +421,7 @@ class Sharded(Solver):
             state.merge(changes, state.centre.rho)
             for change in changes:
                 problem.oracle_calls += change.calls
-                self._count(problem, state, change.decoded)
+                state.work.count_decoded(problem, change.decoded)
                 state.work.spent += change.operations
                 squares, values = squares + change.norms[0], values + change.norms[1]
             state.gap = sum(change.gaps for change in changes)
@@ -476,23 +457,16 @@ class Sharded(Solver):
         return max(1, min(self.merges, min(map(len, state.team.ids))))
 
     def _passes(self, problem: Problem, state: ShardedState) -> None:
-        """Pass over the held planes, with a merge after each of several pieces, as `proximal.cheap_passes`."""
-        centre, effort, n = state.centre, state.effort, problem.n_examples
-        allowed, spent, pieces = effort.thoroughness * state.work.allowed(self.cheap_share), 0.0, self._pieces(state)
-        needed = self.inner_gap * (1.0 + state.work.novelty**3) / effort.thoroughness
-        mean_gap, curvature = state.gap / n, self._curvature(state)
-        first_gap = mean_gap
-        for number in range(int(self.most_passes * effort.thoroughness)):
-            skip_below, since = SKIP_SHARE * mean_gap if number % ALL_EVERY else -1.0, state.clock if number else 0
-            total = 0.0
+        """Pass over the held planes, with a merge after each of several pieces."""
+        pieces, curvature = self._pieces(state), self._curvature(state)
+
+        def sweep(number: int, skip_below: float, since: int) -> tuple[float, float]:
+            total = spent = 0.0
             for piece in range(pieces):
                 changes = state.ask(problem, "sweep", number + 1, piece, pieces, skip_below, since, curvature)
-                state.merge(changes, centre.rho)
+                state.merge(changes, state.centre.rho)
                 total += sum(change.gaps for change in changes)
                 spent += sum(change.operations for change in changes)
-            mean_gap, spent = total / n, spent + PASS_OPERATIONS
-            centre.passes += 1
-            if centre.passes >= self.passes_per_move * effort.level and state.first_left == 0:
-                state.move_centre(centre.rho)
-            if mean_gap <= needed * first_gap or (spent > allowed and number > 0) or problem.out_of_time:
-                return
+            return total, spent
+
+        cheap_passes(self._tuning, problem, state, state.gap / problem.n_examples, sweep)

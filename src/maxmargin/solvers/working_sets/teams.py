@@ -24,6 +24,7 @@ from maxmargin.engines.shard_worker import Request
 from maxmargin.engines.shards import Shards, groups_of, placing_errors, sent_shards
 from maxmargin.engines.tasks import Tasks
 from maxmargin.problem import OutOfTime, Problem
+from maxmargin.solvers.working_sets.proximal_state import Tuning
 from maxmargin.solvers.working_sets.shard import LOST, Setup, Shard, Update, perform, rows_of
 
 
@@ -141,36 +142,32 @@ class Workers(Team):
             raise OutOfTime
 
 
-def team_of(problem: Problem, n_shards: int, most_slots: int, keep_rounds: int, moves: int) -> Team:
-    """Return the shards: those of the data, or of examples that this process divides.
-
-    The numbers after `n_shards` are those of `Setup`.
-    """
+def team_of(problem: Problem, n_shards: int, tuning: Tuning) -> Team:
+    """Return the shards: those of the data, or of examples that this process divides."""
     examples, engine = problem.examples, problem.engine
-    given = most_slots, keep_rounds, moves
     if examples.elsewhere:
         shards: Shards = examples.shards  # type: ignore[attr-defined]
         parts = groups_of(shards.sizes, n_shards)
         shards.gather(parts)
         own = [[examples.ids_of(part) for part in some] for some in parts]  # type: ignore[attr-defined]
         ids = [np.concatenate(some) for some in own]
-        return Workers(problem, shards, parts, ids, _setups(problem, own, *given))
+        return Workers(problem, shards, parts, ids, _setups(problem, own, tuning))
     ids = divided(examples, n_shards)
-    setups = _setups(problem, [[mine] for mine in ids], *given)
+    setups = _setups(problem, [[mine] for mine in ids], tuning)
     if not engine.remote:
         return Threads(problem, ids, setups)
     assert isinstance(engine, Tasks)
     return Workers(problem, sent_shards(engine, examples, ids), [[k] for k in range(len(ids))], ids, setups)
 
 
-def _setups(problem: Problem, ids: list[list[IntArray]], most_slots: int, keep_rounds: int, moves: int) -> list[Setup]:
+def _setups(problem: Problem, ids: list[list[IntArray]], tuning: Tuning) -> list[Setup]:
     """Return what each shard is made of, by the examples of its parts."""
     objective, references = problem.objective, problem.references
     return [
         Setup(
             number, problem.bound, objective.C, objective.slack, [objective.weights[part] for part in parts],
             None if references is None else [rows_of(references, part) for part in parts], problem.centre,
-            most_slots, keep_rounds, moves,
+            tuning.most_slots, tuning.keep_rounds, tuning.moves,
         )
         for number, parts in enumerate(ids)
     ]  # fmt: skip
