@@ -24,24 +24,24 @@ _MOST, _LARGEST = 2**31, 1e150
 _ROUNDING = 1e-6
 
 
-def check_names(found: Iterable[str], expected: Iterable[str]) -> None:
+def check_names(saved: Iterable[str], expected: Iterable[str]) -> None:
     """Raise ValueError unless exactly the expected arrays are there."""
-    found, expected = set(found), set(expected)
-    if found != expected:
-        what = [f"no array {name}" for name in sorted(expected - found)]
-        what += [f"an unknown array {name}" for name in sorted(found - expected)]
+    saved, expected = set(saved), set(expected)
+    if saved != expected:
+        what = [f"no array {name}" for name in sorted(expected - saved)]
+        what += [f"an unknown array {name}" for name in sorted(saved - expected)]
         raise ValueError(f"it has {what[0]}")
 
 
 def check_array(
-    name: str, found: Any, like: AnyArray, shape: tuple[int | None, ...] | None = None, finite: bool = True
+    name: str, array: Any, like: AnyArray, shape: tuple[int | None, ...] | None = None, finite: bool = True
 ) -> None:
     """Raise ValueError unless an array has the data type of `like`, its shape (or the given one), and no NaN.
 
     None in a shape means any length. `finite` excludes infinity as well, and numbers whose squares overflow.
     """
     limit = _LARGEST if finite else math.inf
-    stored_array(found, name, like.dtype, like.shape if shape is None else shape, largest=limit)
+    stored_array(array, name, like.dtype, like.shape if shape is None else shape, largest=limit)
 
 
 def check_within(name: str, values: Any, least: Any, most: Any) -> None:

@@ -56,7 +56,7 @@ class RelaxationWarning(UserWarning):
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     model = mm.StructuralSVM(mm.BipartiteMatching(), slack="quadratic", solver="minmax").fit(X, Y)
-    >>> [found.category.__name__ for found in caught]
+    >>> [warning.category.__name__ for warning in caught]
     ['RelaxationWarning', 'ConvergenceWarning']
     """
 

@@ -237,12 +237,12 @@ LARGEST_CURVATURE = 1e12
 
 def insert(tuning: Tuning, problem: Problem, state: ProximalState, ids: IntArray, moves: int) -> None:
     """Add the planes found for ids, each with a block step of up to `moves` moves."""
-    sets, work, new, found, operations = state.sets, state.work, 0, 0, 0
+    sets, work, new, visited, operations = state.sets, state.work, 0, 0, 0
     curvature = min(state.centre.rho, LARGEST_CURVATURE)
     for some, slot, planes in with_planes(problem, sets, ids, state.clock - tuning.keep_rounds):
-        new, found = new + int((slot < 0).sum()), found + len(slot)
+        new, visited = new + int((slot < 0).sum()), visited + len(slot)
         operations += sets.insert(some, slot, planes, problem, state.w, curvature, state.clock, moves)
-    work.novelty, work.spent = new / max(found, 1), work.spent + operations
+    work.novelty, work.spent = new / max(visited, 1), work.spent + operations
     state.floor.settle(state.w)
 
 

@@ -98,10 +98,10 @@ class ShardedState(CentredState):
         values = None if indices is None else self.w[indices]
         common = Update(1.0, w, indices, values, self._factor, self.clock, self.seed, problem.deadline)
         updates = [replace(common, share=float(share)) for share in self._shares]
-        found = self.team.ask(updates, method, [arguments] * len(self.team))
+        results = self.team.ask(updates, method, [arguments] * len(self.team))
         self._shares[:], self._factor, self._complete = 1.0, 1.0, False
         self._changed = np.zeros(0, np.uint32)
-        return found
+        return results
 
     def merge(self, changes: Sequence[Change], curvature: float) -> None:
         """Keep the shares of the steps of all shards that maximise the dual, and move the weights."""
@@ -197,12 +197,12 @@ class ShardedState(CentredState):
 
 def _by_shard(arrays: Mapping[str, AnyArray], n: int) -> list[dict[str, AnyArray]]:
     """Return the arrays of each shard, by their names within it."""
-    found: list[dict[str, AnyArray]] = [{} for _ in range(n)]
+    by_shard: list[dict[str, AnyArray]] = [{} for _ in range(n)]
     for name, array in arrays.items():
         if name.startswith("sets."):
             _, number, rest = name.split(".", 2)
-            found[int(number)][rest] = array
-    return found
+            by_shard[int(number)][rest] = array
+    return by_shard
 
 
 def _dot(change: Change, w: FloatArray) -> float:
@@ -219,9 +219,9 @@ def _add(change: Change, factor: float, out: FloatArray) -> None:
 def certify(problem: Problem, state: ShardedState, offer: bool = True) -> list[Sums]:
     """Decode all examples at w in the shards, and offer w as primal point."""
     state._complete = True
-    found: list[Sums] = state.ask(problem, "certify", problem.closing)
+    all_sums: list[Sums] = state.ask(problem, "certify", problem.closing)
     examples = problem.examples
-    for ids, sums in zip(state.team.ids, found, strict=True):
+    for ids, sums in zip(state.team.ids, all_sums, strict=True):
         problem.oracle_calls += sums.calls
         at = 0
         for noted in sums.noted:
@@ -232,8 +232,10 @@ def certify(problem: Problem, state: ShardedState, offer: bool = True) -> list[S
             examples.fault = int(ids[sums.fault[0]]), sums.fault[1]
     if offer:
         half = 0.5 * float(state.w @ state.w)
-        state.keep(half + sum(sums.penalties for sums in found), half + sum(sums.upper for sums in found), state.w)
-    return found
+        state.keep(
+            half + sum(sums.penalties for sums in all_sums), half + sum(sums.upper for sums in all_sums), state.w
+        )
+    return all_sums
 
 
 @dataclass(frozen=True)
@@ -320,12 +322,8 @@ class Sharded(Solver):
 
     def resume(self, problem: Problem, state: ShardedState) -> None:
         """Find again the planes that were found last, and after an interrupt the weights that belong to them."""
-        calls, state._complete = problem.oracle_calls, True
-        if state.cut_short and np.isfinite(state.centre.rho):
-            state.sum_again(problem)
-        if state.first_left == 0:
-            certify(problem, state, offer=False)
-        problem.oracle_calls = calls
+        state._complete = True
+        self._find_planes_again(problem, state, sum_again=state.cut_short and bool(np.isfinite(state.centre.rho)))
 
     # ------------------------------------------------------------------ steps
 
@@ -354,11 +352,18 @@ class Sharded(Solver):
         Where they cannot be read, as on another machine, a shard begins without planes; the weights are then those of
         the dual values that are left.
         """
-        found = state.ask(problem, "read", state.team.folder, state.clock)
-        if state.clock == 0:
-            return
+        read = state.ask(problem, "read", state.team.folder, state.clock)
+        if state.clock > 0:
+            self._find_planes_again(problem, state, sum_again=not all(read))
+
+    @staticmethod
+    def _find_planes_again(problem: Problem, state: ShardedState, sum_again: bool) -> None:
+        """Find the planes that were found last, without counting argmaxes, at the weights of the dual values.
+
+        The weights are computed from the dual values again if `sum_again`.
+        """
         calls = problem.oracle_calls
-        if not all(found):
+        if sum_again:
             state.sum_again(problem)
         if state.first_left == 0:
             certify(problem, state, offer=False)
@@ -380,22 +385,22 @@ class Sharded(Solver):
             self._blocks(problem, state)
             state.round = "blocks"
         gain, cost = state.sum_again(problem)
-        found = certify(problem, state)
+        all_sums = certify(problem, state)
         state.work.count_decoded(problem, problem.n_examples)
         longest = np.inf if problem.objective.quadratic else 1.0
         multiple = min(gain / cost if cost > 0.0 else np.inf, longest) if gain > 0.0 else 0.0
         state.raise_dual(multiple * gain - half_square(multiple, cost))
-        state.at_zero = sum(sums.at_zero for sums in found)
+        state.at_zero = sum(sums.at_zero for sums in all_sums)
         state.proximal_gap, product = products(state.w, state.centre.z, state.centre.rho)
-        state.block_gap = sum(sums.blocks for sums in found) - gain + product
+        state.block_gap = sum(sums.blocks for sums in all_sums) - gain + product
         state.effort.watch(state.best_primal - state.best_dual, state.clock, self.patience)
 
     def _begin(self, problem: Problem, state: ShardedState) -> None:
         """Estimate ρ from the planes of some examples, such that a first step moves about half of a budget."""
         start = state.w.copy()
         for size in (START_SAMPLE, problem.n_examples):
-            found = state.ask(problem, "sample", -(-size // len(state.team)))
-            squares, values, levels, n, calls = (float(sum(column)) for column in zip(*found, strict=True))
+            samples = state.ask(problem, "sample", -(-size // len(state.team)))
+            squares, values, levels, n, calls = (float(sum(column)) for column in zip(*samples, strict=True))
             problem.oracle_calls += int(calls)
             state.work.count_decoded(problem, int(n))
             if values > 0.0:
@@ -437,15 +442,15 @@ class Sharded(Solver):
         """Add the planes found last with block steps, move the centre, and pass over the planes held."""
         centre, effort = state.centre, state.effort
         rho = balanced(centre.rho, effort.thoroughness, state.proximal_gap, state.block_gap)
-        pieces, found, new = self._pieces(state), 0, 0
+        pieces, planes, new = self._pieces(state), 0, 0
         for piece in range(pieces):
             changes = state.ask(problem, "take_in", piece, pieces, self._curvature(state))
             state.merge(changes, centre.rho)
             for change in changes:
                 state.work.spent += change.operations
-                found, new = found + change.found, new + change.new
+                planes, new = planes + change.planes, new + change.new
             state.gap = sum(change.gaps for change in changes)
-        state.work.novelty = new / found if found else 0.0
+        state.work.novelty = new / planes if planes else 0.0
         state.move_centre(rho, centre.passes >= self.passes_per_move * effort.level)
         self._passes(problem, state)
 

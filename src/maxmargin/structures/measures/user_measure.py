@@ -97,9 +97,9 @@ class Given(TableMeasure):
             if len(rises):
                 i, j = rises[0]
                 fewer, more = ((i, j), (i, j + 1)) if axis else ((i + 1, j), (i, j))
-                found = [f"{values[r, s]:.6g} for {_shown(a[r], b[s], p, q)}" for r, s in (fewer, more)]
+                both = [f"{values[r, s]:.6g} for {_shown(a[r], b[s], p, q)}" for r, s in (fewer, more)]
                 raise ValueError(
-                    f"measure {self._name} rises with errors: {found[0]} but {found[1]}, with {what}; a measure must "
+                    f"measure {self._name} rises with errors: {both[0]} but {both[1]}, with {what}; a measure must "
                     f"be greater for better tables (return minus a loss)"
                 )
 
