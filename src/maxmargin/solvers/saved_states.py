@@ -14,7 +14,6 @@ import numpy as np
 
 from maxmargin._base.checks import stored_array
 from maxmargin._base.memory import available_bytes
-from maxmargin._base.ragged import offsets_of, places
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.planes import gathered
 
@@ -117,16 +116,9 @@ def check_blocks(name: str, first: IntArray, room: IntArray, end: int) -> None:
     check_within(name, first[order] + room[order], 0, stops)
 
 
-def planes_in_use(first: IntArray, count: AnyArray) -> tuple[IntArray, IntArray]:
-    """Return the example and slot of every plane of working sets, by first slots and numbers of slots in use."""
-    planes = count.astype(np.int64) - 1
-    examples = np.repeat(np.arange(len(planes)), planes)
-    return examples, first[examples] + 1 + places(offsets_of(planes))
-
-
 def _check_planes(sets: Any, arrays: Mapping[str, AnyArray], end: int) -> None:
     """Raise ValueError unless planes lie in the pool, with indices of weights and finite entries."""
-    examples, slots = planes_in_use(arrays["first"], arrays["count"])
+    examples, slots = sets.planes_in_use(arrays["first"], arrays["count"])
     start, stop = arrays["start"], arrays["stop"]
     truths = arrays["first"]
     check_within("start", start[truths], 0, end)
@@ -145,7 +137,7 @@ def _check_planes(sets: Any, arrays: Mapping[str, AnyArray], end: int) -> None:
 
 def _check_masses(sets: Any, arrays: Mapping[str, AnyArray]) -> None:
     """Raise ValueError unless dual values are feasible, since lower bounds are computed from them."""
-    examples, slots = planes_in_use(arrays["first"], arrays["count"])
+    examples, slots = sets.planes_in_use(arrays["first"], arrays["count"])
     alpha: FloatArray = arrays["alpha"][slots]
     budget: FloatArray = arrays["budget"]
     check_within("alpha", arrays["alpha"][arrays["first"]], 0.0, np.inf)

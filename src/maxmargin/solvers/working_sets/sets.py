@@ -27,7 +27,7 @@ from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.core.planes import TRUTH, Planes, float32_exact, gathered
 from maxmargin.problem import Problem, References
 from maxmargin.solvers.base import Decodable
-from maxmargin.solvers.saved_states import check_array, check_names, check_working_sets, planes_in_use
+from maxmargin.solvers.saved_states import check_array, check_names, check_working_sets
 from maxmargin.solvers.working_sets import _jit
 
 #: Age of a plane to be dropped, and a key that no plane has.
@@ -409,7 +409,14 @@ class WorkingSets:
 
     def _held(self) -> tuple[IntArray, IntArray]:
         """Return the example and slot of every held plane."""
-        return planes_in_use(self.first, self.count)
+        return self.planes_in_use(self.first, self.count)
+
+    @staticmethod
+    def planes_in_use(first: IntArray, count: AnyArray) -> tuple[IntArray, IntArray]:
+        """Return the example and slot of every plane, by the arrays `first` and `count` of working sets."""
+        planes = count.astype(np.int64) - 1
+        examples = np.repeat(np.arange(len(planes)), planes)
+        return examples, first[examples] + 1 + places(offsets_of(planes))
 
     def support(self, problem: Problem) -> dict[str, Any]:
         """Return the active planes: example, alpha, value, key, code, and the planes' CSR rows.
