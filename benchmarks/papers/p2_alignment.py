@@ -259,7 +259,7 @@ def markdown(result: dict[str, Any]) -> str:
         f"(leave-one-out)."
         "\n\n" + table(head, rows_of(sets["models"])) + f"\n\n## MALIDUP, {result['malidup']['pairs']} test pairs\n\n"
         "Two halves, each tested with models of the other, with known secondary structure where stated; "
-        "there is no accessibility, so Tensor is Anova2.\n\n" + table(head, rows_of(result["malidup"]["models"]))
+        "MALIDUP has no accessibility, so Tensor is Anova2.\n\n" + table(head, rows_of(result["malidup"]["models"]))
     )
 
 

@@ -14,7 +14,8 @@ import maxmargin as mm
 from maxmargin.solvers.base import Limits
 from maxmargin.solvers.working_sets._jit import best_shares
 from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
-from maxmargin.solvers.working_sets.sharded import Sharded, divided
+from maxmargin.solvers.working_sets.sharded import Sharded
+from maxmargin.solvers.working_sets.teams import divided
 from tests.helpers.problems import Case
 
 CASES = [

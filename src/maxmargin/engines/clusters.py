@@ -111,7 +111,7 @@ class Dask(Tasks):
 
     @contextmanager
     def _reaching_the_scheduler(self, lost: tuple[type[BaseException], ...]) -> Iterator[None]:
-        """Raise ConnectionError if there is no scheduler, or no worker, within the time limits of Dask.
+        """Raise ConnectionError if the scheduler does not answer, or has no worker, within the time limits of Dask.
 
         Errors `lost` pass: they tell of a worker that was lost, as far as is known.
         """

@@ -179,7 +179,7 @@ class Local:
                 future.cancel()
 
     def _alone(self, n_calls: int) -> bool:
-        """Return whether calls run in this thread: there is no other, or nothing to share, or it is one of them."""
+        """Return whether calls run in this thread: it is the only one, has one call, or belongs to the engine."""
         return self.n_jobs == 1 or n_calls <= 1 or _thread.of_engine
 
     def _threads(self) -> ThreadPoolExecutor:

@@ -473,17 +473,17 @@ class ComposedState(State):
         super().check_saved(arrays)
         for part in self._parts:
             try:
-                getattr(self, part).check_saved(_of_part(part, arrays))
+                getattr(self, part).check_saved(arrays_of_part(part, arrays))
             except ValueError as error:
                 raise ValueError(f"in its part {part}, {error}") from None
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:
         super().restore(arrays)
         for part in self._parts:
-            getattr(self, part).restore(_of_part(part, arrays))
+            getattr(self, part).restore(arrays_of_part(part, arrays))
 
 
-def _of_part(part: str, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
+def arrays_of_part(part: str, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
     """Return the arrays of a part, by their names within it."""
     mine = f"{part}."
     return {name.removeprefix(mine): array for name, array in arrays.items() if name.startswith(mine)}

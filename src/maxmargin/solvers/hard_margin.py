@@ -5,7 +5,7 @@ enough to be written out, the shortest weights that satisfy their margins are fo
 programming (`least_norm`). Otherwise the dual has finite budgets, which grow by 4 where they are used up. Weights are
 rarely feasible at once, so Dinkelbach's iteration finds the smallest multiple t·w that satisfies all margins, and t·w
 is offered as the primal point. Whether such weights exist at all is decided by a linear program over the held planes,
-at rounds 16, 32, 64, … as long as none are known, or when the exact solution fails; if there are none,
+at rounds 16, 32, 64, … as long as none are known, or when the exact solution fails; if none exist,
 `NotSeparableError` is raised.
 
 Large C magnifies the least violation. Solutions must be nearly exact, and steps on one example at a time take very long
@@ -75,8 +75,8 @@ class NotSeparableError(ValueError):
 def solve_exactly(problem: Problem, state: State, sets: WorkingSets) -> bool:
     """Find the shortest weights that satisfy all margins of the held planes, if these are few.
 
-    Return whether that was done; α and budgets are then changed. Raise `NotSeparableError` if there are no such
-    weights.
+    Return whether that was done; α and budgets are then changed. Raise `NotSeparableError` if no
+    weights satisfy them.
     """
     if solve_few(problem, state, sets):
         return True
@@ -107,7 +107,7 @@ def check_separable(problem: Problem, state: State, sets: WorkingSets) -> None:
 def feasible_direction(
     planes: Planes, values: FloatArray, dim: int, lower: FloatArray | None = None
 ) -> FloatArray | None:
-    """Return weights with a·w ≥ b for all planes and w ≥ lower, or None if there are none.
+    """Return weights with a·w ≥ b for all planes and w ≥ lower; None if no weights satisfy these.
 
     They maximise t ≤ 1 subject to a·w ≥ t b, w ≥ t lower and |w_f| ≤ 1 / max |a_f|, and are scaled to t = 1. The last
     bounds make the result independent of the scale of each feature.

@@ -14,7 +14,6 @@ import numpy as np
 
 from maxmargin._base.checks import stored_array
 from maxmargin._base.memory import available_bytes
-from maxmargin._base.ragged import offsets_of, places
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.planes import gathered
 
@@ -24,24 +23,24 @@ _MOST, _LARGEST = 2**31, 1e150
 _ROUNDING = 1e-6
 
 
-def check_names(found: Iterable[str], expected: Iterable[str]) -> None:
+def check_names(saved: Iterable[str], expected: Iterable[str]) -> None:
     """Raise ValueError unless exactly the expected arrays are there."""
-    found, expected = set(found), set(expected)
-    if found != expected:
-        what = [f"no array {name}" for name in sorted(expected - found)]
-        what += [f"an unknown array {name}" for name in sorted(found - expected)]
+    saved, expected = set(saved), set(expected)
+    if saved != expected:
+        what = [f"no array {name}" for name in sorted(expected - saved)]
+        what += [f"an unknown array {name}" for name in sorted(saved - expected)]
         raise ValueError(f"it has {what[0]}")
 
 
 def check_array(
-    name: str, found: Any, like: AnyArray, shape: tuple[int | None, ...] | None = None, finite: bool = True
+    name: str, array: Any, like: AnyArray, shape: tuple[int | None, ...] | None = None, finite: bool = True
 ) -> None:
     """Raise ValueError unless an array has the data type of `like`, its shape (or the given one), and no NaN.
 
     None in a shape means any length. `finite` excludes infinity as well, and numbers whose squares overflow.
     """
     limit = _LARGEST if finite else math.inf
-    stored_array(found, name, like.dtype, like.shape if shape is None else shape, largest=limit)
+    stored_array(array, name, like.dtype, like.shape if shape is None else shape, largest=limit)
 
 
 def check_within(name: str, values: Any, least: Any, most: Any) -> None:
@@ -117,16 +116,9 @@ def check_blocks(name: str, first: IntArray, room: IntArray, end: int) -> None:
     check_within(name, first[order] + room[order], 0, stops)
 
 
-def _used(arrays: Mapping[str, AnyArray]) -> tuple[IntArray, IntArray]:
-    """Return the example and slot of every plane in use."""
-    counts = arrays["count"].astype(np.int64) - 1
-    examples = np.repeat(np.arange(len(counts)), counts)
-    return examples, arrays["first"][examples] + 1 + places(offsets_of(counts))
-
-
 def _check_planes(sets: Any, arrays: Mapping[str, AnyArray], end: int) -> None:
     """Raise ValueError unless planes lie in the pool, with indices of weights and finite entries."""
-    examples, slots = _used(arrays)
+    examples, slots = sets.planes_in_use(arrays["first"], arrays["count"])
     start, stop = arrays["start"], arrays["stop"]
     truths = arrays["first"]
     check_within("start", start[truths], 0, end)
@@ -145,7 +137,7 @@ def _check_planes(sets: Any, arrays: Mapping[str, AnyArray], end: int) -> None:
 
 def _check_masses(sets: Any, arrays: Mapping[str, AnyArray]) -> None:
     """Raise ValueError unless dual values are feasible, since lower bounds are computed from them."""
-    examples, slots = _used(arrays)
+    examples, slots = sets.planes_in_use(arrays["first"], arrays["count"])
     alpha: FloatArray = arrays["alpha"][slots]
     budget: FloatArray = arrays["budget"]
     check_within("alpha", arrays["alpha"][arrays["first"]], 0.0, np.inf)

@@ -68,7 +68,7 @@ class Checkpoint(Value):
 
     @classmethod
     def of(cls, checkpoint: Any) -> Checkpoint | None:
-        """Return a checkpoint, or that of a path; None if there is none."""
+        """Return a checkpoint, or that of a path; None for None."""
         return checkpoint if checkpoint is None or isinstance(checkpoint, Checkpoint) else cls(checkpoint)
 
     def check(self) -> None:
@@ -355,7 +355,7 @@ class Run:
         return monotonic() - self._saved_at >= (every if limit is None else min(every, SAVED_SHARE * limit))
 
     def _complete(self, problem: Problem, state: State) -> None:
-        """Offer the last weights if there are no best ones, and weights of 0 if they may be better than the best.
+        """Offer the last weights if the state has no best ones, and weights of 0 if they may be better than the best.
 
         This comes after the last checkpoint, so a resumed fit continues as if it had not stopped.
         """
@@ -370,7 +370,7 @@ class Run:
 
     @staticmethod
     def _use_last_weights(problem: Problem, state: State) -> bool:
-        """Use the last weights if there are no best ones.
+        """Use the last weights if the state has no best ones.
 
         That is the case if the run stopped before the first certificate, or before a hard margin was satisfied. Return
         whether they were decoded; after a first step that took too long, they are not.

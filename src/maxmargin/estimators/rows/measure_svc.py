@@ -39,7 +39,7 @@ from maxmargin.features.rows.labels import Labels
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.structures.measures.contingency import Contingency
-from maxmargin.structures.measures.measures import Linear, Measure
+from maxmargin.structures.measures.measures import AtSize, Linear, Measure
 from maxmargin.structures.measures.names import measure_of, parsed_measure
 from maxmargin.structures.measures.orders import AveragePrecision, ROCArea
 from maxmargin.structures.measures.row_sets import RowSets
@@ -166,7 +166,7 @@ class MeasureSVC(Kernelised, RowClassifier, MaxMarginEstimator):
             return self.bound
         measure = self._table_measure()
         without_ramp = float("inf") == self.C or self.slack != "linear" or self.checkpoint is not None
-        return "margin" if measure is None or measure.linear or without_ramp else "ramp"
+        return "margin" if measure is None or isinstance(measure, Linear) or without_ramp else "ramp"
 
     @property
     def _convex(self) -> bool:
@@ -273,7 +273,7 @@ class MeasureSVC(Kernelised, RowClassifier, MaxMarginEstimator):
         if (weights == weights[0]).all():
             return rows, None, float(weights[0])
         measure = self._table_measure()
-        if measure is not None and measure.linear:
+        if isinstance(measure, Linear):
             return rows, weights, 1.0
         fractions = np.flatnonzero(np.rint(weights) != weights)
         if len(fractions):
@@ -311,7 +311,7 @@ class MeasureSVC(Kernelised, RowClassifier, MaxMarginEstimator):
         self._set_thresholds(
             np.full(structure.n_labels, self._threshold(scores, examples.labels, getattr(examples, "weights", None)))
         )
-        if self.threshold == "cv" and not (self._ranks or self._table_measure().fixed):  # type: ignore[union-attr]
+        if self.threshold == "cv" and not (self._ranks or isinstance(self._table_measure(), AtSize)):
             self._set_thresholds(np.full(structure.n_labels, self._threshold_of_folds(examples)))
 
     def _threshold_of_folds(self, examples: Any) -> float:
@@ -387,7 +387,7 @@ class MeasureSVC(Kernelised, RowClassifier, MaxMarginEstimator):
         measure, p = self._table_measure(), int(np.count_nonzero(labels))
         if measure is None:
             return counted_threshold(scores, p)
-        if measure.fixed:
+        if isinstance(measure, AtSize):
             return counted_threshold(scores, measure.size(p, len(scores)))
         return tuned_threshold(measure, scores, labels, weights) if self.threshold == "tuned" else 0.0
 
@@ -427,7 +427,7 @@ class MeasureSVC(Kernelised, RowClassifier, MaxMarginEstimator):
             table[:-1, k], table[-1, k] = model.coef_[0], model.intercept_[0]
             scores[:, k] = model.decision_function(rows)
         measure = self._table_measure()
-        if measure is not None and not measure.fixed:
+        if measure is not None and not isinstance(measure, AtSize):
             table[-1] -= tuned_threshold(measure, scores.ravel(), examples.labels, weights)
         return np.ascontiguousarray(table if structure.constant else table[:-1]).ravel()
 

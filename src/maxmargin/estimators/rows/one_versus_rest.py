@@ -20,7 +20,7 @@ from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.starts import given_weights, with_given
 from maxmargin.estimators.training_data import TrainingData
 from maxmargin.features.rows.labels import Labels
-from maxmargin.structures.measures.measures import Measure
+from maxmargin.structures.measures.measures import AtSize, Measure
 
 
 class Targets(NamedTuple):
@@ -175,7 +175,7 @@ def true_table(y: Any, classes: AnyArray | None, shape: tuple[int, ...]) -> AnyA
 
 def table_value(measure: Measure, true: AnyArray, found: AnyArray, scores: FloatArray, weights: FloatArray) -> float:
     """Return the measure of predicted labels, or of the rows of the highest scores if their number is given."""
-    if measure.fixed:
+    if isinstance(measure, AtSize):
         if (weights != weights[0]).any():
             raise ValueError("sample_weight: a measure of the k best rows counts rows, so they have no weights")
         positive = int(np.count_nonzero(true))

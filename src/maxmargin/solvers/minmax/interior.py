@@ -101,7 +101,7 @@ class Interior:
         return pairs
 
     def _room(self, point: Point) -> FloatArray:
-        """Return upper − z, at least the rounding error of upper; 1 where there is no limit."""
+        """Return upper − z, at least the rounding error of upper; 1 where z is unlimited."""
         upper = np.where(self.limited, self.program.upper, 1.0)
         return np.where(self.limited, np.maximum(upper - point.z, NEAREST * upper), 1.0)
 

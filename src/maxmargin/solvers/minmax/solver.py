@@ -56,7 +56,7 @@ class RelaxationWarning(UserWarning):
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     model = mm.StructuralSVM(mm.BipartiteMatching(), slack="quadratic", solver="minmax").fit(X, Y)
-    >>> [found.category.__name__ for found in caught]
+    >>> [warning.category.__name__ for warning in caught]
     ['RelaxationWarning', 'ConvergenceWarning']
     """
 
@@ -375,7 +375,7 @@ class CertificateProgram(MinMaxSolver):
 
     - spanning trees (undirected): every tree edge beats every edge across the cut that it makes. With slacks the hinge
       is that of exchanges of edges, which is at least the hinge of trees; without (C = inf), it is exact;
-    - matchings: there are no alternating cycles of negative length, by distances (their Eq. 13), or by prices of nodes,
+    - matchings: no alternating cycle has a negative length, by distances (their Eq. 13), or by prices of nodes,
       which is the same in fewer variables. Both prove optimality over fractional matchings, so the optimum is an
       upper bound; it is exact for bipartite graphs and for perfect matchings of 4 nodes. Prices of odd sets besides
       (Edmonds 1965) make it exact, for up to 10 nodes. Matchings that need not be perfect are perfect in a graph with a

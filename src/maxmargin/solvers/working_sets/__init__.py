@@ -17,7 +17,7 @@ bounds, working sets, effort, counted work, growing budgets.
     batches, start   take in the planes found last by themselves, batch by batch
     exact            solves for few held planes (`few_planes`, `least_norm`); takes in all planes without block steps,
                      with them for a hard margin
-    joint            solves for all held planes together (`held_planes`); takes in all planes without block steps
+    held             solves for all held planes together (`held_planes`); takes in all planes without block steps
     blocks           takes in planes with a block step on every example, then works on held planes
 
 Planes are taken in before a round runs (`take_in`), and a round that declines leaves no trace. Without block steps,

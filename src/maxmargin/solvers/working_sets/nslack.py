@@ -207,7 +207,7 @@ class NSlack(Solver):
     def _begin_from_weights(self, problem: Problem, state: NSlackState) -> None:
         """Add the outputs that are most violated at the given weights (warm start).
 
-        The weights start from 0, because there are no dual values yet.
+        The weights start from 0, because no plane has a dual value yet.
         """
         state.decode(problem, problem.everyone)
         if not problem.objective.hard:

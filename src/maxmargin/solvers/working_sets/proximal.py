@@ -39,28 +39,15 @@ from maxmargin.solvers import held_planes
 from maxmargin.solvers.base import Solver, State
 from maxmargin.solvers.hard_margin import check_separable, feasible_scale
 from maxmargin.solvers.held_planes import solve_together
-from maxmargin.solvers.working_sets.proximal_state import LEAST_RHO, PASS_OPERATIONS, VECTOR_SPEED, ProximalState
+from maxmargin.solvers.working_sets.proximal_state import (
+    LEAST_RHO,
+    VECTOR_SPEED,
+    ProximalState,
+    Tuning,
+    balanced,
+    cheap_passes,
+)
 from maxmargin.solvers.working_sets.sets import PLANES_AT_FIRST, WorkingSets
-
-
-@dataclass(frozen=True)
-class Tuning:
-    """Hyper-parameters shared by the rounds of `ProximalWorkingSets`, which documents them."""
-
-    first_sweeps: int = 2
-    most_slots: int = 64
-    keep_rounds: int = 4
-    moves: int = 6
-    inner_gap: float = 0.2
-    cheap_share: float = 1.3
-    most_passes: int = 50
-    passes_per_move: int = 3
-    patience: int = 8
-    large: float = 1e4
-    held_share: float = 4.0
-    most_cuts: int = 100
-    most_bytes: int = 0
-
 
 #: Effort at which progress counts as slow: two doublings, because the first may be due to chance.
 SLOW = 4.0
@@ -184,17 +171,13 @@ class Blocks(ProximalRound):
         if problem.objective.hard and state.clock >= CHECK_AFTER and state.clock & (state.clock - 1) == 0:
             check_separable(problem, state, state.sets)
         state.move_centre(centre.next_rho, centre.passes >= self.tuning.passes_per_move * state.effort.level)
-        cheap_passes(self.tuning, problem, state)
+        passes_over_sets(self.tuning, problem, state)
         if state.budgets.first > 0.0:
             state.budgets.grow(problem, state.sets)
         return True
 
 
-#: Range of proximal gap / block gap in which ρ does not change; block gaps are kept larger, as they are cheap to lower.
-BALANCE = 0.3, 1.0
-#: Factor by which ρ changes in one round; with larger factors ρ oscillates.
-BALANCE_STEP = 1.3
-#: The same for held rounds, which almost close the block gap, so the proximal gap may be larger.
+#: `BALANCE` and `BALANCE_STEP` of held rounds, which almost close the block gap, so the proximal gap may be larger.
 HELD_BALANCE, HELD_STEP = (1.0, 3.0), 1.6
 #: Excess of the ratio above which ρ of held rounds decreases even without progress.
 HOPELESS = 100.0
@@ -214,18 +197,6 @@ def gaps(problem: Problem, state: ProximalState) -> tuple[float, float]:
     else:
         penalties = float((state.sets.budget * problem.hinges).sum())
     return proximal_gap, penalties + price - state.sets.gain() + product
-
-
-def balanced(rho: float, thoroughness: float, proximal_gap: float, block_gap: float) -> float:
-    """Return the next ρ.
-
-    If the proximal gap is many times too large, ρ is divided by the eighth root of the excess.
-    """
-    low, high = (bound / thoroughness for bound in BALANCE)
-    if proximal_gap > high * block_gap:
-        excess = proximal_gap / max(high * block_gap, 1e-300)
-        return max(1.0, rho / max(BALANCE_STEP, min(excess, 1e12) ** 0.125))
-    return rho * BALANCE_STEP if proximal_gap < low * block_gap else rho
 
 
 def balanced_over_held(problem: Problem, state: ProximalState) -> float:
@@ -266,12 +237,12 @@ LARGEST_CURVATURE = 1e12
 
 def insert(tuning: Tuning, problem: Problem, state: ProximalState, ids: IntArray, moves: int) -> None:
     """Add the planes found for ids, each with a block step of up to `moves` moves."""
-    sets, work, new, found, operations = state.sets, state.work, 0, 0, 0
+    sets, work, new, visited, operations = state.sets, state.work, 0, 0, 0
     curvature = min(state.centre.rho, LARGEST_CURVATURE)
     for some, slot, planes in with_planes(problem, sets, ids, state.clock - tuning.keep_rounds):
-        new, found = new + int((slot < 0).sum()), found + len(slot)
+        new, visited = new + int((slot < 0).sum()), visited + len(slot)
         operations += sets.insert(some, slot, planes, problem, state.w, curvature, state.clock, moves)
-    work.novelty, work.spent = new / max(found, 1), work.spent + operations
+    work.novelty, work.spent = new / max(visited, 1), work.spent + operations
     state.floor.settle(state.w)
 
 
@@ -327,35 +298,18 @@ def chunked_order(rng: np.random.Generator, n: int) -> IntArray:
     return order[order < n]
 
 
-#: Blocks with less than this share of the mean gap are visited only in every fifth pass, because they gain little.
-SKIP_SHARE, ALL_EVERY = 0.3, 5
-
-
-def cheap_passes(tuning: Tuning, problem: Problem, state: ProximalState) -> None:
-    """Pass over the held planes; after the first pass only over active ones.
-
-    The centre moves after every few passes. The passes end when the restricted gap is at most `inner_gap` times its
-    initial value (up to twice that if all planes found last were new, because the held planes then say little about the
-    next argmaxes), or when they have used up their operations.
-    """
-    sets, centre, effort, n = state.sets, state.centre, state.effort, problem.n_examples
-    if np.isinf(centre.rho):
+def passes_over_sets(tuning: Tuning, problem: Problem, state: ProximalState) -> None:
+    """Pass over the held planes of all examples, in random orders."""
+    if np.isinf(state.centre.rho):
         return
-    mean_gap = first_gap = float(sets.gap.mean())
-    allowed, spent = effort.thoroughness * state.work.allowed(tuning.cheap_share), 0.0
-    needed = tuning.inner_gap * (1.0 + state.work.novelty**3) / effort.thoroughness
-    for k in range(int(tuning.most_passes * effort.thoroughness)):
-        total, operations = sets.sweep(
-            chunked_order(state.rng, n), SKIP_SHARE * mean_gap if k % ALL_EVERY else -1.0, state.clock if k else 0,
-            state.w, centre.rho, state.clock, tuning.moves,
-        )  # fmt: skip
+
+    def sweep(number: int, skip_below: float, since: int) -> tuple[float, float]:
+        order, rho = chunked_order(state.rng, problem.n_examples), state.centre.rho
+        gaps_and_operations = state.sets.sweep(order, skip_below, since, state.w, rho, state.clock, tuning.moves)
         state.floor.settle(state.w)
-        mean_gap, spent = total / n, spent + operations + PASS_OPERATIONS
-        centre.passes += 1
-        if centre.passes >= tuning.passes_per_move * effort.level and state.first_left == 0:
-            state.move_centre(centre.rho)
-        if mean_gap <= needed * first_gap or (spent > allowed and k > 0) or problem.out_of_time:
-            return
+        return gaps_and_operations
+
+    cheap_passes(tuning, problem, state, float(state.sets.gap.mean()), sweep)
 
 
 #: Minimum number of examples in a mini-batch; with fewer, calls cost more than argmaxes.
@@ -366,6 +320,8 @@ BATCH_OPERATIONS = 5e4
 START_FACTOR = 0.5
 #: Approximate number of estimates of ρ in the first sweep.
 ESTIMATES = 20
+#: Number of examples from which the first ρ is estimated before a sweep.
+START_SAMPLE = 16 * SMALLEST_BATCH
 
 
 def batch_size(problem: Problem) -> int:
@@ -373,6 +329,11 @@ def batch_size(problem: Problem) -> int:
     n = problem.n_examples
     worth = int(BATCH_OPERATIONS * n * VECTOR_SPEED / max(problem.operations, 1.0))
     return max(SMALLEST_BATCH, min(worth, -(-n // FEWEST_BATCHES)))
+
+
+def first_rho(mass: float, norm: float) -> float:
+    """Return ρ such that a first step moves about half of an example's mass, for planes of ‖a‖² = norm · b."""
+    return max(1.0, START_FACTOR * mass * norm)
 
 
 @dataclass(frozen=True)
@@ -392,7 +353,7 @@ class FirstRound(ProximalRound):
             return
         if np.isinf(centre.rho):
             self._begin_budgets(problem, state, norm)
-        estimate = max(1.0, START_FACTOR * self._typical_mass(problem, state) * norm)
+        estimate = first_rho(self._typical_mass(problem, state), norm)
         if estimate < centre.rho:
             if np.isfinite(centre.rho):
                 state.sets.scale_alpha(estimate / centre.rho)
@@ -434,7 +395,7 @@ class Batches(FirstRound):
         for k in range(0, n, size):
             ids = order[k : k + size]
             problem.decode(state.w, ids)
-            state.count_decoded(problem, len(ids))
+            state.work.count_decoded(problem, len(ids))
             moves = 0 if np.isinf(centre.rho) else self.tuning.moves
             insert(self.tuning, problem, state, busy(problem, state.sets, ids), moves)
             if np.isinf(centre.rho):
@@ -443,7 +404,7 @@ class Batches(FirstRound):
                 self.lower_rho(problem, state, order[estimated:k], by_alpha=True)
                 estimated = k
         self.lower_rho(problem, state, order, by_alpha=True)
-        cheap_passes(self.tuning, problem, state)
+        passes_over_sets(self.tuning, problem, state)
         state.first_left -= 1
         return True
 
@@ -468,9 +429,9 @@ class Start(FirstRound):
     def _begin_from_weights(self, problem: Problem, state: ProximalState) -> None:
         """Estimate ρ from planes found at the given weights, and choose z so that w does not change."""
         start = state.w.copy()
-        sample = state.rng.permutation(problem.n_examples)[: 16 * SMALLEST_BATCH]
+        sample = state.rng.permutation(problem.n_examples)[:START_SAMPLE]
         problem.decode(state.w, sample)
-        state.count_decoded(problem, len(sample))
+        state.work.count_decoded(problem, len(sample))
         insert(self.tuning, problem, state, sample, 0)
         self.lower_rho(problem, state, sample, by_alpha=False)
         state.place(start, 1.0 if np.isinf(state.centre.rho) else state.centre.rho)
@@ -611,7 +572,7 @@ class ProximalWorkingSets(Tuning, Solver):
         state.clock += 1
         u = state.sum_again()
         problem.decode(state.w, problem.everyone)
-        state.count_decoded(problem, problem.n_examples)
+        state.work.count_decoded(problem, problem.n_examples)
         self._certify(problem, state, u)
 
     def _certify(self, problem: Problem, state: ProximalState, u: FloatArray) -> None:

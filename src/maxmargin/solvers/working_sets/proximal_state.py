@@ -1,4 +1,4 @@
-"""State of the default solver: weights, a centre and working sets.
+"""State of solvers with a proximal centre: weights, the centre, effort and work, and how the centre moves.
 
 The weights w, the centre z and the dual values α satisfy
 
@@ -9,6 +9,7 @@ Lower bounds on weights add their multipliers β to the right-hand side (`floor`
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -37,6 +38,25 @@ VECTOR_SPEED = 4.0
 ROUND_OPERATIONS, PASS_OPERATIONS = 2e5, 3e4
 #: Number of weights from which on steps over all of them are divided among threads.
 MANY_WEIGHTS = 1 << 18
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """Hyper-parameters of `ProximalWorkingSets`, which documents them; `Sharded` has the first nine too."""
+
+    first_sweeps: int = 2
+    most_slots: int = 64
+    keep_rounds: int = 4
+    moves: int = 6
+    inner_gap: float = 0.2
+    cheap_share: float = 1.3
+    most_passes: int = 50
+    passes_per_move: int = 3
+    patience: int = 8
+    large: float = 1e4
+    held_share: float = 4.0
+    most_cuts: int = 100
+    most_bytes: int = 0
 
 
 @dataclass
@@ -123,32 +143,111 @@ class Work(Part):
     decoded: float = 0.0
     novelty: float = 1.0
 
+    def count_decoded(self, problem: Problem, n: int) -> None:
+        """Count the operations of a decode of n examples."""
+        share = n / problem.n_examples
+        self.decoded += share
+        self.spent += share * problem.operations / VECTOR_SPEED
+
     def allowed(self, cheap_share: float) -> float:
         """Return the operations to spend on held planes in one round."""
         return cheap_share * (ROUND_OPERATIONS + self.spent / max(self.decoded, 1e-9))
 
 
-class ProximalState(ComposedState):
-    """Weights, centre, working sets and their progress.
+class CentredState(ComposedState):
+    """Weights around a proximal centre, wherever the planes are held.
 
     Attributes
     ----------
     centre : Centre
         The proximal term.
-    floor : Floor
-        The lift of the weights to their lower bounds.
-    sets : WorkingSets
-        The planes with their dual values.
     effort : Effort
         The effort spent on inner problems.
     work : Work
         The counted operations.
-    budgets : GrowingBudgets
-        Start of the growing budgets.
     clock : int
         Number of rounds so far, the unit of the age of planes.
     first_left : int
         Number of remaining sweeps in mini-batches.
+    """
+
+    centre: Centre
+
+    def __init__(self, problem: Problem, seed: int, start: FloatArray | None, first_sweeps: int) -> None:
+        super().__init__(problem, seed, start)
+        self.effort, self.work, self.clock = Effort(), Work(), 0
+        self.first_left = first_sweeps if start is None else 0
+
+    @abstractmethod
+    def move_centre(self, rho: float, move: bool = True) -> None:
+        """Set z to w (unless `move` is False) and ρ, at fixed α; w follows from (*)."""
+
+
+#: Range of proximal gap / block gap in which ρ does not change; block gaps are kept larger, as they are cheap to lower.
+BALANCE = 0.3, 1.0
+#: Factor by which ρ changes in one round; with larger factors ρ oscillates.
+BALANCE_STEP = 1.3
+
+
+def balanced(rho: float, thoroughness: float, proximal_gap: float, block_gap: float) -> float:
+    """Return the next ρ.
+
+    If the proximal gap is many times too large, ρ is divided by the eighth root of the excess.
+    """
+    low, high = (bound / thoroughness for bound in BALANCE)
+    if proximal_gap > high * block_gap:
+        excess = proximal_gap / max(high * block_gap, 1e-300)
+        return max(1.0, rho / max(BALANCE_STEP, min(excess, 1e12) ** 0.125))
+    return rho * BALANCE_STEP if proximal_gap < low * block_gap else rho
+
+
+#: Blocks with less than this share of the mean gap are visited only in every fifth pass, because they gain little.
+SKIP_SHARE, ALL_EVERY = 0.3, 5
+
+
+def cheap_passes(
+    tuning: Tuning, problem: Problem, state: CentredState, mean_gap: float,
+    sweep: Callable[[int, float, int], tuple[float, float]],
+) -> None:  # fmt: skip
+    """Pass over the held planes; after the first pass only over active ones.
+
+    The centre moves after every few passes. The passes end when the restricted gap is at most `inner_gap` times its
+    initial value (up to twice that if all planes found last were new, because the held planes then say little about the
+    next argmaxes), or when they have used up their operations.
+
+    Parameters
+    ----------
+    mean_gap : float
+        Mean of the block gaps before the passes.
+    sweep : callable
+        ``sweep(number, skip_below, since)`` makes a pass over the blocks whose last gap is above `skip_below`, with
+        planes that are active or not older than `since`. It returns the sum of the block gaps and the operations spent.
+    """
+    centre, effort = state.centre, state.effort
+    first_gap, allowed, spent = mean_gap, effort.thoroughness * state.work.allowed(tuning.cheap_share), 0.0
+    needed = tuning.inner_gap * (1.0 + state.work.novelty**3) / effort.thoroughness
+    for number in range(int(tuning.most_passes * effort.thoroughness)):
+        skip_below, since = SKIP_SHARE * mean_gap if number % ALL_EVERY else -1.0, state.clock if number else 0
+        total, operations = sweep(number, skip_below, since)
+        mean_gap, spent = total / problem.n_examples, spent + operations + PASS_OPERATIONS
+        centre.passes += 1
+        if centre.passes >= tuning.passes_per_move * effort.level and state.first_left == 0:
+            state.move_centre(centre.rho)
+        if mean_gap <= needed * first_gap or (spent > allowed and number > 0) or problem.out_of_time:
+            return
+
+
+class ProximalState(CentredState):
+    """Weights, centre, working sets and their progress, besides what every `CentredState` has.
+
+    Attributes
+    ----------
+    floor : Floor
+        The lift of the weights to their lower bounds.
+    sets : WorkingSets
+        The planes with their dual values.
+    budgets : GrowingBudgets
+        Start of the growing budgets.
     """
 
     _parts: ClassVar[tuple[str, ...]] = ("centre", "floor", "sets", "effort", "work", "budgets")
@@ -158,15 +257,13 @@ class ProximalState(ComposedState):
         self, problem: Problem, seed: int, start: FloatArray | None, most_slots: int, first_sweeps: int,
         most_bytes: int = 0,
     ) -> None:  # fmt: skip
-        super().__init__(problem, seed, start)
+        super().__init__(problem, seed, start, first_sweeps)
         self.centre = Centre(np.zeros(problem.dim) if start is None else self.w.copy())
         self.floor = Floor(problem)
         self.w = self.floor.raised(self.centre.z.copy())
         self.sets = WorkingSets(problem, most_slots, most_bytes)
-        self.effort, self.work, self.budgets = Effort(), Work(), GrowingBudgets()
+        self.budgets = GrowingBudgets()
         self._objective, self._engine, self._sum = problem.objective, problem.engine, np.zeros(0)
-        self.clock = 0
-        self.first_left = first_sweeps if start is None else 0
 
     def dual_sum(self) -> FloatArray:
         """Return u by (*)."""
@@ -191,12 +288,6 @@ class ProximalState(ComposedState):
         u = self.dual_sum()
         return self._objective.distance(self.w, u), float(u @ self.w)
 
-    def count_decoded(self, problem: Problem, n: int) -> None:
-        """Count the operations of a decode of n examples."""
-        share = n / problem.n_examples
-        self.work.decoded += share
-        self.work.spent += share * problem.operations / VECTOR_SPEED
-
     def sum_again(self) -> FloatArray:
         """Return u summed over the planes, and set w by (*) so that rounding errors do not accumulate.
 
@@ -215,7 +306,6 @@ class ProximalState(ComposedState):
             self._engine.map_range(task, 0, len(self.w))
 
     def move_centre(self, rho: float, move: bool = True) -> None:
-        """Set z to w (unless `move` is False) and ρ, at fixed α; w follows from (*)."""
         centre = self.centre
         if move:
             centre.passes = 0

@@ -90,7 +90,7 @@ class WorkingSets:
         self.slots_end, self.gram_end, self.end = n * room, n * room * room, 0
         self._spare: tuple[AnyArray, AnyArray] | None = None
         self.ordered = 0  # planes of the same example are contiguous up to this position
-        self.refused = 0  # entries of planes for which there was no memory, since planes were last dropped for them
+        self.refused = 0  # entries of planes that exceeded the limit of memory, since planes were last dropped for them
         self.scratch = np.zeros(problem.dim)
         self.budget = np.zeros(n)
         self.set_budgets(np.full(n, np.inf) if self.unlimited else problem.objective.budgets)
@@ -133,7 +133,7 @@ class WorkingSets:
     def within_limit(
         self, problem: Problem, ids: IntArray, slot: IntArray, planes: Planes
     ) -> tuple[IntArray, IntArray, Planes]:
-        """Return the arguments of `insert` without planes for which there is no memory.
+        """Return the arguments of `insert` without the planes that exceed the limit of memory.
 
         If they do not all fit, inactive planes are dropped first, of all examples; then the planes of the first
         examples of ids are kept. Neither changes dual values, so the lower bound stays true: only progress is lost.
@@ -409,9 +409,14 @@ class WorkingSets:
 
     def _held(self) -> tuple[IntArray, IntArray]:
         """Return the example and slot of every held plane."""
-        counts = self.count.astype(np.int64) - 1
-        examples = np.repeat(np.arange(len(counts)), counts)
-        return examples, self.first[examples] + 1 + places(offsets_of(counts))
+        return self.planes_in_use(self.first, self.count)
+
+    @staticmethod
+    def planes_in_use(first: IntArray, count: AnyArray) -> tuple[IntArray, IntArray]:
+        """Return the example and slot of every plane, by the arrays `first` and `count` of working sets."""
+        planes = count.astype(np.int64) - 1
+        examples = np.repeat(np.arange(len(planes)), planes)
+        return examples, first[examples] + 1 + places(offsets_of(planes))
 
     def support(self, problem: Problem) -> dict[str, Any]:
         """Return the active planes: example, alpha, value, key, code, and the planes' CSR rows.

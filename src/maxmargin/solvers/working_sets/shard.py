@@ -26,6 +26,7 @@ from maxmargin.engines.engine import Local
 from maxmargin.engines.shard_worker import Held
 from maxmargin.engines.tasks import writable
 from maxmargin.problem import Problem, References
+from maxmargin.solvers.base import arrays_of_part
 from maxmargin.solvers.working_sets import _jit
 from maxmargin.solvers.working_sets.proximal import batch_size, busy, chunked_order, fresh_order
 from maxmargin.solvers.working_sets.sets import WorkingSets
@@ -123,8 +124,8 @@ class Change:
         Sum of the block gaps of the piece, or of all examples after their planes were added.
     operations : float
         Operations spent.
-    found, new : int
-        Number of planes found by argmaxes, and of those among them that were new.
+    planes, new : int
+        Number of planes that argmaxes found, and of those among them that were new.
     norms : tuple of (float, float)
         Σ α ‖a‖² and Σ α b of the examples that were visited in a sweep in mini-batches.
     decoded, calls : int
@@ -140,7 +141,7 @@ class Change:
     curve: float
     gaps: float = 0.0
     operations: float = 0.0
-    found: int = 0
+    planes: int = 0
     new: int = 0
     norms: tuple[float, float] = (0.0, 0.0)
     decoded: int = 0
@@ -259,32 +260,32 @@ class Shard:
 
     def batches(self, piece: int, pieces: int, curvature: float) -> Change:
         """Decode one of several pieces of the examples in mini-batches, with a block step on each of them."""
-        operations, found, new, decoded, calls, visited = 0.0, 0, 0, 0, 0, []
+        operations, planes, new, decoded, calls, visited = 0.0, 0, 0, 0, 0, []
         for part in self.parts:
             ids, size = _piece(self._order(part, 0), piece, pieces), batch_size(part.problem)
             for k in range(0, len(ids), size):
                 some = ids[k : k + size]
                 calls += self._decode(part, some)
                 spent, novel = self._insert(part, busy(part.problem, part.sets, some), curvature, self.setup.moves)
-                operations, found, new = operations + spent, found + len(some), new + novel
+                operations, planes, new = operations + spent, planes + len(some), new + novel
             decoded += len(ids)
             visited.append((part, ids))
         norms = np.sum([part.sets.weighted_norms(ids, True) for part, ids in visited], axis=0)
         return self._change(
-            operations, curvature, found=found, new=new, decoded=decoded, calls=calls, gaps=self._gaps(),
+            operations, curvature, planes=planes, new=new, decoded=decoded, calls=calls, gaps=self._gaps(),
             norms=(float(norms[0]), float(norms[1])),
         )  # fmt: skip
 
     def take_in(self, piece: int, pieces: int, curvature: float) -> Change:
         """Add the planes found last, of one of several pieces of the examples, with a block step on each of them."""
-        operations, found, new = 0.0, 0, 0
+        operations, planes, new = 0.0, 0, 0
         for part in self.parts:
             ids = _piece(busy(part.problem, part.sets, self._order(part, 0)), piece, pieces)
             spent, novel = self._insert(part, ids, curvature, self.setup.moves)
-            operations, found, new = operations + spent, found + len(ids), new + novel
+            operations, planes, new = operations + spent, planes + len(ids), new + novel
             if piece == pieces - 1:
                 self._tidy(part)
-        return self._change(operations, curvature, found=found, new=new, gaps=self._gaps())
+        return self._change(operations, curvature, planes=planes, new=new, gaps=self._gaps())
 
     def sweep(self, number: int, piece: int, pieces: int, skip_below: float, since: int, curvature: float) -> Change:
         """Make a block step on one of several pieces of the examples, as `WorkingSets.sweep`."""
@@ -422,13 +423,13 @@ class Shard:
     def check_saved(self, arrays: dict[str, AnyArray]) -> None:
         """Raise ValueError if `restore` cannot use these arrays."""
         for at, part in enumerate(self.parts):
-            part.sets.check_saved(_of(at, arrays))
+            part.sets.check_saved(arrays_of_part(str(at), arrays))
 
     def restore(self, arrays: dict[str, AnyArray]) -> None:
         """Set the planes and dual values to what `arrays` returned."""
         self._open.clear()
         for at, part in enumerate(self.parts):
-            part.sets.restore(_of(at, arrays))
+            part.sets.restore(arrays_of_part(str(at), arrays))
 
     def write(self, folder: str, step: int) -> bool:
         """Write the planes and dual values to a file; return whether that was possible.
@@ -466,12 +467,6 @@ class Shard:
 
     def _path(self, folder: str, step: int) -> Path:
         return Path(folder, f"{self.setup.number}-{step % 2}.npz")
-
-
-def _of(at: int, arrays: dict[str, AnyArray]) -> dict[str, AnyArray]:
-    """Return the arrays of a part by their names within it."""
-    mine = f"{at}."
-    return {name.removeprefix(mine): array for name, array in arrays.items() if name.startswith(mine)}
 
 
 def _piece(ids: IntArray, piece: int, pieces: int) -> IntArray:

@@ -24,187 +24,48 @@ all shards.
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-import weakref
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
-from uuid import uuid4
 
 import numpy as np
 
-from maxmargin._base.errors import ExampleError
-from maxmargin._base.types import AnyArray, FloatArray, IntArray
+from maxmargin._base.types import AnyArray, FloatArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.objective import half_square
-from maxmargin.engines.shard_worker import Request
-from maxmargin.engines.shards import Shards, groups_of, placing_errors, sent_shards
 from maxmargin.engines.tasks import MOST_LOSSES, Tasks
-from maxmargin.problem import OutOfTime, Problem
-from maxmargin.solvers.base import ComposedState, Solver
+from maxmargin.problem import Problem
+from maxmargin.solvers.base import Solver
 from maxmargin.solvers.working_sets._jit import add_values, best_shares, dot_values
-from maxmargin.solvers.working_sets.proximal import (
-    ALL_EVERY,
-    SKIP_SHARE,
-    SMALLEST_BATCH,
-    START_FACTOR,
-    balanced,
-)
+from maxmargin.solvers.working_sets.proximal import SMALLEST_BATCH, START_SAMPLE, first_rho
 from maxmargin.solvers.working_sets.proximal_state import (
     LEAST_RHO,
-    PASS_OPERATIONS,
-    VECTOR_SPEED,
     Centre,
-    Effort,
-    Work,
+    CentredState,
+    Tuning,
+    balanced,
+    cheap_passes,
     move_to,
     products,
     weights_of,
 )
 from maxmargin.solvers.working_sets.sets import PLANES_AT_FIRST
-from maxmargin.solvers.working_sets.shard import LOST, Change, Setup, Shard, Sums, Update, perform, rows_of
+from maxmargin.solvers.working_sets.shard import Change, Sums, Update
+from maxmargin.solvers.working_sets.teams import ShardLost, Team, team_of
 
 #: Number of merges in a sweep in mini-batches.
 BATCH_MERGES = 16
-#: Number of examples from which the first ρ is estimated.
-SAMPLE = 16 * SMALLEST_BATCH
 
 
-class ShardLost(Exception):
-    """A worker was lost, and with it what its shards had."""
-
-
-class Team(ABC):
-    """The shards of a run, wherever they are.
-
-    Attributes
-    ----------
-    ids : list of ndarray of int64
-        The examples of each shard.
-    """
-
-    #: Whether shards can be lost.
-    remote: ClassVar[bool] = False
-    #: Folder in which shards that can be lost write their dual values after every step.
-    folder: str = ""
-
-    ids: list[IntArray]
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    def ask(self, updates: Sequence[Update], method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Return the results of a method of all shards, after an update of each."""
-        with placing_errors(lambda error: self.ids[error.shard][error.example]):
-            return self._ask(updates, method, arguments)
-
-    @abstractmethod
-    def _ask(self, updates: Sequence[Update], method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Implement `ask`; errors of examples have the number of their shard, and that of the example within it."""
-
-
-class Threads(Team):
-    """Shards in threads of this process."""
-
-    def __init__(self, problem: Problem, ids: list[IntArray], setups: list[Setup]) -> None:
-        self.ids, self._engine = ids, problem.engine
-        self._side_by_side = problem.examples.parallel
-        self.shards = [Shard(setup, [problem.examples.take(mine)]) for setup, mine in zip(setups, ids, strict=True)]
-
-    def _ask(self, updates: Sequence[Update], method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        found: list[Any] = [None] * len(self)
-        errors: dict[int, BaseException] = {}
-
-        def work(numbers: IntArray, _: slice) -> None:
-            for number in numbers.tolist():
-                try:
-                    self.shards[number].update(updates[number])
-                    found[number] = getattr(self.shards[number], method)(*arguments[number])
-                except BaseException as error:  # raised when all shards are done, for shards must not run on
-                    if isinstance(error, ExampleError):
-                        error.shard = number  # type: ignore[attr-defined]
-                    errors[number] = error
-
-        everyone = np.arange(len(self))
-        if self._side_by_side:
-            self._engine.map(work, everyone, 1)
-        else:
-            work(everyone, slice(None))
-        if errors:
-            raise errors[min(errors)]
-        return found
-
-
-class Workers(Team):
-    """Shards in the workers of an engine.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem, whose time limit ends requests.
-    shards : Shards
-        The shards of the data.
-    parts : list of list of int
-        The shards of the data that belong to each shard of the solver.
-    ids, setups
-        As in `Threads`.
-    """
-
-    remote = True
-
-    def __init__(
-        self, problem: Problem, shards: Shards, parts: list[list[int]], ids: list[IntArray], setups: list[Setup]
-    ) -> None:
-        self.ids, self._shards, self._parts, self._setups = ids, shards, parts, setups
-        self._number = {some[0]: number for number, some in enumerate(parts)}
-        self._token, self._new = uuid4().hex, [True] * len(ids)
-        self._out_of_time: Callable[[], bool] = lambda: problem.out_of_time
-        self.folder = tempfile.mkdtemp(prefix="maxmargin-")
-        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
-
-    def _ask(self, updates: Sequence[Update], method: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
-        requests: list[Request] = []
-        for number, (parts, update, some) in enumerate(zip(self._parts, updates, arguments, strict=True)):
-            setup = self._setups[number] if self._new[number] else None
-            small = replace(update, w=None, deadline=np.inf)
-            requests.append((perform, parts[0], (self._token, parts, setup, small, method, some)))
-        try:
-            found = self._shards.call(requests, updates[0].w, self._check_time)
-        except ExampleError as error:
-            if hasattr(error, "shard"):
-                error.shard = self._number[error.shard]
-            raise
-        self._new = [isinstance(answer, str) and answer == LOST for answer in found]
-        if any(self._new):
-            raise ShardLost
-        return found
-
-    def _check_time(self) -> None:
-        if self._out_of_time():
-            raise OutOfTime
-
-
-class ShardedState(ComposedState):
-    """Weights, centre and what the shards are to know with the next request.
+class ShardedState(CentredState):
+    """Weights, centre and what the shards are to know with the next request, besides what every `CentredState` has.
 
     Attributes
     ----------
     team : Team
         The shards.
-    centre : Centre
-        The proximal term.
-    effort : Effort
-        The effort spent on inner problems.
-    work : Work
-        The counted operations.
-    clock : int
-        Number of steps so far.
     seed : int
         Seed of the random orders of the step.
-    first_left : int
-        Number of remaining sweeps in mini-batches.
     gap : float
         Σ of the block gaps last seen.
     proximal_gap, block_gap : float
@@ -219,11 +80,9 @@ class ShardedState(ComposedState):
     )  # fmt: skip
 
     def __init__(self, problem: Problem, seed: int, start: FloatArray | None, team: Team, first_sweeps: int) -> None:
-        super().__init__(problem, seed, start)
-        self.team, self.clock, self.seed = team, 0, 0
+        super().__init__(problem, seed, start, first_sweeps)
+        self.team, self.seed = team, 0
         self.centre = Centre(self.w.copy())
-        self.effort, self.work = Effort(), Work()
-        self.first_left = first_sweeps if start is None else 0
         self.gap = self.proximal_gap = self.block_gap = self.at_zero = 0.0
         self._shares: FloatArray = np.ones(len(team))
         self._factor, self._complete = 1.0, True
@@ -239,10 +98,10 @@ class ShardedState(ComposedState):
         values = None if indices is None else self.w[indices]
         common = Update(1.0, w, indices, values, self._factor, self.clock, self.seed, problem.deadline)
         updates = [replace(common, share=float(share)) for share in self._shares]
-        found = self.team.ask(updates, method, [arguments] * len(self.team))
+        results = self.team.ask(updates, method, [arguments] * len(self.team))
         self._shares[:], self._factor, self._complete = 1.0, 1.0, False
         self._changed = np.zeros(0, np.uint32)
-        return found
+        return results
 
     def merge(self, changes: Sequence[Change], curvature: float) -> None:
         """Keep the shares of the steps of all shards that maximise the dual, and move the weights."""
@@ -275,7 +134,6 @@ class ShardedState(ComposedState):
         self.centre.rho *= factor
 
     def move_centre(self, rho: float, move: bool = True) -> None:
-        """Set z to w (unless `move` is False) and ρ, at fixed α."""
         if move:
             self.centre.passes = 0
         move_to(self.w, self.centre.z, self.centre.rho, rho, move, 0, len(self.w))
@@ -339,12 +197,12 @@ class ShardedState(ComposedState):
 
 def _by_shard(arrays: Mapping[str, AnyArray], n: int) -> list[dict[str, AnyArray]]:
     """Return the arrays of each shard, by their names within it."""
-    found: list[dict[str, AnyArray]] = [{} for _ in range(n)]
+    by_shard: list[dict[str, AnyArray]] = [{} for _ in range(n)]
     for name, array in arrays.items():
         if name.startswith("sets."):
             _, number, rest = name.split(".", 2)
-            found[int(number)][rest] = array
-    return found
+            by_shard[int(number)][rest] = array
+    return by_shard
 
 
 def _dot(change: Change, w: FloatArray) -> float:
@@ -361,9 +219,9 @@ def _add(change: Change, factor: float, out: FloatArray) -> None:
 def certify(problem: Problem, state: ShardedState, offer: bool = True) -> list[Sums]:
     """Decode all examples at w in the shards, and offer w as primal point."""
     state._complete = True
-    found: list[Sums] = state.ask(problem, "certify", problem.closing)
+    all_sums: list[Sums] = state.ask(problem, "certify", problem.closing)
     examples = problem.examples
-    for ids, sums in zip(state.team.ids, found, strict=True):
+    for ids, sums in zip(state.team.ids, all_sums, strict=True):
         problem.oracle_calls += sums.calls
         at = 0
         for noted in sums.noted:
@@ -374,8 +232,10 @@ def certify(problem: Problem, state: ShardedState, offer: bool = True) -> list[S
             examples.fault = int(ids[sums.fault[0]]), sums.fault[1]
     if offer:
         half = 0.5 * float(state.w @ state.w)
-        state.keep(half + sum(sums.penalties for sums in found), half + sum(sums.upper for sums in found), state.w)
-    return found
+        state.keep(
+            half + sum(sums.penalties for sums in all_sums), half + sum(sums.upper for sums in all_sums), state.w
+        )
+    return all_sums
 
 
 @dataclass(frozen=True)
@@ -425,6 +285,14 @@ class Sharded(Solver):
     passes_per_move: int = 3
     patience: int = 8
 
+    @property
+    def _tuning(self) -> Tuning:
+        """The hyper-parameters that `ProximalWorkingSets` has too."""
+        return Tuning(
+            self.first_sweeps, self.most_slots, self.keep_rounds, self.moves, self.inner_gap, self.cheap_share,
+            self.most_passes, self.passes_per_move, self.patience,
+        )  # fmt: skip
+
     def check(self, problem: Problem) -> None:
         super().check(problem)
         examples, engine = problem.examples, problem.engine
@@ -441,35 +309,8 @@ class Sharded(Solver):
             )
 
     def init(self, problem: Problem, seed: int = 0, start: FloatArray | None = None) -> ShardedState:
-        return ShardedState(problem, seed, start, self._team(problem), self.first_sweeps)
-
-    def _team(self, problem: Problem) -> Team:
-        """Return the shards: those of the data, or of examples that this process divides."""
-        examples, engine = problem.examples, problem.engine
-        if examples.elsewhere:
-            shards: Shards = examples.shards  # type: ignore[attr-defined]
-            parts = groups_of(shards.sizes, self.n_shards)
-            shards.gather(parts)
-            own = [[examples.ids_of(part) for part in some] for some in parts]  # type: ignore[attr-defined]
-            ids = [np.concatenate(some) for some in own]
-            return Workers(problem, shards, parts, ids, self._setups(problem, own))
-        ids = divided(examples, self.n_shards)
-        setups = self._setups(problem, [[mine] for mine in ids])
-        if not engine.remote:
-            return Threads(problem, ids, setups)
-        assert isinstance(engine, Tasks)
-        return Workers(problem, sent_shards(engine, examples, ids), [[k] for k in range(len(ids))], ids, setups)
-
-    def _setups(self, problem: Problem, ids: list[list[IntArray]]) -> list[Setup]:
-        objective, references = problem.objective, problem.references
-        return [
-            Setup(
-                number, problem.bound, objective.C, objective.slack, [objective.weights[part] for part in parts],
-                None if references is None else [rows_of(references, part) for part in parts], problem.centre,
-                self.most_slots, self.keep_rounds, self.moves,
-            )
-            for number, parts in enumerate(ids)
-        ]  # fmt: skip
+        team = team_of(problem, self.n_shards, self._tuning)
+        return ShardedState(problem, seed, start, team, self.first_sweeps)
 
     def planned_bytes(self, problem: Problem) -> float:
         examples, copies = problem.examples, min(self.n_shards, problem.n_examples)
@@ -481,12 +322,8 @@ class Sharded(Solver):
 
     def resume(self, problem: Problem, state: ShardedState) -> None:
         """Find again the planes that were found last, and after an interrupt the weights that belong to them."""
-        calls, state._complete = problem.oracle_calls, True
-        if state.cut_short and np.isfinite(state.centre.rho):
-            state.sum_again(problem)
-        if state.first_left == 0:
-            certify(problem, state, offer=False)
-        problem.oracle_calls = calls
+        state._complete = True
+        self._find_planes_again(problem, state, sum_again=state.cut_short and bool(np.isfinite(state.centre.rho)))
 
     # ------------------------------------------------------------------ steps
 
@@ -515,11 +352,18 @@ class Sharded(Solver):
         Where they cannot be read, as on another machine, a shard begins without planes; the weights are then those of
         the dual values that are left.
         """
-        found = state.ask(problem, "read", state.team.folder, state.clock)
-        if state.clock == 0:
-            return
+        read = state.ask(problem, "read", state.team.folder, state.clock)
+        if state.clock > 0:
+            self._find_planes_again(problem, state, sum_again=not all(read))
+
+    @staticmethod
+    def _find_planes_again(problem: Problem, state: ShardedState, sum_again: bool) -> None:
+        """Find the planes that were found last, without counting argmaxes, at the weights of the dual values.
+
+        The weights are computed from the dual values again if `sum_again`.
+        """
         calls = problem.oracle_calls
-        if not all(found):
+        if sum_again:
             state.sum_again(problem)
         if state.first_left == 0:
             certify(problem, state, offer=False)
@@ -541,30 +385,24 @@ class Sharded(Solver):
             self._blocks(problem, state)
             state.round = "blocks"
         gain, cost = state.sum_again(problem)
-        found = certify(problem, state)
-        self._count(problem, state, problem.n_examples)
+        all_sums = certify(problem, state)
+        state.work.count_decoded(problem, problem.n_examples)
         longest = np.inf if problem.objective.quadratic else 1.0
         multiple = min(gain / cost if cost > 0.0 else np.inf, longest) if gain > 0.0 else 0.0
         state.raise_dual(multiple * gain - half_square(multiple, cost))
-        state.at_zero = sum(sums.at_zero for sums in found)
+        state.at_zero = sum(sums.at_zero for sums in all_sums)
         state.proximal_gap, product = products(state.w, state.centre.z, state.centre.rho)
-        state.block_gap = sum(sums.blocks for sums in found) - gain + product
+        state.block_gap = sum(sums.blocks for sums in all_sums) - gain + product
         state.effort.watch(state.best_primal - state.best_dual, state.clock, self.patience)
-
-    @staticmethod
-    def _count(problem: Problem, state: ShardedState, n: int) -> None:
-        """Count the operations of a decode of n examples."""
-        state.work.decoded += n / problem.n_examples
-        state.work.spent += n / problem.n_examples * problem.operations / VECTOR_SPEED
 
     def _begin(self, problem: Problem, state: ShardedState) -> None:
         """Estimate ρ from the planes of some examples, such that a first step moves about half of a budget."""
         start = state.w.copy()
-        for size in (SAMPLE, problem.n_examples):
-            found = state.ask(problem, "sample", -(-size // len(state.team)))
-            squares, values, levels, n, calls = (float(sum(column)) for column in zip(*found, strict=True))
+        for size in (START_SAMPLE, problem.n_examples):
+            samples = state.ask(problem, "sample", -(-size // len(state.team)))
+            squares, values, levels, n, calls = (float(sum(column)) for column in zip(*samples, strict=True))
             problem.oracle_calls += int(calls)
-            self._count(problem, state, int(n))
+            state.work.count_decoded(problem, int(n))
             if values > 0.0:
                 state.centre.rho = self._estimate(problem, squares / values, levels / n)
                 break
@@ -577,7 +415,7 @@ class Sharded(Solver):
     @staticmethod
     def _estimate(problem: Problem, norm: float, level: float) -> float:
         mass = float(problem.objective.budgets.mean()) * (level if problem.objective.quadratic else 1.0)
-        return max(1.0, START_FACTOR * mass * norm)
+        return first_rho(mass, norm)
 
     def _batches(self, problem: Problem, state: ShardedState) -> None:
         """Sweep in mini-batches, with a merge after each of several pieces, and then pass over the planes held."""
@@ -588,7 +426,7 @@ class Sharded(Solver):
             state.merge(changes, state.centre.rho)
             for change in changes:
                 problem.oracle_calls += change.calls
-                self._count(problem, state, change.decoded)
+                state.work.count_decoded(problem, change.decoded)
                 state.work.spent += change.operations
                 squares, values = squares + change.norms[0], values + change.norms[1]
             state.gap = sum(change.gaps for change in changes)
@@ -604,15 +442,15 @@ class Sharded(Solver):
         """Add the planes found last with block steps, move the centre, and pass over the planes held."""
         centre, effort = state.centre, state.effort
         rho = balanced(centre.rho, effort.thoroughness, state.proximal_gap, state.block_gap)
-        pieces, found, new = self._pieces(state), 0, 0
+        pieces, planes, new = self._pieces(state), 0, 0
         for piece in range(pieces):
             changes = state.ask(problem, "take_in", piece, pieces, self._curvature(state))
             state.merge(changes, centre.rho)
             for change in changes:
                 state.work.spent += change.operations
-                found, new = found + change.found, new + change.new
+                planes, new = planes + change.planes, new + change.new
             state.gap = sum(change.gaps for change in changes)
-        state.work.novelty = new / found if found else 0.0
+        state.work.novelty = new / planes if planes else 0.0
         state.move_centre(rho, centre.passes >= self.passes_per_move * effort.level)
         self._passes(problem, state)
 
@@ -624,31 +462,16 @@ class Sharded(Solver):
         return max(1, min(self.merges, min(map(len, state.team.ids))))
 
     def _passes(self, problem: Problem, state: ShardedState) -> None:
-        """Pass over the held planes, with a merge after each of several pieces, as `proximal.cheap_passes`."""
-        centre, effort, n = state.centre, state.effort, problem.n_examples
-        allowed, spent, pieces = effort.thoroughness * state.work.allowed(self.cheap_share), 0.0, self._pieces(state)
-        needed = self.inner_gap * (1.0 + state.work.novelty**3) / effort.thoroughness
-        mean_gap, curvature = state.gap / n, self._curvature(state)
-        first_gap = mean_gap
-        for number in range(int(self.most_passes * effort.thoroughness)):
-            skip_below, since = SKIP_SHARE * mean_gap if number % ALL_EVERY else -1.0, state.clock if number else 0
-            total = 0.0
+        """Pass over the held planes, with a merge after each of several pieces."""
+        pieces, curvature = self._pieces(state), self._curvature(state)
+
+        def sweep(number: int, skip_below: float, since: int) -> tuple[float, float]:
+            total = spent = 0.0
             for piece in range(pieces):
                 changes = state.ask(problem, "sweep", number + 1, piece, pieces, skip_below, since, curvature)
-                state.merge(changes, centre.rho)
+                state.merge(changes, state.centre.rho)
                 total += sum(change.gaps for change in changes)
                 spent += sum(change.operations for change in changes)
-            mean_gap, spent = total / n, spent + PASS_OPERATIONS
-            centre.passes += 1
-            if centre.passes >= self.passes_per_move * effort.level and state.first_left == 0:
-                state.move_centre(centre.rho)
-            if mean_gap <= needed * first_gap or (spent > allowed and number > 0) or problem.out_of_time:
-                return
+            return total, spent
 
-
-def divided(examples: Examples, n_shards: int) -> list[IntArray]:
-    """Return the examples of each shard: neighbours, with about as many entries of planes in every shard."""
-    n = examples.n_examples
-    sizes = np.cumsum(np.asarray(examples.plane_entries, float) + 1.0)
-    cuts = np.searchsorted(sizes, sizes[-1] * np.arange(1, n_shards) / n_shards)
-    return [part for part in np.split(np.arange(n), np.unique(cuts)) if len(part)]
+        cheap_passes(self._tuning, problem, state, state.gap / problem.n_examples, sweep)

@@ -12,7 +12,7 @@ from maxmargin._base.errors import Place, error_at
 from maxmargin._base.types import AnyArray, CodeArray, FloatArray, IntArray
 from maxmargin.parts.blocks import Block
 from maxmargin.structures.measures import _best_tables as _tables
-from maxmargin.structures.measures.measures import AtSize, Linear, Measure, Sorted, counts
+from maxmargin.structures.measures.measures import AtSize, Linear, Measure, Sorted, TableMeasure, counts
 from maxmargin.structures.measures.names import measure_of
 from maxmargin.structures.measures.row_sets import RowSetExamples, RowSets, prefix_sums
 
@@ -90,7 +90,7 @@ class Contingency(RowSets):
     @property
     def has_constant(self) -> bool:  # type: ignore[override]
         """Whether a constant feature has an effect: not if the number of positive rows is given."""
-        return not self.table_measure().fixed
+        return not isinstance(self.table_measure(), AtSize)
 
     def _examples(
         self, block: Block, offsets: IntArray, labels: AnyArray | None, weights: FloatArray | None
@@ -107,15 +107,17 @@ class Contingency(RowSets):
 
     def enumerate(self, x: Any) -> Iterator[Any]:
         """Yield all labellings of a small set of rows, for tests."""
-        n, measure = len(self.encode([x]).truths), self.table_measure()
-        if not measure.fixed:
+        n = len(self.encode([x]).truths)
+        size = self.predicted_positive(n)
+        if size is None:
             return (self.output_of(np.array(code, np.int32)) for code in product((0, 1), repeat=n))
-        chosen = combinations(range(n), self.predicted_positive(n))
+        chosen = combinations(range(n), size)
         return (self.output_of(np.isin(np.arange(n), some).astype(np.int32)) for some in chosen)
 
-    def predicted_positive(self, n: int) -> int:
-        """Return the number of positive labels among n, if it is given and the truth is not known."""
-        return self.table_measure().size(round(self.share_ * n), n)
+    def predicted_positive(self, n: int) -> int | None:
+        """Return the number of positive labels among n where the truth is not known; None if it is not given."""
+        measure = self.table_measure()
+        return measure.size(round(self.share_ * n), n) if isinstance(measure, AtSize) else None
 
     def _packed(self, output: Any) -> CodeArray:
         return self._codes_of(output, "output").astype(np.int32)
@@ -155,7 +157,8 @@ class ContingencyExamples(RowSetExamples):
             self._check_measure(i)
         if not self.known and isinstance(self.measure, AtSize):
             for i, n in enumerate(np.diff(self.code_offsets).tolist()):
-                if structure.predicted_positive(n) > n:
+                size = structure.predicted_positive(n)
+                if size is not None and size > n:
                     raise error_at(Place("X", i), f"k={self.measure.k} is larger than the number of rows, {n}; lower k")
 
     def _check_measure(self, i: int) -> None:
@@ -172,7 +175,7 @@ class ContingencyExamples(RowSetExamples):
 
     def _argmax(self, i: int, scores: FloatArray, scale: float, code: CodeArray) -> float:
         labels = self.labels[self._span(i)]
-        if isinstance(self.measure, Linear):
+        if not isinstance(self.measure, TableMeasure):
             return self._flip_rows(labels, scores, scale, code)
         positive, negative = self._sorted(scores, labels)
         ordered = Sorted(positive, negative, prefix_sums(positive), prefix_sums(negative), self.engine)
@@ -213,11 +216,11 @@ class ContingencyExamples(RowSetExamples):
         _tables.mark_best(scores, labels, limits, at_limits, code)
 
     def _best(self, i: int, scores: FloatArray, code: CodeArray) -> None:
-        if not self.measure.fixed:
+        k = self.structure.predicted_positive(len(scores))
+        if k is None:
             code[:] = scores > 0.0
             return
-        nothing, k = np.zeros(len(scores), np.int8), self.structure.predicted_positive(len(scores))
-        ordered = np.sort(scores)[::-1]
+        nothing, ordered = np.zeros(len(scores), np.int8), np.sort(scores)[::-1]
         self._mark(scores, nothing, ordered, ordered[:0], (k, 0), code)
 
     # ------------------------------------------------------------------ coefficients
@@ -227,20 +230,26 @@ class ContingencyExamples(RowSetExamples):
         return c if self.weights is None else c * self.weights
 
     def true_coefficients(self, i: int) -> FloatArray:
-        labels = self.labels[self._span(i)]
-        if self._reaches_truth(i):
+        p, k = self._sizes(i)
+        if k == p:
             return self.coefficients(i, self.truths[self._span(i)])
-        p, n = int(np.count_nonzero(labels)), len(labels)
-        k = self.measure.size(p, n)
+        labels = self.labels[self._span(i)]
+        n = len(labels)
         of_positive, of_negative = min(1.0, k / max(p, 1)), max(0.0, (k - p) / max(n - p, 1))
         return np.where(labels == 1, of_positive, of_negative) - 0.5
 
     def _reaches_truth(self, i: int) -> bool:
-        if not self.measure.fixed:
-            return True
+        p, k = self._sizes(i)
+        return k == p
+
+    def _sizes(self, i: int) -> tuple[int, int]:
+        """Return the number of positive rows of the truth of example i, and that of its outputs.
+
+        Where the latter is not given, it counts as that of the truth, which is an output.
+        """
         labels = self.labels[self._span(i)]
         p = int(np.count_nonzero(labels))
-        return self.measure.size(p, len(labels)) == p
+        return p, self.measure.size(p, len(labels)) if isinstance(self.measure, AtSize) else p
 
     def _largest_coefficient(self) -> float:
         return 1.0 if self.weights is None else float(self.weights.max(initial=0.0))

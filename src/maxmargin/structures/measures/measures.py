@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,11 +58,6 @@ class Sorted(NamedTuple):
 class Measure(ABC):
     """A measure of contingency tables."""
 
-    #: Costs of false positives and false negatives are constant, so rows decide independently.
-    linear: ClassVar[bool] = False
-    #: The number of rows predicted positive is given.
-    fixed: ClassVar[bool] = False
-
     @abstractmethod
     def value(self, a: Any, b: Any, p: Any, q: Any) -> Any:
         """Return the measure of tables, of which greater is better."""
@@ -71,21 +66,21 @@ class Measure(ABC):
     def loss(self, a: Any, b: Any, p: Any, q: Any) -> Any:
         """Return the loss of tables, 0 for the best table."""
 
-    def best(self, scores: Sorted, scale: float) -> tuple[int, int]:
-        """Return the table of greatest rise + scale · loss."""
-        raise NotImplementedError
-
-    def size(self, p: int, n: int) -> int:
-        """Return the number of rows predicted positive, if it is given."""
-        raise NotImplementedError
-
     def check(self, p: int, q: int) -> None:
         """Raise ValueError if the measure cannot be used with these numbers of rows."""
         return None
 
 
+class TableMeasure(Measure):
+    """A measure that joins all rows, so an argmax looks for the best table."""
+
+    @abstractmethod
+    def best(self, scores: Sorted, scale: float) -> tuple[int, int]:
+        """Return the table of greatest rise + scale · loss."""
+
+
 @dataclass(frozen=True)
-class Fraction(Measure):
+class Fraction(TableMeasure):
     """F_β, and the Jaccard index: 1 − (b + miss (p − a)) / (b + hit a + base p)."""
 
     miss: float
@@ -113,7 +108,7 @@ def f_beta(beta: float) -> Fraction:
 
 
 @dataclass(frozen=True)
-class Matthews(Measure):
+class Matthews(TableMeasure):
     """Matthews' correlation (a q − b p) / √(p q m (n − m)) with m = a + b; 0 if m is 0 or n."""
 
     def value(self, a: Any, b: Any, p: Any, q: Any) -> Any:
@@ -132,7 +127,7 @@ class Matthews(Measure):
 
 
 @dataclass(frozen=True)
-class RecallAtPrecision(Measure):
+class RecallAtPrecision(TableMeasure):
     """The recall a / p of tables whose precision a / (a + b) is at least the given one, and 0 for others."""
 
     precision: float
@@ -161,9 +156,11 @@ class RecallAtPrecision(Measure):
 
 @dataclass(frozen=True)
 class Linear(Measure):
-    """The error rate, or the mean of the error rates of both classes (`balanced`)."""
+    """The error rate, or the mean of the error rates of both classes (`balanced`).
 
-    linear: ClassVar[bool] = True
+    Costs of false positives and false negatives are constant, so rows decide independently.
+    """
+
     balanced: bool = False
 
     def row_weights(self, labels: AnyArray, weights: FloatArray | None) -> FloatArray | None:
@@ -187,17 +184,17 @@ class Linear(Measure):
 
 
 @dataclass(frozen=True)
-class AtSize(Measure):
+class AtSize(TableMeasure):
     """Precision or recall of the k rows of the highest scores; k = p if k is None.
 
     Both losses are min(k, p) − a, because a loss is multiplied so that it counts rows.
     """
 
-    fixed: ClassVar[bool] = True
     k: int | None = None
     recall: bool = False
 
     def size(self, p: int, n: int) -> int:
+        """Return the number of rows predicted positive among n, p of which are positive."""
         return p if self.k is None else self.k
 
     def check(self, p: int, q: int) -> None:

@@ -58,8 +58,8 @@ def usual_name(measure: Any) -> Any:
 def parsed_measure(measure: Any) -> tuple[Any, str]:
     """Return the usual name of a measure and the number at its end: ``"f2"`` is ``("f", "2")``."""
     measure = usual_name(measure)
-    parts = _WITH_NUMBER.fullmatch(measure) if isinstance(measure, str) else None
-    return (parts[1], parts[2]) if parts else (measure, "")
+    name_and_number = _WITH_NUMBER.fullmatch(measure) if isinstance(measure, str) else None
+    return (name_and_number[1], name_and_number[2]) if name_and_number else (measure, "")
 
 
 def measure_of(measure: Any, others: tuple[str, ...] = ()) -> Measure:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from maxmargin._base.types import FloatArray
-from maxmargin.structures.measures.measures import Measure, Sorted
+from maxmargin.structures.measures.measures import Sorted, TableMeasure
 
 #: Tables of a user's measure that are kept, and those that are computed at once.
 MOST_KEPT, AT_ONCE = 1 << 24, 1 << 20
@@ -20,7 +20,7 @@ CHECKED = 65
 
 
 @dataclass(frozen=True)
-class Given(Measure):
+class Given(TableMeasure):
     """A user's measure f(tp, fp, fn, tn) of any scale.
 
     The loss is p · (f(p, 0, 0, q) − f) / (f(p, 0, 0, q) − f(0, 0, p, q)): predicting no positive row costs p.
@@ -97,9 +97,9 @@ class Given(Measure):
             if len(rises):
                 i, j = rises[0]
                 fewer, more = ((i, j), (i, j + 1)) if axis else ((i + 1, j), (i, j))
-                shown = [f"{values[r, s]:.6g} for {_shown(a[r], b[s], p, q)}" for r, s in (fewer, more)]
+                both = [f"{values[r, s]:.6g} for {_shown(a[r], b[s], p, q)}" for r, s in (fewer, more)]
                 raise ValueError(
-                    f"measure {self._name} rises with errors: {shown[0]} but {shown[1]}, with {what}; a measure must "
+                    f"measure {self._name} rises with errors: {both[0]} but {both[1]}, with {what}; a measure must "
                     f"be greater for better tables (return minus a loss)"
                 )
 
