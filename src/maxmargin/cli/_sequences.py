@@ -119,9 +119,12 @@ def read_labelled(model: Any, source: str, request: Request) -> Examples:
         others = read_fasta(request.files["negatives"])
         Y = ["1"] * len(records) + ["0"] * len(others)
         records = records + others
+        source = f"{source} and {request.files['negatives']}"
     else:
         Y = [_label(source, i, record) for i, record in enumerate(records, 1)]
-    return Examples(source, [record.sequence for record in records], Y, f"{len(records)} sequences", records=records)
+    names = [record.name for record in records]
+    X = [record.sequence for record in records]
+    return Examples(source, X, Y, f"{len(records)} sequences", names=names, records=records)
 
 
 def labelled_inputs(model: Any, source: str, request: Request) -> Iterator[Examples]:

@@ -15,9 +15,14 @@ from maxmargin.cli._scores import Scores, scores_of
 
 @dataclass(frozen=True)
 class Plan:
-    """What to fit, and where to write it; without values of C, with that of the estimator."""
+    """What to fit, and where to write it; without values of C, with that of the estimator.
 
-    Cs: list[float]
+    Attributes
+    ----------
+    Cs : numbers in ascending order, or ``"auto"`` alone.
+    """
+
+    Cs: list[Any]
     output: str
     dev: str | None
     checkpoint: str | None

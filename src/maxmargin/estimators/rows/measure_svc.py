@@ -297,8 +297,8 @@ class MeasureSVC(Kernelised, RowClassifier, MaxMarginEstimator):
             return state
         if self.checkpoint is not None or resume is not None:
             raise ValueError(
-                "one label versus rest is a problem for each label, which has no checkpoint in common; set "
-                "checkpoint=None or average='micro'"
+                "one label versus rest is a problem for each label, which has no checkpoint in common; use "
+                "average='micro', or set checkpoint=None"
             )
         data.examples.learn(self, data.structure, engine, last)
         return None
