@@ -27,7 +27,7 @@ def report(
 
     The page is one file without links to others, so it can be sent and opened anywhere.
     """
-    from maxmargin._base.atomic import replacing
+    from maxmargin._base.archive import replacing
     from maxmargin.cli._data import load_model
     from maxmargin.cli._report_page import page
     from maxmargin.cli._report_test import analysis

@@ -18,8 +18,8 @@ try:
 except ImportError:  # before numpy 2
     from numpy import byte_bounds  # type: ignore[attr-defined, no-redef, unused-ignore]
 
+from maxmargin._base.input import checked_csr
 from maxmargin._base.ragged import offsets_of
-from maxmargin._base.sparse import checked_csr
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.planes import Planes
 from maxmargin.core.structure import StructureError

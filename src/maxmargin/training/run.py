@@ -20,8 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from maxmargin._base.archive import CHECKPOINT, CHECKPOINT_3, Archive, BadFileError, write_archive
-from maxmargin._base.atomic import replacing
+from maxmargin._base.archive import CHECKPOINT, CHECKPOINT_3, Archive, BadFileError, replacing, write_archive
 from maxmargin._base.checks import Value, check_declared, declared, finite_number, parameter
 from maxmargin._base.fingerprint import Fingerprint
 from maxmargin._base.memory import check_memory

@@ -15,8 +15,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from maxmargin._base.checks import changed, check_flag, choice, declared, parameter, stored_array
-from maxmargin._base.input import check_labels_of_one_kind, example_weights, naming_rows
-from maxmargin._base.sparse import checked_rows, with_int32
+from maxmargin._base.input import check_labels_of_one_kind, checked_rows, example_weights, naming_rows, with_int32
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds import BOUNDS, Bound
 from maxmargin.engines.engine import Engine

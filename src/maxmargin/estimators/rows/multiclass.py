@@ -13,8 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from maxmargin._base.checks import changed, check_flag, declared, parameter
-from maxmargin._base.input import check_labels_of_one_kind, example_weights, naming_rows
-from maxmargin._base.sparse import checked_rows
+from maxmargin._base.input import check_labels_of_one_kind, checked_rows, example_weights, naming_rows
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Compiled, Structure

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from maxmargin._base.checks import changed, check_flag, declared, parameter
-from maxmargin._base.input import example_weights, naming_rows
-from maxmargin._base.sparse import checked_rows
+from maxmargin._base.input import checked_rows, example_weights, naming_rows
 from maxmargin._base.types import CodeArray, FloatArray, IntArray
 from maxmargin.engines.engine import Local, one_blas_thread
 from maxmargin.estimators.base import MaxMarginEstimator

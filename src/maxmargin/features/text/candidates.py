@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from maxmargin._base.checks import is_list
 from maxmargin._base.errors import Where, error_at, inside
+from maxmargin._base.input import checked_csr
 from maxmargin._base.ragged import offsets_of
-from maxmargin._base.sparse import checked_csr
 from maxmargin._base.types import FloatArray, IntArray
 
 _WORD = re.compile(r"\b\w\w+\b")

@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from maxmargin._base.checks import is_list, whole_number
 from maxmargin._base.errors import Place, error_at
+from maxmargin._base.input import checked_csr
 from maxmargin._base.memory import check_rows
 from maxmargin._base.ragged import offsets_of
-from maxmargin._base.sparse import checked_csr
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.features.mercer.on_rows import KernelRows
 from maxmargin.features.rows.rows import check_finite, shared_columns
