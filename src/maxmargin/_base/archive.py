@@ -162,11 +162,11 @@ class Archive:
             return
         if not head:
             raise BadFileError(f"is empty, it is not {self._kind}")
-        found = next((what for signature, what in _SIGNATURES if head.startswith(signature)), None)
-        if found is None and re.match(rb"\s*[{\[]", head):
-            found = "JSON or other text"
-        found = found or f"another file, which begins with {head!r}"
-        raise BadFileError(f"is not {self._kind}, it is {found}")
+        content = next((what for signature, what in _SIGNATURES if head.startswith(signature)), None)
+        if content is None and re.match(rb"\s*[{\[]", head):
+            content = "JSON or other text"
+        content = content or f"another file, which begins with {head!r}"
+        raise BadFileError(f"is not {self._kind}, it is {content}")
 
     @staticmethod
     def _check_sizes(members: list[zipfile.ZipInfo], file_size: int) -> None:

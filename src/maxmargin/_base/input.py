@@ -271,8 +271,8 @@ def _check_coordinates(matrix: Any, row_place: Callable[[int], Where], name: Whe
         raise error_at(row_place(int(row[q])), _out_of_range("column", int(column[q]), columns))
 
 
-def _out_of_range(what: str, found: int, count: int) -> str:
-    return f"a sparse matrix with {what} index {found}, expected 0 to {count - 1} ({count} {what}s); {_REMEDY}"
+def _out_of_range(what: str, index: int, count: int) -> str:
+    return f"a sparse matrix with {what} index {index}, expected 0 to {count - 1} ({count} {what}s); {_REMEDY}"
 
 
 def _check_integers(values: AnyArray, what: str, name: Where) -> None:

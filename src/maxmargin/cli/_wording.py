@@ -117,9 +117,9 @@ def _rule(text: str, flags: Mapping[str, Flag]) -> str:
     allowed = [item for item in _items(rule[3]) if takes_none or item != "None"]
     if any(item[0] in "'\"" for item in allowed):
         allowed = [item for item in allowed if item[0] in "'\"" or item == "None"]
-    found = "'none'" if rule[5] == "None" else rule[5]
+    given = "'none'" if rule[5] == "None" else rule[5]
     known = _joined(["'none'" if item == "None" else item for item in allowed])
-    return f"{flags[rule[1]].yes}{rule[2]}{known}{rule[4]}{found}"
+    return f"{flags[rule[1]].yes}{rule[2]}{known}{rule[4]}{given}"
 
 
 def _call(call: re.Match[str], flags: Mapping[str, Flag]) -> str:

@@ -37,8 +37,8 @@ def report(
         raise typer.BadParameter("a page is written to a file, not to standard output", param_hint="-o")
     check_writable(output)
     kind = load_model(model, zero_based)
-    found = None if test is None else analysis(kind, test, zero_based, examples)
-    text = page(model, kind.model, found, top)
+    analysed = None if test is None else analysis(kind, test, zero_based, examples)
+    text = page(model, kind.model, analysed, top)
     with replacing(output) as file:
         file.write(text.encode("utf-8"))
     say(f"wrote {output}", quiet)

@@ -133,12 +133,12 @@ class Given:
     def class_of(self, content: dict[str, Any], fits: Callable[[type], bool], what: str, where: str) -> type:
         """Return the given class of this name; raise BadFileError if none was given, or if it does not fit."""
         module, name = self._class_names(content, where)
-        found = self._found(module, name)
-        if found is None:
+        given_class = self._found(module, name)
+        if given_class is None:
             raise _missing([(module, name)], {})
-        if not fits(found):
+        if not fits(given_class):
             raise BadFileError(f"is damaged: {where} is {_an(what)}, and the class {name} is not")
-        return found
+        return given_class
 
     def function(self, content: Any, where: str) -> Any:
         """Return the given function of this name; raise BadFileError if it does not belong to this place."""

@@ -152,7 +152,7 @@ def subtopic_rows(y: Any, where: Where) -> Incidence:
 
 def _subtopics(part: Any, where: Where) -> list[Any]:
     if not isinstance(part, set | frozenset | list | tuple):
-        found = f"{type(part).__name__} {part!r:.60}"
-        raise error_at(where, f"expected a set of subtopics (empty if the candidate has none), found {found}")
+        shown = f"{type(part).__name__} {part!r:.60}"
+        raise error_at(where, f"expected a set of subtopics (empty if the candidate has none), found {shown}")
     members = [hashable(member, where) for member in part]
     return list(dict.fromkeys(sorted(members, key=repr) if isinstance(part, set | frozenset) else members))

@@ -234,10 +234,10 @@ class SequenceEncoder(KernelRows):
         if array.size == 0 and array.ndim < 2:
             return np.zeros((0, self.width))
         if array.ndim != 2:
-            found = f"an array of shape {array.shape}"
+            shown = f"an array of shape {array.shape}"
             if array.ndim == 1 and self.row != "token":
-                found += f"; if it is one feature of each {self.row}, use reshape(-1, 1)"
-            raise error_at(self._name(i), f"expected {self._expected()}, found {found}")
+                shown += f"; if it is one feature of each {self.row}, use reshape(-1, 1)"
+            raise error_at(self._name(i), f"expected {self._expected()}, found {shown}")
         return array
 
     def _whole(self) -> str:
