@@ -122,11 +122,11 @@ def load_checkpoint(
             header, arrays = _read(Archive(file, CHECKPOINT, CHECKPOINT_3))
         except BadFileError as error:
             raise ValueError(f"{os.fspath(path)} {error}") from None
-    found = header["fingerprint"]
-    found["solver"] = _solver_today(str(found.get("solver")))
+    saved = header["fingerprint"]
+    saved["solver"] = _solver_today(str(saved.get("solver")))
     for name, value in fingerprint(problem, solver, identity).items():
-        if found.get(name) != value:
-            raise ValueError(f"{path} belongs to another run: its {name} is {found.get(name)!r}, expected {value!r}")
+        if saved.get(name) != value:
+            raise ValueError(f"{path} belongs to another run: its {name} is {saved.get(name)!r}, expected {value!r}")
     if header.get("arrays") != checksum(arrays):
         raise ValueError(f"{path} is damaged: its arrays are not those that were written")
     try:
