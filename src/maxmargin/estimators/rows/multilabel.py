@@ -183,15 +183,15 @@ class MultilabelSVM(Kernelised, RowClassifier, ProbabilisticSets, MaxMarginEstim
         return self.predict_proba(X)
 
     def _differences(self, examples: Any) -> FloatArray:
-        w, found = self._flat_weights(), np.empty((examples.n_examples, len(self.classes_)))
+        w, differences = self._flat_weights(), np.empty((examples.n_examples, len(self.classes_)))
 
         def ask(ids: IntArray, chunk: slice) -> None:
             present, absent = examples.marginals(w, ids)
-            found[chunk] = present - absent
+            differences[chunk] = present - absent
 
         with Local(self.n_jobs) as engine, one_blas_thread():
             engine.map(ask, np.arange(examples.n_examples))
-        return found
+        return differences
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the subset accuracy, as scikit-learn's classifiers do: the fraction of rows without a wrong label.
@@ -213,10 +213,10 @@ class MultilabelSVM(Kernelised, RowClassifier, ProbabilisticSets, MaxMarginEstim
             The subset accuracy.
         """
         check_is_fitted(self, "coef_")
-        true, found = label_matrix(y), self.predict(X)
-        if true.shape != found.shape:
-            raise ValueError(f"y has shape {true.shape}, expected {found.shape}")
-        right = (true == found).all(axis=1)
+        true, predicted = label_matrix(y), self.predict(X)
+        if true.shape != predicted.shape:
+            raise ValueError(f"y has shape {true.shape}, expected {predicted.shape}")
+        right = (true == predicted).all(axis=1)
         return float(np.average(right, weights=example_weights(sample_weight, len(right))))
 
     def __sklearn_tags__(self) -> Any:
