@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from maxmargin._base.atomic import replacing
+from maxmargin._base.archive import replacing
 
 
 def write(path, content):
@@ -59,7 +59,7 @@ def test_a_killed_process_leaves_the_old_file(tmp_path, moment):
     write(path, b"old")
     code = (
         "import os, signal, sys\n"
-        "from maxmargin._base.atomic import replacing\n"
+        "from maxmargin._base.archive import replacing\n"
         "kill = lambda *args: os.kill(os.getpid(), signal.SIGKILL)\n"
         "if sys.argv[2] == 'replace': os.replace = kill\n"
         "with replacing(sys.argv[1]) as file:\n"

@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 
 import maxmargin as mm
-from maxmargin._base.sparse import checked_csr
+from maxmargin._base.input import checked_csr
 
 
 def broken(fault, rows=4, columns=3):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import maxmargin as mm
-from maxmargin.cli import _labels as labels
+from maxmargin.cli import _training as labels
 from maxmargin.cli._data import detect_format
 from maxmargin.formats import read_conll, read_svmhmm, read_svmlight
 

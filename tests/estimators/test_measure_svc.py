@@ -503,7 +503,7 @@ def test_warm_starts():
         (mm.MeasureSVC(), np.full((4, 1), np.nan), [0, 1, 0, 1], "contains NaN"),
         (mm.MeasureSVC(), X[:3], ["a", 1, "b"], r"Y\[1\]: expected text as Y\[0\] is, found int 1"),
         (mm.MeasureSVC(), X, X[:, 0], "Unknown label type"),
-        (mm.MeasureSVC(checkpoint="c"), *THREE, "set checkpoint=None or average='micro'"),
+        (mm.MeasureSVC(checkpoint="c"), *THREE, "use average='micro', or set checkpoint=None"),
     ],
 )
 def test_bad_input(model, x, y, message, tmp_path, monkeypatch):

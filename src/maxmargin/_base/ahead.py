@@ -198,18 +198,18 @@ class Queue:
 
 def called_by(function: Any) -> set[tuple[str, str]]:
     """Return module and name of the compiled functions that a function calls, itself or by those compiled into it."""
-    found: set[tuple[str, str]] = set()
-    _collect_calls(function, found)
-    return found
+    callees: set[tuple[str, str]] = set()
+    _collect_calls(function, callees)
+    return callees
 
 
-def _collect_calls(function: Any, found: set[tuple[str, str]]) -> None:
+def _collect_calls(function: Any, callees: set[tuple[str, str]]) -> None:
     for name in function.py_func.__code__.co_names:
         called = function.py_func.__globals__.get(name)
         inner = getattr(called, "py_func", None)
-        if inner is not None and (inner.__module__, inner.__name__) not in found:
-            found.add((inner.__module__, inner.__name__))
-            _collect_calls(called, found)
+        if inner is not None and (inner.__module__, inner.__name__) not in callees:
+            callees.add((inner.__module__, inner.__name__))
+            _collect_calls(called, callees)
 
 
 @contextmanager
@@ -260,7 +260,7 @@ def functions_of(kind: str) -> list[Signature]:
     if kind in kinds:
         return list(kinds[kind])
     general = kind.rpartition("; ")[0]
-    similar = [found for name, found in kinds.items() if name.rpartition("; ")[0] == general]
+    similar = [signatures for name, signatures in kinds.items() if name.rpartition("; ")[0] == general]
     if not similar:
         return []
     everywhere = set(similar[0]).intersection(*similar)
@@ -271,8 +271,10 @@ def functions_of(kind: str) -> list[Signature]:
 def _listed() -> dict[str, list[Signature]]:
     content = json.loads(files("maxmargin._base").joinpath("compiled.json").read_text(encoding="utf-8"))
     types: Sequence[str] = content["types"]
-    found = [Signature(module, name, tuple(types[t] for t in kinds)) for module, name, kinds in content["functions"]]
-    return {kind: [found[f] for f in functions] for kind, functions in content["fits"].items()}
+    signatures = [
+        Signature(module, name, tuple(types[t] for t in kinds)) for module, name, kinds in content["functions"]
+    ]
+    return {kind: [signatures[f] for f in functions] for kind, functions in content["fits"].items()}
 
 
 def all_functions(kinds: Sequence[str] | None = None) -> list[Signature]:

@@ -207,10 +207,10 @@ inlined = njit(inline="always", error_model="numpy")
 @inlined
 def largest(values):
     """Return the largest of some integers, at least 0: `max()` of numpy takes ten times as long to compile."""
-    found = 0
+    most = 0
     for value in values:
-        found = max(found, value)
-    return found
+        most = max(most, value)
+    return most
 
 
 @inlined

@@ -342,11 +342,11 @@ def best_perfect_matching(weights, mate):
                 z[b] = 0
                 shrink(b, meeting, u, v, weights, price, mate, top, parent, base, came, ring, ends, size, nearest)
                 make_outer(b, weights, price, top, label, nearest, near, closest)
-        found = True
-        while found:
-            found = False
+        dissolved = True
+        while dissolved:
+            dissolved = False
             for b in range(n, n_nodes):
                 if parent[b] < 0 and z[b] == 0:
                     dissolve(b, top, parent, label, ring, size)
-                    found = True
+                    dissolved = True
     return True

@@ -77,38 +77,38 @@ def quotient(a, b, logs):
 def total(row, at, n, logs):
     """Return the sum of n numbers."""
     if logs is None:
-        first, found = np.uint64(at), 0.0
+        first, mass = np.uint64(at), 0.0
         for t in range(np.uint64(n)):
-            found += row[first + t]
-        return found
+            mass += row[first + t]
+        return mass
     top = -np.inf
     for t in range(n):
         top = max(top, row[at + t])
     if top == -np.inf:
         return top
-    found = 0.0
+    mass = 0.0
     for t in range(n):
-        found += np.exp(row[at + t] - top)
-    return top + np.log(found)
+        mass += np.exp(row[at + t] - top)
+    return top + np.log(mass)
 
 
 @inlined
 def dot(row, at, other, at_other, n, logs):
     """Return the sum of the products of n numbers of two rows."""
     if logs is None:
-        first, first_other, found = np.uint64(at), np.uint64(at_other), 0.0
+        first, first_other, mass = np.uint64(at), np.uint64(at_other), 0.0
         for t in range(np.uint64(n)):
-            found += row[first + t] * other[first_other + t]
-        return found
+            mass += row[first + t] * other[first_other + t]
+        return mass
     top = -np.inf
     for t in range(n):
         top = max(top, row[at + t] + other[at_other + t])
     if top == -np.inf:
         return top
-    found = 0.0
+    mass = 0.0
     for t in range(n):
-        found += np.exp(row[at + t] + other[at_other + t] - top)
-    return top + np.log(found)
+        mass += np.exp(row[at + t] + other[at_other + t] - top)
+    return top + np.log(mass)
 
 
 @inlined
@@ -129,12 +129,12 @@ def drawn(row, at, other, at_other, n, whole, u):
 
     `whole` is the logarithm of the sum of these numbers.
     """
-    left, found = u, 0
+    left, chosen = u, 0
     for t in range(n):
         p = np.exp(row[at + t] + other[at_other + t] - whole)
         if p > 0.0:
-            found = t
+            chosen = t
             left -= p
             if left < 0.0:
                 break
-    return found
+    return chosen

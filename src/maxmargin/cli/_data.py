@@ -134,8 +134,8 @@ def check_format(source: str, expected: str) -> None:
         raise FormatError(source, None, _mismatch(expected, detected))
 
 
-def _mismatch(expected: str, found: str) -> str:
-    return f"expected {_DESCRIBED[expected]}, found {_DESCRIBED[found]}"
+def _mismatch(expected: str, detected: str) -> str:
+    return f"expected {_DESCRIBED[expected]}, found {_DESCRIBED[detected]}"
 
 
 def check_label_column(source: str, X: list[list[Token]], Y: list[list[str]]) -> None:

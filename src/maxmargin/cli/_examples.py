@@ -47,6 +47,8 @@ class Examples:
                 raise FormatError(self.source, self.lines[at], text.lstrip(":, ")) from error
             if at is not None and at < len(self.names):
                 raise FormatError(self.source, None, f"record {at + 1} ({self.names[at]}){text}") from error
+            if at is not None:
+                raise FormatError(self.source, None, f"example {at + 1}{text}") from error
             raise
 
 

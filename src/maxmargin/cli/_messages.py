@@ -81,7 +81,9 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                 warnings.simplefilter("default")
                 warnings.simplefilter("ignore", DeprecationWarning)
                 quiet = bool(options.get("quiet"))
-                warnings.showwarning = lambda message, *_, **__: say(f"maxmargin: warning: {message}", quiet)
+                warnings.showwarning = lambda message, *_, **__: say(
+                    f"maxmargin: warning: {_worded(str(message), command)}", quiet
+                )
                 with _calm(quiet):
                     command(*args, **options)
         except BrokenPipeError:  # the reader of a pipe has closed it
@@ -92,10 +94,28 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
                 raise
             _discard_output()
             with suppress(OSError):
-                say(f"maxmargin: {one_line(error)}")
+                say(f"maxmargin: {_worded_error(error, command)}")
             raise typer.Exit(1) from None
 
     return run
+
+
+def _worded(text: str, command: Callable[..., None]) -> str:
+    """Return a message of the library in the words of a command."""
+    from maxmargin.cli._wording import flags_of, in_options
+
+    return in_options(text, flags_of(command))
+
+
+def _worded_error(error: Exception, command: Callable[..., None]) -> str:
+    """Return the message of an error in the words of a command; names of files stay as they are."""
+    from maxmargin.formats.streams import FormatError
+
+    text = one_line(error)
+    if isinstance(error, OSError):
+        return text
+    message = " ".join(error.message.split()) if isinstance(error, FormatError) else text
+    return text.removesuffix(message) + _worded(message, command)
 
 
 def _discard_output() -> None:

@@ -91,7 +91,7 @@ def several_C(text: str) -> list[float]:
 
 def plan(C: str | None, train: str, dev: str | None, output: str, checkpoint: str | None, resume: bool) -> Any:
     """Return the plan of a fit, checked before any file is read."""
-    values = [] if C is None else several_C(C)
+    values: list[Any] = [] if C is None else [C] if C == "auto" else several_C(C)
     if len(values) > 1 and dev is None:
         raise typer.BadParameter("to choose among several C, pass development data: --dev FILE", param_hint="-C")
     if train == dev == "-":

@@ -35,18 +35,18 @@ nav a { margin-right: 1rem; }
 """
 
 
-def page(path: str, model: Any, found: Analysis | None, top: int) -> str:
+def page(path: str, model: Any, analysis: Analysis | None, top: int) -> str:
     """Return the page about a model, and about what it does to test data."""
     content = content_of(model, top)
     parts = {
         "model": ("Model", _model(path, model, content)),
         "certificate": ("Certificate", _certificate(model)),
-        "data": ("Data", _data(model, found)),
+        "data": ("Data", _data(model, analysis)),
         "weights": ("Weights that matter", _weights(model, content)),
     }
-    if found is not None:
-        parts["errors"] = ("Errors", _errors(found))
-        parts["examples"] = ("Examples that went wrong", _examples(found))
+    if analysis is not None:
+        parts["errors"] = ("Errors", _errors(analysis))
+        parts["examples"] = ("Examples that went wrong", _examples(analysis))
     links = "".join(f'<a href="#{name}">{escape(title)}</a>' for name, (title, _) in parts.items())
     body = "".join(f'<h2 id="{name}">{escape(title)}</h2>{text}' for name, (title, text) in parts.items())
     title = f"{content['estimator']}: {path}"
@@ -109,7 +109,7 @@ def _certificate(model: Any) -> str:
     return f'<p>{escape(str(model.certificate_))}</p>{facts}<p class="note">{about}</p>'
 
 
-def _data(model: Any, found: Analysis | None) -> str:
+def _data(model: Any, analysis: Analysis | None) -> str:
     rows: list[tuple[str, Any]] = []
     if hasattr(model, "classes_"):
         labels = [str(label) for label in model.classes_.tolist()]
@@ -117,8 +117,8 @@ def _data(model: Any, found: Analysis | None) -> str:
         rows.append((f"{len(labels)} labels", ", ".join(labels[:_MOST_LABELS]) + more))
     if hasattr(model, "n_features_in_"):
         rows.append(("features of a row", f"{model.n_features_in_:,}"))
-    if found is not None:
-        rows += [("test file", found.source), ("its size", found.size)]
+    if analysis is not None:
+        rows += [("test file", analysis.source), ("its size", analysis.size)]
     blocks = getattr(model.structure_, "split_weights", None)
     if blocks is not None:
         for name, weights in blocks(model._flat_weights()).items():
@@ -162,19 +162,19 @@ def _transitions(content: dict[str, Any]) -> str:
     return table_html(Table("Transitions", head, rows, "– is a transition that the model forbids."))
 
 
-def _errors(found: Analysis) -> str:
-    scores = Table("", ["score", "value"], [[name, value] for name, value in found.scores.items()])
-    return table_html(scores) + "".join(map(table_html, found.tables))
+def _errors(analysis: Analysis) -> str:
+    scores = Table("", ["score", "value"], [[name, value] for name, value in analysis.scores.items()])
+    return table_html(scores) + "".join(map(table_html, analysis.tables))
 
 
-def _examples(found: Analysis) -> str:
-    if not found.wrong:
+def _examples(analysis: Analysis) -> str:
+    if not analysis.wrong:
         return "<p>None.</p>"
     parts = []
-    for wrong in found.wrong:
+    for wrong in analysis.wrong:
         tables = "".join(map(table_html, wrong.tables))
         lines = f"<pre>{escape(wrong.lines)}</pre>" if wrong.lines else ""
         why = f"<h3>Why the model prefers its prediction</h3><pre>{escape(wrong.why)}</pre>" if wrong.why else ""
         parts.append(f'<section class="example"><h3>{escape(wrong.title)}</h3>{tables}{lines}{why}</section>')
-    n = f"{found.n_wrong} of {found.n_examples} examples have an error; the worst {len(found.wrong)} follow."
+    n = f"{analysis.n_wrong} of {analysis.n_examples} examples have an error; the worst {len(analysis.wrong)} follow."
     return f"<p>{n}</p>{''.join(parts)}"

@@ -85,7 +85,7 @@ class _Compared:
     Attributes
     ----------
     model : the estimator.
-    X, Y, found : inputs, true outputs and predictions.
+    X, Y, predicted : inputs, true outputs and predictions.
     losses : loss of each example, from 0 to 1.
     show : returns the tables and the lines of an example.
     labels : pairs of a true and a predicted label, whose confusions are counted; None if outputs have no labels.
@@ -98,7 +98,7 @@ class _Compared:
     model: Any
     X: Any
     Y: Any
-    found: Any
+    predicted: Any
     losses: Any
     show: Callable[[int], tuple[list[Table], str]]
     labels: Sequence[tuple[str, str]] | None = None
@@ -119,14 +119,14 @@ def analysis(kind: Kind | TaskModel, source: str, zero_based: bool, n_shown: int
         size = examples.size
     else:
         X, Y = kind.read(source)
-        found = kind.model.predict(X)
+        predicted = kind.model.predict(X)
         if kind.is_tagger:
-            compared = _sequences(kind.model, X, Y, found)
+            compared = _sequences(kind.model, X, Y, predicted)
             size = f"{len(Y)} sequences, {sum(map(len, Y))} tokens"
         else:
-            compared = _labelled_rows(kind.model, X, Y, found)
+            compared = _labelled_rows(kind.model, X, Y, predicted)
             size = f"{X.shape[0]} rows, {X.shape[1]} features"
-        whole = scores_of(kind.is_tagger, Y, found)
+        whole = scores_of(kind.is_tagger, Y, predicted)
         scores = {"accuracy": whole.accuracy}
         if whole.entities is not None:
             scores = {"F1 of entities": whole.entities.f1, **scores}
@@ -205,14 +205,14 @@ def _by_size(sizes: Any, losses: Any) -> Iterator[Table]:
 # ---------------------------------------------------------------------- sequences and rows
 
 
-def _sequences(model: Any, X: Any, Y: Any, found: Any) -> _Compared:
-    pairs = [[(str(a), str(b)) for a, b in zip(y, z, strict=True)] for y, z in zip(Y, found, strict=True)]
+def _sequences(model: Any, X: Any, Y: Any, predicted: Any) -> _Compared:
+    pairs = [[(str(a), str(b)) for a, b in zip(y, z, strict=True)] for y, z in zip(Y, predicted, strict=True)]
     losses = [sum(a != b for a, b in some) / max(len(some), 1) for some in pairs]
 
     def show(i: int) -> tuple[list[Table], str]:
         return [_tokens(X[i], pairs[i])], ""
 
-    return _Compared(model, X, Y, found, losses, show, [p for some in pairs for p in some], [len(y) for y in Y])
+    return _Compared(model, X, Y, predicted, losses, show, [p for some in pairs for p in some], [len(y) for y in Y])
 
 
 def _tokens(x: Any, pairs: Sequence[tuple[str, str]], head: Sequence[str] = ("true", "predicted")) -> Table:
@@ -235,8 +235,8 @@ def _token(x: Any, t: int) -> str:
     return str(token)[:60]
 
 
-def _labelled_rows(model: Any, X: Any, Y: Any, found: Any) -> _Compared:
-    pairs = [(str(a), str(b)) for a, b in zip(Y, found, strict=True)]
+def _labelled_rows(model: Any, X: Any, Y: Any, predicted: Any) -> _Compared:
+    pairs = [(str(a), str(b)) for a, b in zip(Y, predicted, strict=True)]
 
     def show(i: int) -> tuple[list[Table], str]:
         return [Table("", ["true", "predicted"], [[pairs[i][0], Marked(pairs[i][1])]])], ""
@@ -245,7 +245,7 @@ def _labelled_rows(model: Any, X: Any, Y: Any, found: Any) -> _Compared:
         return _explained(model, _row(X, i)) or _products(model, X, i)
 
     return _Compared(
-        model, X, Y, found, [float(a != b) for a, b in pairs], show, pairs,
+        model, X, Y, predicted, [float(a != b) for a, b in pairs], show, pairs,
         names=[f"row {i + 1}" for i in range(len(pairs))], explain=explain,
     )  # fmt: skip
 
@@ -272,17 +272,17 @@ def _rows_of(model: Any, examples: Any) -> _Compared:
 
 
 def _label_sets(model: Any, examples: Any) -> _Compared:
-    Y, found = np.asarray(examples.Y), np.asarray(model.predict(examples.X))
-    counts = [[k, *(int(((Y[:, k] == a) & (found[:, k] == b)).sum()) for a, b in ((1, 1), (0, 1), (1, 0)))]
+    Y, predicted = np.asarray(examples.Y), np.asarray(model.predict(examples.X))
+    counts = [[k, *(int(((Y[:, k] == a) & (predicted[:, k] == b)).sum()) for a, b in ((1, 1), (0, 1), (1, 0)))]
               for k in range(Y.shape[1])]  # fmt: skip
     table = Table("Labels", ["label", "found", "false", "missed"], counts)
 
     def show(i: int) -> tuple[list[Table], str]:
-        shown = [", ".join(map(str, np.flatnonzero(row[i]).tolist())) or "–" for row in (Y, found)]
+        shown = [", ".join(map(str, np.flatnonzero(row[i]).tolist())) or "–" for row in (Y, predicted)]
         return [Table("", ["true", "predicted"], [[shown[0], Marked(shown[1])]])], ""
 
     return _Compared(
-        model, examples.X, Y, found, (found != Y).mean(axis=1), show, tables=[table],
+        model, examples.X, Y, predicted, (predicted != Y).mean(axis=1), show, tables=[table],
         names=[f"row {i + 1}" for i in range(len(Y))], explain=lambda i: _explained(model, _row(examples.X, i)),
     )  # fmt: skip
 
@@ -328,9 +328,9 @@ def _queries(model: Any, examples: Any) -> _Compared:
 
 def _dependencies(model: Any, examples: Any) -> _Compared:
     labelled = hasattr(model, "relation_coef_")
-    found = model.predict_labelled(examples.X) if labelled else model.predict(examples.X)
+    predicted = model.predict_labelled(examples.X) if labelled else model.predict(examples.X)
     true = [list(zip(y, ["_"] * len(y), strict=True)) if not model.labelled else list(y) for y in examples.Y]
-    pred = found if labelled else [[(head, "_") for head in z] for z in found]
+    pred = predicted if labelled else [[(head, "_") for head in z] for z in predicted]
     words = [(t, a, b) for y, z in zip(true, pred, strict=True) for t, (a, b) in enumerate(zip(y, z, strict=True), 1)]
     tables = [_attachment("Heads by distance", [(_distance(t, a[0]), a, b) for t, a, b in words], False)]
     if labelled:
@@ -348,7 +348,7 @@ def _dependencies(model: Any, examples: Any) -> _Compared:
 
     labels = [(a[1], b[1]) for _, a, b in words] if labelled else None
     return _Compared(
-        model, examples.X, examples.Y, found, losses, show, labels, [len(x) for x in examples.X],
+        model, examples.X, examples.Y, predicted, losses, show, labels, [len(x) for x in examples.X],
         [f"sentence {i + 1}" for i in range(len(true))], tables,
     )  # fmt: skip
 
@@ -379,10 +379,10 @@ def _attachment(title: str, words: Sequence[tuple[str, Any, Any]], labelled: boo
 
 
 def _phrases(model: Any, examples: Any) -> _Compared:
-    truths, found = examples.X, model.predict(examples.X)  # trees stand for their sentences
+    truths, predicted = examples.X, model.predict(examples.X)  # trees stand for their sentences
     texts = [
         ["" if tree is None else written(read_tree(tree, Place("X", i))) for i, tree in enumerate(trees)]
-        for trees in (truths, found)
+        for trees in (truths, predicted)
     ]
     counts: dict[str, Counter[str]] = {name: Counter() for name in ("found", "false", "missed")}
     for y, z in zip(*texts, strict=True):
@@ -391,7 +391,7 @@ def _phrases(model: Any, examples: Any) -> _Compared:
             counts[name].update({label: n for label, n in _by_label(some).items()})
     labels = sorted({label for part in counts.values() for label in part})
     rows = [[label, *(part[label] for part in counts.values())] for label in labels]
-    pairs = enumerate(zip(truths, found, strict=True))
+    pairs = enumerate(zip(truths, predicted, strict=True))
     losses = [0.0 if texts[0][i] == texts[1][i] else 1.0 - bracket_scores([y], [z]).f1 for i, (y, z) in pairs]
     sizes = [max((end for _, _, end in _constituents(text)), default=0) for text in texts[0]]
 
@@ -399,15 +399,15 @@ def _phrases(model: Any, examples: Any) -> _Compared:
         return [], f"true       {texts[0][i]}\npredicted  {texts[1][i]}"
 
     return _Compared(
-        model, examples.X, truths, found, np.nan_to_num(losses, nan=0.0), show, sizes=sizes,
-        names=[f"sentence {i + 1}" for i in range(len(found))],
+        model, examples.X, truths, predicted, np.nan_to_num(losses, nan=0.0), show, sizes=sizes,
+        names=[f"sentence {i + 1}" for i in range(len(predicted))],
         tables=[Table("Constituents", ["label", *counts], rows)],
     )  # fmt: skip
 
 
 def _constituents(text: str) -> Counter[tuple[str, int, int]]:
     """Return label, first and last token of the constituents of a tree in brackets, as often as they occur."""
-    found: Counter[tuple[str, int, int]] = Counter()
+    spans: Counter[tuple[str, int, int]] = Counter()
     opened: list[tuple[str, int]] = []
     at = 0
     for part in text.replace("(", " ( ").replace(")", " ) ").split():
@@ -415,12 +415,12 @@ def _constituents(text: str) -> Counter[tuple[str, int, int]]:
             opened.append(("", at))
         elif part == ")":
             label, first = opened.pop()
-            found[label, first, at] += 1
+            spans[label, first, at] += 1
         elif opened and not opened[-1][0] and opened[-1][1] == at:
             opened[-1] = part, at
         else:
             at += 1
-    return found
+    return spans
 
 
 def _by_label(constituents: Counter[tuple[str, int, int]]) -> Counter[str]:
@@ -434,36 +434,36 @@ def _by_label(constituents: Counter[tuple[str, int, int]]) -> Counter[str]:
 
 
 def _folded(model: Any, examples: Any) -> _Compared:
-    found = model.predict(examples.X)
-    each = [base_pair_scores([y], [z]) for y, z in zip(examples.Y, found, strict=True)]
+    predicted = model.predict(examples.X)
+    each = [base_pair_scores([y], [z]) for y, z in zip(examples.Y, predicted, strict=True)]
     losses = [
         0.0 if y == z else 1.0 - float(np.nan_to_num(score.f1))
-        for y, z, score in zip(examples.Y, found, each, strict=True)
+        for y, z, score in zip(examples.Y, predicted, each, strict=True)
     ]
 
     def show(i: int) -> tuple[list[Table], str]:
-        lines = zip(str(examples.X[i]), examples.Y[i], found[i], strict=True)
+        lines = zip(str(examples.X[i]), examples.Y[i], predicted[i], strict=True)
         marks = "".join(" " if y == z else "^" for _, y, z in lines)
-        rows = (("", str(examples.X[i])), ("true", examples.Y[i]), ("predicted", found[i]), ("", marks))
+        rows = (("", str(examples.X[i])), ("true", examples.Y[i]), ("predicted", predicted[i]), ("", marks))
         return [], _wrapped(rows)
 
     return _Compared(
-        model, examples.X, examples.Y, found, losses, show, sizes=[len(x) for x in examples.X],
+        model, examples.X, examples.Y, predicted, losses, show, sizes=[len(x) for x in examples.X],
         names=list(examples.names) or None,
     )  # fmt: skip
 
 
 def _aligned(model: Any, examples: Any) -> _Compared:
-    found = model.predict(examples.X)
+    predicted = model.predict(examples.X)
     losses = [1.0 - float(model.score([x], [y])) for x, y in zip(examples.X, examples.Y, strict=True)]
 
     def show(i: int) -> tuple[list[Table], str]:
-        rows = [(name, str(row)) for name, pair in (("true", examples.Y[i]), ("predicted", found[i]))
+        rows = [(name, str(row)) for name, pair in (("true", examples.Y[i]), ("predicted", predicted[i]))
                 for name, row in ((name, pair[0]), ("", pair[1]))]  # fmt: skip
         return [], _wrapped(rows[:2]) + "\n\n" + _wrapped(rows[2:])
 
     return _Compared(
-        model, examples.X, examples.Y, found, losses, show, sizes=[len(a) + len(b) for a, b in examples.X],
+        model, examples.X, examples.Y, predicted, losses, show, sizes=[len(a) + len(b) for a, b in examples.X],
         names=[f"pair {i + 1}" for i in range(len(losses))],
     )  # fmt: skip
 

@@ -124,10 +124,10 @@ def write_classes(model: Any, examples: Examples, request: Request) -> Iterator[
 
 def score_classes(model: Any, examples: Examples, request: Request) -> TaskScores:
     """Return the share of right classes, and the mean loss where the model knows all classes."""
-    found = model.predict(examples.X)
-    values: dict[str, Any] = {"accuracy": _accuracy(examples.Y, found)}
+    predicted = model.predict(examples.X)
+    values: dict[str, Any] = {"accuracy": _accuracy(examples.Y, predicted)}
     if set(examples.Y) <= set(model.classes_.tolist()):
-        values["mean_loss"] = float(model.losses(examples.Y, found).mean())
+        values["mean_loss"] = float(model.losses(examples.Y, predicted).mean())
     return TaskScores({**values, "n_rows": len(examples.Y)})
 
 
@@ -183,13 +183,13 @@ def write_sets(model: Any, examples: Examples, request: Request) -> Iterator[str
 
 def score_sets(model: Any, examples: Examples, request: Request) -> TaskScores:
     """Return the share of rows without a wrong label, the Hamming loss, and the mean F1 of rows."""
-    found = model.predict(examples.X)
-    common = (found & examples.Y).sum(1)
-    total = found.sum(1) + examples.Y.sum(1)
+    predicted = model.predict(examples.X)
+    common = (predicted & examples.Y).sum(1)
+    total = predicted.sum(1) + examples.Y.sum(1)
     f1 = np.where(total > 0, 2.0 * common / np.maximum(total, 1), 1.0)
     values = {
         "subset_accuracy": float(model.score(examples.X, examples.Y)),
-        "hamming_loss": float(np.mean(found != examples.Y)),
+        "hamming_loss": float(np.mean(predicted != examples.Y)),
         "f1": float(f1.mean()),
     }
-    return TaskScores({**values, "n_rows": len(found)})
+    return TaskScores({**values, "n_rows": len(predicted)})

@@ -79,10 +79,10 @@ def scores_of_decisions(kind: Any, X: Any, Y: Any, own: Scores) -> dict[str, Sco
         return {}
     other = copy(kind.model).set_params(decode="map" if kind.model.decode == "risk" else "risk")
     try:
-        found = scores_of(kind.is_tagger, Y, other.predict(X))
+        other_scores = scores_of(kind.is_tagger, Y, other.predict(X))
     except (TypeError, ValueError):  # the same inputs were predicted by the other decision: the loss has no least risk
         return {}
-    both = {kind.model.decode: own, other.decode: found}
+    both = {kind.model.decode: own, other.decode: other_scores}
     return {name: both[name] for name in ("map", "risk")}
 
 

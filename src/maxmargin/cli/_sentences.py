@@ -55,9 +55,9 @@ def write_dependencies(model: Any, examples: Examples, request: Request) -> Iter
     """Yield the sentences with HEAD and DEPREL filled; other columns and lines stay, except for DEPS."""
     labelled = hasattr(model, "relation_coef_")
     with examples.located():
-        found = iter(model.predict_labelled(examples.X) if labelled else model.predict(examples.X))
+        predictions = iter(model.predict_labelled(examples.X) if labelled else model.predict(examples.X))
     for sentence in examples.records:
-        y = next(found) if sentence.tokens else []
+        y = next(predictions) if sentence.tokens else []
         lines = []
         for text, head in zip(sentence.text, y, strict=True):
             cells = text.split("\t")

@@ -119,9 +119,12 @@ def read_labelled(model: Any, source: str, request: Request) -> Examples:
         others = read_fasta(request.files["negatives"])
         Y = ["1"] * len(records) + ["0"] * len(others)
         records = records + others
+        source = f"{source} and {request.files['negatives']}"
     else:
         Y = [_label(source, i, record) for i, record in enumerate(records, 1)]
-    return Examples(source, [record.sequence for record in records], Y, f"{len(records)} sequences", records=records)
+    names = [record.name for record in records]
+    X = [record.sequence for record in records]
+    return Examples(source, X, Y, f"{len(records)} sequences", names=names, records=records)
 
 
 def labelled_inputs(model: Any, source: str, request: Request) -> Iterator[Examples]:
@@ -134,10 +137,10 @@ def write_sites(model: Any, examples: Examples, request: Request) -> Iterator[st
     """Yield the records with the label in the title and, of positive ones, the site (from 1) and its strand."""
     positive = model.classes_.tolist()[1]
     for record, site in zip(examples.records, model.sites(examples.X), strict=True):
-        found = [_SITE.sub("", record.description).strip(), f"label={site.label}"]
+        words = [_SITE.sub("", record.description).strip(), f"label={site.label}"]
         if site.label == positive:
-            found += [f"site={site.position + 1}-{site.position + model.length}", f"strand={site.strand}"]
-        yield sequence_lines(record._replace(description=" ".join(filter(None, found))))
+            words += [f"site={site.position + 1}-{site.position + model.length}", f"strand={site.strand}"]
+        yield sequence_lines(record._replace(description=" ".join(filter(None, words))))
 
 
 def score_sites(model: Any, examples: Examples, request: Request) -> TaskScores:
@@ -147,11 +150,11 @@ def score_sites(model: Any, examples: Examples, request: Request) -> TaskScores:
 
 
 def _label(source: str, number: int, record: FastaRecord) -> str:
-    found = _LABEL.search(f"{record.name} {record.description}")
-    if found is None:
+    match = _LABEL.search(f"{record.name} {record.description}")
+    if match is None:
         raise FormatError(
             source, None,
             f"record {number} ({record.name!r:.40}): expected label=0 or label=1 in the title (or, to train, a further "
             f"file of sequences without the motif: --negatives FILE)",
         )  # fmt: skip
-    return found[1]
+    return match[1]

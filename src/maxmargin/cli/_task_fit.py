@@ -54,6 +54,9 @@ def fit_command(task: Task) -> Callable[..., None]:
     command.__signature__ = Signature(shared + own)  # type: ignore[attr-defined]
     command.__annotations__ = {}
     command.__name__, command.__doc__ = task.name, task.summary
+    command.takes_none = frozenset(  # type: ignore[attr-defined]
+        option.name for option in task.options if option.kind in (str, list) and not option.is_file
+    )
     return guarded(command)
 
 

@@ -139,6 +139,8 @@ TASKS = (
             Option("measure", str, "ndcg@10 (default), ndcg, pairwise, ap, precision@10, ..."),
             Option("bound", str, "auto (default), margin, ties or ramp."),
             Option("gain", str, "exponential (default) or linear, for NDCG."),
+            Option("drop_empty", bool, "Leave out queries that cannot be learnt from without a warning, or make them "
+                   "an error."),
         ),
         ("trec",), numbered=True,
     ),
@@ -172,6 +174,9 @@ TASKS = (
             Option("max_per_group", int, "Maximum number of RNAs of one family (10)."),
             Option("compare_prior", bool, "Compare with the prior on held-out families (default)."),
             Option("impossible", str, "Structures that cannot be predicted: error (default), or drop pairs."),
+            Option("canonical", bool, "Only A-U, C-G and G-U pair (default); without, all bases do."),
+            Option("min_hairpin", int, "Least number of bases in a hairpin (3)."),
+            Option("max_loop", int, "Maximum number of unpaired bases in a bulge or an interior loop (30)."),
             Option("decode", str, "risk (default) or map."),
         ),
     ),

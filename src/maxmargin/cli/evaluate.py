@@ -30,11 +30,11 @@ def evaluate(
     kind = load_model(model, zero_based)
     if isinstance(kind, TaskModel):
         request = Request(zero_based)
-        found = kind.task.scores(kind.model, kind.task.examples(kind.model, data, request), request).as_dict()
+        task_scores = kind.task.scores(kind.model, kind.task.examples(kind.model, data, request), request).as_dict()
         if as_json:
-            print_json(found)
+            print_json(task_scores)
             return
-        for name, value in found.items():
+        for name, value in task_scores.items():
             typer.echo(f"{name} {shown_number(value)}")
         return
     X, Y = kind.read(data)

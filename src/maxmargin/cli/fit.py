@@ -68,7 +68,7 @@ def tagger(
     """Train a tagger: a label for every token of a sequence."""
     plan = opt.plan(C, train, dev, output, checkpoint, resume)
 
-    from maxmargin.cli import _data, _labels, _training
+    from maxmargin.cli import _data, _training
     from maxmargin.estimators.text.column_tagger import ColumnTagger
     from maxmargin.estimators.text.tagger import SequenceTagger
     from maxmargin.features.text.templates import TokenTemplates
@@ -107,10 +107,10 @@ def tagger(
         name = "attributes" if detected == "crfsuite" else "sequences"
         kind = _data.Kind(SequenceTagger(**common), name, zero_based, said)
         X, Y = kind.read(train)
-    scheme, Y, note = _labels.constrain(constraints.value, Y)
+    scheme, Y, note = _training.constrain(constraints.value, Y)
     say(note, quiet or not note)
     known = {label for y in Y for label in y}
-    kind.model.set_params(constraints=scheme, loss=_labels.costs(loss, known, _labels.TAGGER_LOSSES))
+    kind.model.set_params(constraints=scheme, loss=_training.costs(loss, known, _training.TAGGER_LOSSES))
     say(f"{train}: {len(X)} sequences, {sum(map(len, Y))} tokens, {len(known)} labels", quiet)
     _training.fit(_training.of_kind(kind, X, Y), plan, quiet)
 
@@ -138,7 +138,7 @@ def multiclass(
     """Train a classifier of svmlight (libsvm) rows."""
     plan = opt.plan(C, train, dev, output, checkpoint, resume)
 
-    from maxmargin.cli import _data, _labels, _training
+    from maxmargin.cli import _data, _training
     from maxmargin.estimators.rows.multiclass import MulticlassSVM
 
     model = MulticlassSVM(
@@ -148,6 +148,6 @@ def multiclass(
     kind = _data.Kind(model, "rows", zero_based)
     X, y = kind.read(train)
     classes = set(y.tolist())
-    model.set_params(loss=_labels.costs(loss, classes, ("zero-one",)))
+    model.set_params(loss=_training.costs(loss, classes, ("zero-one",)))
     say(f"{train}: {X.shape[0]} rows, {X.shape[1]} features, {len(classes)} labels", quiet)
     _training.fit(_training.of_kind(kind, X, y), plan, quiet)

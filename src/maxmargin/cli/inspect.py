@@ -230,7 +230,7 @@ def _show(path: str, content: dict[str, Any], numbered_features: bool) -> None:
 def _draw(model: Any, kind: Picture, path: str) -> None:
     import io
 
-    from maxmargin._base.atomic import replacing
+    from maxmargin._base.archive import replacing
     from maxmargin.formats.streams import check_writable
 
     check_writable(path)

@@ -27,7 +27,7 @@ def report(
 
     The page is one file without links to others, so it can be sent and opened anywhere.
     """
-    from maxmargin._base.atomic import replacing
+    from maxmargin._base.archive import replacing
     from maxmargin.cli._data import load_model
     from maxmargin.cli._report_page import page
     from maxmargin.cli._report_test import analysis
@@ -37,8 +37,8 @@ def report(
         raise typer.BadParameter("a page is written to a file, not to standard output", param_hint="-o")
     check_writable(output)
     kind = load_model(model, zero_based)
-    found = None if test is None else analysis(kind, test, zero_based, examples)
-    text = page(model, kind.model, found, top)
+    analysed = None if test is None else analysis(kind, test, zero_based, examples)
+    text = page(model, kind.model, analysed, top)
     with replacing(output) as file:
         file.write(text.encode("utf-8"))
     say(f"wrote {output}", quiet)

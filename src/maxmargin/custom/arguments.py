@@ -19,13 +19,13 @@ def declared_size(structure: Any) -> int | None:
     return None if size is None else whole_number(size, "the attribute `size`")
 
 
-def completed(y: Any, found: Any) -> tuple[Any, Any]:
+def completed(y: Any, answer: Any) -> tuple[Any, Any]:
     """Return the pair (y, h), given the result of `complete`: either h or the pair."""
-    if isinstance(found, tuple) and len(found) == 2:
-        if not equal(found[0], y):
-            raise ValueError(f"it changed y: expected {y!r:.60}, found {found[0]!r:.60}")
-        return found
-    return y, found
+    if isinstance(answer, tuple) and len(answer) == 2:
+        if not equal(answer[0], y):
+            raise ValueError(f"it changed y: expected {y!r:.60}, found {answer[0]!r:.60}")
+        return answer
+    return y, answer
 
 
 def shown(value: Any) -> str:

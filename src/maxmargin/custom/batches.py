@@ -51,7 +51,7 @@ class Batch:
             self.outputs += part.outputs
 
     def add_planes(
-        self, k: int, truths: Planes, found: Planes, losses: FloatArray, w: FloatArray, scratch: FloatArray
+        self, k: int, truths: Planes, planes: Planes, losses: FloatArray, w: FloatArray, scratch: FloatArray
     ) -> bool:
         """Write the planes of joint features into the rows from k on, with rises and keys.
 
@@ -60,14 +60,14 @@ class Batch:
         bool
             False if a joint feature has an index out of range or too large a value; the rows are then not usable.
         """
-        rows = slice(k, k + len(found))
+        rows = slice(k, k + len(planes))
         ids = self.ids[rows]
         true_entries = int((truths.indptr[ids + 1] - truths.indptr[ids]).sum())
-        self.reserve(int(self.indptr[k]), true_entries + int(found.indptr[-1]))
+        self.reserve(int(self.indptr[k]), true_entries + int(planes.indptr[-1]))
         return bool(
             difference_planes(
-                ids, truths.indptr, truths.indices, truths.values, found.indptr, found.indices, found.values,
-                found.values.view(np.int64), losses.view(np.int64), w, scratch, self.indptr[k:], self.indices,
+                ids, truths.indptr, truths.indices, truths.values, planes.indptr, planes.indices, planes.values,
+                planes.values.view(np.int64), losses.view(np.int64), w, scratch, self.indptr[k:], self.indices,
                 self.values, self.values.view(np.int64), self.rises[rows], self.keys[rows],
             )
         )  # fmt: skip

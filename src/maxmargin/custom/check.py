@@ -335,10 +335,10 @@ class _Checker:
         return self._completion(i, "complete", self.probe.complete(i, np.zeros(self.probe.size or 0)))
 
     def _completion(self, i: int, name: str, output: Any) -> Output | None:
-        found = None if output is FAILED else self.probe.measure(i, output, f"the output of {name}", repeat=True)
-        if found is not None:
-            self.probe.check_completion(i, name, found)
-        return found
+        completion = None if output is FAILED else self.probe.measure(i, output, f"the output of {name}", repeat=True)
+        if completion is not None:
+            self.probe.check_completion(i, name, completion)
+        return completion
 
 
 class _Questions:
@@ -373,10 +373,10 @@ class _Questions:
         def ask(
             name: str, method: Callable[..., Any], w: FloatArray, *rest: Any, at: Any = None, turn: str = ""
         ) -> None:
-            found = self.probe.call(i, name, method, w, *rest)
-            if found is not FAILED:
-                answer = Answer(name, trial, len(pool), at, turn, proven_bound(found))
-                self._keep(i, answer, plain_output(found), pool, answers)
+            returned = self.probe.call(i, name, method, w, *rest)
+            if returned is not FAILED:
+                answer = Answer(name, trial, len(pool), at, turn, proven_bound(returned))
+                self._keep(i, answer, plain_output(returned), pool, answers)
 
         if self.probe.latent:
             for turn in ("", "again"):

@@ -41,8 +41,8 @@ class Findings:
 
     def messages(self, note: bool = False) -> list[str]:
         """Return the messages of all faults, or of all notes."""
-        found = [entry for (is_note, _, _), entry in self._kinds.items() if is_note == note]
-        return [first if count == 1 else f"{first} ({count} such cases)" for first, count in found]
+        entries = [entry for (is_note, _, _), entry in self._kinds.items() if is_note == note]
+        return [first if count == 1 else f"{first} ({count} such cases)" for first, count in entries]
 
 
 @dataclass
@@ -178,14 +178,14 @@ class Comparison:
     def _compare_repeated(self, answer: Answer, before: int) -> None:
         first, second = self.pool[before], self.pool[answer.output]
         if not first.same(second):
-            found = f"expected {first.shown}, found {second.shown}"
-            message = f"X[{self.i}]: {answer.method} returned another output when called again: {found}"
+            difference = f"expected {first.shown}, found {second.shown}"
+            message = f"X[{self.i}]: {answer.method} returned another output when called again: {difference}"
             self.findings.add(answer.method, "again", message)
 
     def _compare_doubled(self, answer: Answer, before: int, score: FloatArray, room: float) -> None:
         if abs(score[answer.output] - score[before]) > room:
-            found = f"expected the score {score[before]:g} at w, found {score[answer.output]:g}"
-            message = f"X[{self.i}]: argmax returned an output of another score for 2w than for w: {found}"
+            difference = f"expected the score {score[before]:g} at w, found {score[answer.output]:g}"
+            message = f"X[{self.i}]: argmax returned an output of another score for 2w than for w: {difference}"
             self.findings.add(answer.method, "doubled", f"{message}; does it not maximise w·Ψ?", not self.exact)
 
     def _compare_values(self, answer: Answer, score: FloatArray, size: float, plain: int | None) -> None:
@@ -200,8 +200,8 @@ class Comparison:
         )
         if value.max() > answer.upper + room:
             other = self.pool[int(value.argmax())]
-            found = f"{other.shown} has {value.max():g}"
-            message = f"X[{self.i}]: {name} returned the upper bound {answer.upper:g} of {what}, but {found}"
+            counterexample = f"{other.shown} has {value.max():g}"
+            message = f"X[{self.i}]: {name} returned the upper bound {answer.upper:g} of {what}, but {counterexample}"
             self.findings.add(name, "upper", message)
         if value.max() - value.min() > room and name != "complete":  # which has no value at other outputs
             sense = self.senses.setdefault(name, Sense())

@@ -242,8 +242,8 @@ class CustomExamples(Examples):
     def best_listed(self, w: FloatArray, ids: IntArray, bound: Bound) -> tuple[FloatArray, Answers]:
         """Return the greatest violations at w of the outputs that `enumerate` lists, without a trace."""
         with self._without_trace() as answers:
-            found = self.close(w, ids, bound, answers, np.full(len(ids), np.inf))
-        return found, answers
+            upper = self.close(w, ids, bound, answers, np.full(len(ids), np.inf))
+        return upper, answers
 
     def _listed(self, i: int) -> list[Any]:
         """Return the outputs of an input, at most one more than `MOST_LISTED`."""
@@ -270,9 +270,11 @@ class CustomExamples(Examples):
         other examples, since nothing else is known of their outputs.
         """
         known = self._largest[:, 1:] > 0
-        found = np.where(known, self._largest, self._largest.max(axis=0, initial=0.0))
+        largest = np.where(known, self._largest, self._largest.max(axis=0, initial=0.0))
         norms = np.sqrt(squared_norms(self.true_rows.indptr, self.true_rows.values))
-        return rounding_units(2.0 * np.diff(self.true_rows.indptr) + found[:, 1], 2.0 * norms + np.sqrt(found[:, 0]))
+        return rounding_units(
+            2.0 * np.diff(self.true_rows.indptr) + largest[:, 1], 2.0 * norms + np.sqrt(largest[:, 0])
+        )
 
     def _answer(
         self, w: FloatArray, ids: IntArray, name: str, last: list[Any], answers: Answers, ask: Any = None
@@ -286,8 +288,8 @@ class CustomExamples(Examples):
             psis, losses[some] = self._asked(w, ids[some], name, last[some], ask, batch)
             self._add_rows(batch, k, self._rows(ids[some], psis), losses[some], w)
         answers.losses[ids], answers.rises[ids], answers.keys[ids] = losses, batch.rises, batch.keys
-        found = np.column_stack([squared_norms(batch.indptr, batch.values), np.diff(batch.indptr)])
-        self._largest[ids] = np.maximum(self._largest[ids], found)
+        sizes = np.column_stack([squared_norms(batch.indptr, batch.values), np.diff(batch.indptr)])
+        self._largest[ids] = np.maximum(self._largest[ids], sizes)
         if len(answers.outputs):
             answers.outputs[ids] = np.fromiter(batch.outputs, object, len(ids))
         if self.bounded:
@@ -347,13 +349,13 @@ class CustomExamples(Examples):
         rows, self.size = joint_feature_rows(ids, psis, self.size)
         return rows
 
-    def _add_rows(self, batch: Batch, k: int, found: Planes, losses: FloatArray, w: FloatArray) -> None:
+    def _add_rows(self, batch: Batch, k: int, planes: Planes, losses: FloatArray, w: FloatArray) -> None:
         """Write the planes of the joint features found into the rows of the batch from k on."""
         scratch = getattr(self._scratch, "array", None)
         if scratch is None:
             scratch = self._scratch.array = np.zeros(self.dim)
-        if not batch.add_planes(k, self.true_rows, found, losses, w, scratch):
-            check_rows(batch.ids[k : k + len(found)], found, self.dim)
+        if not batch.add_planes(k, self.true_rows, planes, losses, w, scratch):
+            check_rows(batch.ids[k : k + len(planes)], planes, self.dim)
 
     def planes(self, ids: IntArray, answers: Answers) -> Planes:
         if len(ids) == 0:
@@ -361,8 +363,8 @@ class CustomExamples(Examples):
         rows = self._rows_of(ids, answers.keys[ids])
         if rows is None:
             return self._planes_again(ids, answers)
-        found = self._found()
-        return gathered(found.indptr[rows], found.indptr[rows + 1], found.indices, found.values)
+        planes = self._found()
+        return gathered(planes.indptr[rows], planes.indptr[rows + 1], planes.indices, planes.values)
 
     def _planes_again(self, ids: IntArray, answers: Answers) -> Planes:
         """Return planes of outputs that are older than the last decode or come from another process."""
@@ -425,10 +427,10 @@ class CustomExamples(Examples):
         return self.outputs_of(np.array([example]), np.array([key]), [code])[0]
 
     def outputs_of(self, examples: IntArray, keys: IntArray, codes: list[CodeArray]) -> list[Any]:
-        found = list(map(self._held.get, self._names(examples, keys)))
+        outputs = list(map(self._held.get, self._names(examples, keys)))
         for r in np.flatnonzero(keys == TRUTH).tolist():
-            found[r] = self.outputs_known[examples[r]]
-        return found
+            outputs[r] = self.outputs_known[examples[r]]
+        return outputs
 
     def _names(self, ids: IntArray, keys: IntArray) -> list[int]:
         """Return a 64-bit number for each pair of example and key."""
@@ -441,12 +443,12 @@ class CustomExamples(Examples):
         argmaxes at random weights, which are not negative, take their place.
         """
         data = Fingerprint().add(self.X, self.Y)
-        found: list[AnyArray] = [np.frombuffer(data.hexdigest().encode(), np.uint8), *self._probed(np.zeros(self.dim))]
+        probed: list[AnyArray] = [np.frombuffer(data.hexdigest().encode(), np.uint8), *self._probed(np.zeros(self.dim))]
         rng = np.random.default_rng(0)
         for _ in range(0 if data.complete else DIGEST_WEIGHTS):
             with suppress(StructureError):  # the fit may never need such weights
-                found += self._probed(rng.uniform(size=self.dim))
-        return self.true_rows.indptr, self.true_rows.indices, self.true_rows.values, *found
+                probed += self._probed(rng.uniform(size=self.dim))
+        return self.true_rows.indptr, self.true_rows.indices, self.true_rows.values, *probed
 
     def _probed(self, w: FloatArray) -> tuple[FloatArray, IntArray]:
         """Return the losses and keys that the argmaxes of a sample find, without a trace in the examples."""

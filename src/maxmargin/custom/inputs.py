@@ -52,7 +52,8 @@ class OwnInputs:
         """Write the output of best score of each input."""
         for i in ids.tolist():
             try:
-                found = self.structure.argmax(w, self.X[i])
+                returned = self.structure.argmax(w, self.X[i])
             except Exception as error:
                 raise raised_by("argmax", error, i) from error
-            answers.outputs[i] = own_copy(plain_output(found))  # at once: the next call may overwrite the same object
+            # At once: the next call may overwrite the same object.
+            answers.outputs[i] = own_copy(plain_output(returned))

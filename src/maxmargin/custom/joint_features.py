@@ -18,8 +18,8 @@ try:
 except ImportError:  # before numpy 2
     from numpy import byte_bounds  # type: ignore[attr-defined, no-redef, unused-ignore]
 
+from maxmargin._base.input import checked_csr
 from maxmargin._base.ragged import offsets_of
-from maxmargin._base.sparse import checked_csr
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.planes import Planes
 from maxmargin.core.structure import StructureError
@@ -165,12 +165,12 @@ def _checked_pair(i: int, psi: Any) -> tuple[Any, Any, int | None]:
     return indices, values, length
 
 
-def check_rows(ids: IntArray, found: Planes, size: int) -> None:
+def check_rows(ids: IntArray, planes: Planes, size: int) -> None:
     """Raise StructureError if an index is out of range or a value is too large."""
-    bad = ~(np.abs(found.values) <= LARGEST) | (found.indices < 0) | (found.indices >= size)
+    bad = ~(np.abs(planes.values) <= LARGEST) | (planes.indices < 0) | (planes.indices >= size)
     if not bad.any():
         return
     q = int(np.flatnonzero(bad)[0])
-    r = int(np.searchsorted(found.indptr, q, "right")) - 1
-    index = f"has index {found.indices[q]}, expected 0 to {size - 1}"
-    raise StructureError.at(Place("X", ids[r]), f"joint_feature {value_fault(found.values[q : q + 1]) or index}")
+    r = int(np.searchsorted(planes.indptr, q, "right")) - 1
+    index = f"has index {planes.indices[q]}, expected 0 to {size - 1}"
+    raise StructureError.at(Place("X", ids[r]), f"joint_feature {value_fault(planes.values[q : q + 1]) or index}")

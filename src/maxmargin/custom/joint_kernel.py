@@ -105,8 +105,8 @@ class WithKernelWeights(Structure):
         """Return weights as the structure of the user takes them."""
 
     def loss(self, y: Any, y_hat: Any) -> float:
-        found: float = self.structure.loss(y, y_hat)
-        return found
+        loss: float = self.structure.loss(y, y_hat)
+        return loss
 
     def argmax(self, w: FloatArray, x: Any) -> Any:
         return self.structure.argmax(self.weights(w), x)
@@ -205,23 +205,23 @@ class KernelCoordinates(WithKernelWeights):
 
     def joint_feature(self, x: Any, y: Any) -> tuple[IntArray, FloatArray]:
         name = self._name(x, y)
-        found = None if name is None else self._coordinates.get(name)
-        if found is None:
-            found = self._new_coordinates(x, y)
+        coordinates = None if name is None else self._coordinates.get(name)
+        if coordinates is None:
+            coordinates = self._new_coordinates(x, y)
             if name is not None and not self.frozen:
-                self._coordinates[name] = found
+                self._coordinates[name] = coordinates
         if self.freezes:  # checks compare bits, and a pair that is computed again has rounding errors
-            found = np.round(found, 10 - int(np.ceil(np.log10(max(self._largest, 1e-300)) / 2)))
-        return np.arange(len(found)), found
+            coordinates = np.round(coordinates, 10 - int(np.ceil(np.log10(max(self._largest, 1e-300)) / 2)))
+        return np.arange(len(coordinates)), coordinates
 
     def _new_coordinates(self, x: Any, y: Any) -> FloatArray:
         """Return the coordinates of a pair, and extend the basis if it is independent of the others."""
         rank = len(self.terms)
         values = self._values(x, y, rank)
-        found: FloatArray = self._inverse[:rank, :rank] @ values
+        coordinates: FloatArray = self._inverse[:rank, :rank] @ values
         own = _number(self.structure.joint_kernel(x, y, x, y))
         self._largest = max(self._largest, own)
-        rest = own - float(found @ found)
+        rest = own - float(coordinates @ coordinates)
         if rest < -INDEFINITE * self._largest:
             raise ValueError(
                 f"joint_kernel is not positive semi-definite: K(p, p) is {own:.6g} for p = (x, {shown(y)}), but its "
@@ -229,11 +229,11 @@ class KernelCoordinates(WithKernelWeights):
             )
         if rest > DEPENDENT * self._largest and not self.frozen and self._room(rank):
             root = float(np.sqrt(rest))
-            self._inverse[rank, :rank] = -(found @ self._inverse[:rank, :rank]) / root
+            self._inverse[rank, :rank] = -(coordinates @ self._inverse[:rank, :rank]) / root
             self._inverse[rank, rank] = 1.0 / root
             self.terms.append((x, own_copy(y)))
-            found = np.append(found, root)
-        return found
+            coordinates = np.append(coordinates, root)
+        return coordinates
 
     def _room(self, rank: int) -> bool:
         """Return whether there is a new dimension, after making room for it; raise MemoryError if a fit needs more."""

@@ -131,7 +131,7 @@ class Probe:
         read: list[Any] = []
         before = FAILED if not self.watches else output if output is self.Y[i] else copied(output)
         for name, first, reader in (("joint_feature", self.X[i], self._vector), ("loss", self.Y[i], self._number)):
-            found: list[Any] = []
+            readings: list[Any] = []
             for _ in range(1 + repeat):
                 try:
                     answer = getattr(self.structure, name)(first, output)
@@ -140,12 +140,12 @@ class Probe:
                     return None
                 self.compare_arguments(i, name)
                 before = self._compare_output(i, name, before, output)
-                found.append(reader(i, answer, of))  # at once: the next call may overwrite the same object
-                if found[0] is None:
+                readings.append(reader(i, answer, of))  # at once: the next call may overwrite the same object
+                if readings[0] is None:
                     return None
-            if not same(found[0], found[-1]):
+            if not same(readings[0], readings[-1]):
                 self.findings.add(name, "again", f"X[{i}]: {name} returned another value when called again {of}")
-            read.append(found[0])
+            read.append(readings[0])
         (indices, values), loss = read
         completes = self.latent and loss == 0 and _agrees(output, self.Y[i])
         return Output(shown(output), origin, trial, indices, values, loss, completes)
@@ -213,10 +213,12 @@ class Probe:
             return None
         return number
 
-    def check_completion(self, i: int, name: str, found: Output) -> None:
+    def check_completion(self, i: int, name: str, completion: Output) -> None:
         """Report a fault if the loss of a completed truth is not 0."""
-        if found.loss != 0:
-            message = f"X[{i}]: loss must be 0 for y with any hidden part, found {found.loss:g} for {found.shown}"
+        if completion.loss != 0:
+            message = (
+                f"X[{i}]: loss must be 0 for y with any hidden part, found {completion.loss:g} for {completion.shown}"
+            )
             self.findings.add("loss", "truth", f"{message}, the output of {name}")
 
 

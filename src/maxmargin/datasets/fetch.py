@@ -77,9 +77,9 @@ def _downloaded(url: str, folder: Path) -> Path:
         raise OSError(f"{url} cannot be fetched ({error}); fetch it elsewhere, or set MAXMARGIN_DATA") from error
 
 
-def _check_fingerprint(found: str, expected: str, what: str) -> None:
-    if found != expected:
-        raise ValueError(f"{what}: not the data that the benchmarks used, expected {expected}, found {found}")
+def _check_fingerprint(fingerprint: str, expected: str, what: str) -> None:
+    if fingerprint != expected:
+        raise ValueError(f"{what}: not the data that the benchmarks used, expected {expected}, found {fingerprint}")
 
 
 # ---------------------------------------------------------------------- CoNLL-2002

@@ -21,11 +21,11 @@ PACKAGES = ("maxmargin", "numpy", "scipy", "numba")
 def fingerprint() -> dict[str, str]:
     """Return the processor, as compiled functions see it, the kernels of BLAS, and versions of packages."""
     features = ",".join(sorted(name for name, has in llvm.get_host_cpu_features().items() if has))
-    libraries = [found for found in threadpool_info() if found.get("user_api") == "blas"]
-    of_numpy = [found for found in libraries if "numpy" in found.get("filepath", "")] or libraries
+    libraries = [library for library in threadpool_info() if library.get("user_api") == "blas"]
+    of_numpy = [library for library in libraries if "numpy" in library.get("filepath", "")] or libraries
     blas = {
-        f"{found.get('internal_api')} {found.get('version')} for {found.get('architecture', 'any processor')}"
-        for found in of_numpy  # other packages may have their own, which only some processes have loaded
+        f"{library.get('internal_api')} {library.get('version')} for {library.get('architecture', 'any processor')}"
+        for library in of_numpy  # other packages may have their own, which only some processes have loaded
     }
     return {
         "processor": f"{platform.machine()} {llvm.get_host_cpu_name()}",

@@ -143,15 +143,15 @@ def serve(key: str, read: Any, w: Any, requests: Sequence[Request]) -> tuple[lis
     if joins:
         _held[key] = Held(unpickled(read))
     held, weights = _held[key], None if w is None else own_weights(w)
-    found = []
+    results = []
     with one_blas_thread():
         for function, shard, arguments in requests:
             try:
-                found.append(function(held, shard, weights, *writable(arguments)))
+                results.append(function(held, shard, weights, *writable(arguments)))
             except ExampleError as error:
                 error.shard = shard  # type: ignore[attr-defined]
                 raise
-    return found, fingerprint() if joins else None
+    return results, fingerprint() if joins else None
 
 
 def forget(keys: Sequence[str]) -> None:
@@ -211,15 +211,15 @@ def closed(
     """Return better answers of ids than those before, as `Examples.close` finds them, and its upper bounds."""
     examples, answers = held.shard(shard)
     before.write(examples, ids, answers)
-    found = examples.close(w, ids, bound, answers, upper)
-    return Found.of(examples, ids, answers), found
+    proven = examples.close(w, ids, bound, answers, upper)
+    return Found.of(examples, ids, answers), proven
 
 
 def planes(held: Held, shard: int, w: None, ids: IntArray, codes: CodeArray) -> Planes:
     """Return the planes of ids for outputs with these codes."""
     examples, answers = _with_codes(held, shard, ids, codes)
-    found = examples.planes(ids, answers).trimmed()
-    return Planes(found.indptr, found.indices.copy(), found.values.copy())
+    rows = examples.planes(ids, answers).trimmed()
+    return Planes(rows.indptr, rows.indices.copy(), rows.values.copy())
 
 
 def aggregated(

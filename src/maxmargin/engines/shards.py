@@ -115,7 +115,7 @@ class Shards:
         slots = self.slots[[shard for _, shard, _ in requests]]
         used = np.unique(slots).tolist()
         mine = [np.flatnonzero(slots == slot).tolist() for slot in used]
-        found: list[Any] = [None] * len(requests)
+        results: list[Any] = [None] * len(requests)
 
         def call(k: int) -> tuple[Any, ...]:
             return serve, self.key, self._recipe(), self._sent(w), [requests[r] for r in mine[k]]
@@ -123,9 +123,9 @@ class Shards:
         for some, (answers, joined) in zip(mine, self.engine.gather(used, call, before), strict=True):
             self.engine.welcome(joined)
             for r, answer in zip(some, answers, strict=True):
-                found[r] = answer
+                results[r] = answer
         self._weights = None
-        return found
+        return results
 
     def each(self, function: Callable[..., Any], before: Callable[[], None] | None = None) -> Iterator[Any]:
         """Yield the result of a function for each shard in order, one message for each."""
@@ -133,9 +133,9 @@ class Shards:
         def call(k: int) -> tuple[Any, ...]:
             return serve, self.key, self._recipe(), None, [(function, k, ())]
 
-        for (found,), joined in self.engine.gather(self.slots.tolist(), call, before):
+        for (result,), joined in self.engine.gather(self.slots.tolist(), call, before):
             self.engine.welcome(joined)
-            yield found
+            yield result
 
     def _recipe(self) -> Any:
         if self._shared is None or self._shared[0] != self.engine.losses:
@@ -195,22 +195,22 @@ class ShardedExamples(Examples):
     portable = parallel = False
 
     def __init__(self, shards: Shards, before: Callable[[], None] | None = None) -> None:
-        found: list[Facts] = []
-        with placing_errors(lambda error: sum(part.n_examples for part in found) + error.example):
+        all_facts: list[Facts] = []
+        with placing_errors(lambda error: sum(part.n_examples for part in all_facts) + error.example):
             for part in shards.each(facts, before):
-                found.append(part)
-        counts = offsets_of([part.n_examples for part in found])
-        self._set(shards, found, [np.arange(a, b) for a, b in pairwise(counts)])
+                all_facts.append(part)
+        counts = offsets_of([part.n_examples for part in all_facts])
+        self._set(shards, all_facts, [np.arange(a, b) for a, b in pairwise(counts)])
 
-    def _set(self, shards: Shards, found: list[Facts], ids: list[IntArray]) -> None:
+    def _set(self, shards: Shards, facts: list[Facts], ids: list[IntArray]) -> None:
         """Set the facts; ``ids[s][i]`` is the number of example i of shard s."""
         self.shards, self._ids = shards, ids
-        self.n_examples = sum(part.n_examples for part in found)
+        self.n_examples = sum(part.n_examples for part in facts)
         self.shard_of, self.place = (np.zeros(self.n_examples, np.int64) for _ in range(2))
         for number, mine in enumerate(ids):
             self.shard_of[mine], self.place[mine] = number, np.arange(len(mine))
-        first = found[0]
-        for number, part in enumerate(found):
+        first = facts[0]
+        for number, part in enumerate(facts):
             for name, value in part.same.items():
                 if not _equal(value, first.same[name]):
                     raise ValueError(f"shard {number} of the data: {name} is {value}, expected {first.same[name]}")
@@ -222,11 +222,11 @@ class ShardedExamples(Examples):
         if self.latent or not self.coded:
             raise TypeError("examples with latent variables or with outputs of any type cannot be in shards")
         self.lower = first.lower
-        self.code_offsets = offsets_of(self._ordered([part.code_lengths for part in found]))
-        self.plane_entries = self._ordered([part.plane_entries for part in found])
-        self._rounding_units = self._ordered([part.rounding_units for part in found])
-        self.operations = first.shared + float(sum(part.operations - part.shared for part in found))
-        self.float32_exact = all(part.float32_exact for part in found)
+        self.code_offsets = offsets_of(self._ordered([part.code_lengths for part in facts]))
+        self.plane_entries = self._ordered([part.plane_entries for part in facts])
+        self._rounding_units = self._ordered([part.rounding_units for part in facts])
+        self.operations = first.shared + float(sum(part.operations - part.shared for part in facts))
+        self.float32_exact = all(part.float32_exact for part in facts)
         self._sums_planes = first.sums_planes
         self._near, self._exact_for = _Near(), dict[Any, bool]()
 
@@ -274,8 +274,8 @@ class ShardedExamples(Examples):
             some = question.argument[at] if isinstance(question.argument, np.ndarray) else question.argument
             requests.append((answered, shard, (question.method, some, self.place[ids[at]])))
         with self._placing_errors():
-            for (_, at), found in zip(parts, self.shards.call(requests, question.w, before), strict=True):
-                found.write(self, ids[at], answers)
+            for (_, at), reply in zip(parts, self.shards.call(requests, question.w, before), strict=True):
+                reply.write(self, ids[at], answers)
 
     def _answer_here(
         self, question: Question, ids: IntArray, answers: Answers, before: Callable[[], None] | None
@@ -322,8 +322,8 @@ class ShardedExamples(Examples):
             for shard, at in parts
         ]
         with self._placing_errors():
-            for (_, at), (found, bounds) in zip(parts, self.shards.call(requests, w), strict=True):
-                found.write(self, ids[at], answers)
+            for (_, at), (reply, bounds) in zip(parts, self.shards.call(requests, w), strict=True):
+                reply.write(self, ids[at], answers)
                 out[at] = bounds
         return out
 
@@ -338,9 +338,9 @@ class ShardedExamples(Examples):
                 for shard, at in at_shards
             ]
             with self._placing_errors():
-                found = self.shards.call(requests)
-            parts = [(at, rows) for (_, at), rows in zip(at_shards, found, strict=True)]
-            del found
+                by_shard = self.shards.call(requests)
+            parts = [(at, rows) for (_, at), rows in zip(at_shards, by_shard, strict=True)]
+            del by_shard
         return self._in_order(len(ids), parts)
 
     def _places_near(self, ids: IntArray) -> IntArray | None:
@@ -354,7 +354,7 @@ class ShardedExamples(Examples):
 
     def _planes_near(self, ids: IntArray, near: IntArray, answers: Answers) -> list[tuple[IntArray, Planes]]:
         """Return the planes of examples that were fetched: their places among ids, and rows."""
-        found = []
+        parts = []
         for at, part in self._near.parts:
             inside = np.full(len(self._near.ids), -1)
             inside[at] = np.arange(len(at))
@@ -363,8 +363,8 @@ class ShardedExamples(Examples):
                 some, own = part.empty_answers(), inside[near[mine]]
                 some.codes[spans(own, part.code_offsets)] = answers.codes[spans(ids[mine], self.code_offsets)]
                 some.keys[own] = TRUTH + 1
-                found.append((mine, part.planes(own, some)))
-        return found
+                parts.append((mine, part.planes(own, some)))
+        return parts
 
     def _in_order(self, n: int, parts: list[tuple[IntArray, Planes]]) -> Planes:
         """Return rows of several batches, given their places among n rows."""
@@ -390,8 +390,8 @@ class ShardedExamples(Examples):
                 mine = ids[some]
                 codes = answers.codes[spans(mine, self.code_offsets)]
                 arguments = self.place[mine], codes, coefficients[some]
-                (found,) = self.shards.call([(aggregated, int(self.shard_of[mine[0]]), arguments)], out)
-                out[:] = found
+                (total,) = self.shards.call([(aggregated, int(self.shard_of[mine[0]]), arguments)], out)
+                out[:] = total
 
     def evaluate(
         self,
@@ -403,8 +403,8 @@ class ShardedExamples(Examples):
         """Yield ids and ``function(examples, w, ids, budgets)`` for the examples of each shard, in order."""
         requests: list[Request] = [(evaluated, shard, (function, budgets[ids])) for shard, ids in enumerate(self._ids)]
         with self._placing_errors():
-            found = self.shards.call(requests, w, before)
-        return iter(zip(self._ids, found, strict=True))
+            values = self.shards.call(requests, w, before)
+        return iter(zip(self._ids, values, strict=True))
 
     def example(self, i: int) -> Examples:
         """Return one of the examples, fetched."""
@@ -420,11 +420,11 @@ class ShardedExamples(Examples):
             (outputs, shard, (self.place[examples[at]], keys[at], [codes[r] for r in at.tolist()]))
             for shard, at in parts
         ]
-        found: list[Any] = [None] * len(examples)
+        collected: list[Any] = [None] * len(examples)
         for (_, at), some in zip(parts, self.shards.call(requests), strict=True):
             for r, output in zip(at.tolist(), some, strict=True):
-                found[r] = output
-        return found
+                collected[r] = output
+        return collected
 
     # ------------------------------------------------------------------ others
 

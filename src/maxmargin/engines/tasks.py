@@ -113,16 +113,16 @@ def answer(
     """
     joins = key not in _kept
     examples, answers = _known_examples(key, read)
-    weights, found = own_weights(w), list[Found]()
+    weights, written = own_weights(w), list[Found]()
     began = time.perf_counter()
     with one_blas_thread():
         for ids, argument in zip(writable(chunks), writable(arguments), strict=True):
             examples.begin(ids)
             Question(method, weights, argument).ask(examples, ids, slice(0, len(ids)), answers)
-            found.append(Found.of(examples, ids, answers))
+            written.append(Found.of(examples, ids, answers))
     if joins:
-        found[0] = replace(found[0], joined=fingerprint())
-    return found, time.perf_counter() - began
+        written[0] = replace(written[0], joined=fingerprint())
+    return written, time.perf_counter() - began
 
 
 def _known_examples(key: str, read: Any) -> tuple[Askable, Answers]:
@@ -256,8 +256,8 @@ class Tasks(Local):
                 try:
                     if not futures:
                         futures = self._sent(examples, question, ids, groups, done)
-                    found, took = self._await(futures[done], before)
-                    for part, chunk in zip(found, groups[done], strict=True):
+                    results, took = self._await(futures[done], before)
+                    for part, chunk in zip(results, groups[done], strict=True):
                         self.welcome(part.joined)
                         part.write(examples, ids[chunk], answers)
                     done, losses, seconds = done + 1, 0, seconds + took
@@ -345,7 +345,7 @@ class Tasks(Local):
                                 slot = slots[j]
                                 futures[j] = self.submit(slot, *call(j))
                         slot = slots[k]
-                        found = self._await(futures[k], before)
+                        results = self._await(futures[k], before)
                         break
                     except self.lost as error:
                         lost += 1
@@ -356,7 +356,7 @@ class Tasks(Local):
                         self.recover(slot)
                         futures = {j: future for j, future in futures.items() if slots[j] != slot}
                 del futures[k]
-                yield found
+                yield results
         finally:
             for future in futures.values():
                 self.drop(future)

@@ -274,16 +274,16 @@ class MaxMarginEstimator(
             references = self._references(problem, rng, first)
             if given:
                 first = state.best_w  # type: ignore[union-attr]
-            found = ConcaveConvex(this, self._completes, self._max_outer).go(problem, references, first)
+            reached = ConcaveConvex(this, self._completes, self._max_outer).go(problem, references, first)
             objective = this.history[-1]["objective"]
             if best is None or objective < best[0]:
-                best = objective, found, this, problem.references
+                best = objective, reached, this, problem.references
             if this.stop_reason in ("interrupted", "callback", "max_seconds"):
                 break
         assert best is not None
-        _, found, this, problem.references = best
+        _, reached, this, problem.references = best
         vars(run).update(vars(this))
-        return found
+        return reached
 
     def _references(self, problem: Problem, rng: np.random.Generator, start: FloatArray | None) -> References:
         """Return the first references: the predictions at the start, or the truths for the convex form."""

@@ -100,23 +100,23 @@ class Support:
     @classmethod
     def of(cls, problem: Problem, state: State, positions: IntArray) -> Support | None:
         """Return the support of a solver's state; None if the solver keeps only sums of planes."""
-        found = state.support(problem)
-        if found is None:
+        support = state.support(problem)
+        if support is None:
             return None
-        keys = found["key"]
+        keys = support["key"]
         if problem.references is not None:
-            keys = problem.references.swapped(keys, found["example"])
-        outputs = problem.examples.outputs_of(found["example"], keys, found["codes"])
-        where = positions[found["example"]]
-        return cls(where, outputs, found["alpha"], found["value"], found["planes"], problem.dim)
+            keys = problem.references.swapped(keys, support["example"])
+        outputs = problem.examples.outputs_of(support["example"], keys, support["codes"])
+        where = positions[support["example"]]
+        return cls(where, outputs, support["alpha"], support["value"], support["planes"], problem.dim)
 
     def outputs_by_example(self, positions: IntArray) -> dict[int, list[Any]]:
         """Return the outputs of each example, those of greatest dual value first; `positions` are those of `of`."""
-        found: dict[int, list[Any]] = {}
+        by_example: dict[int, list[Any]] = {}
         example = dict(zip(positions.tolist(), range(len(positions)), strict=True))
         for k in np.argsort(-self.alphas, kind="stable").tolist():
-            found.setdefault(example[int(self.examples[k])], []).append(self.outputs[k])
-        return found
+            by_example.setdefault(example[int(self.examples[k])], []).append(self.outputs[k])
+        return by_example
 
     def __len__(self) -> int:
         return len(self.examples)

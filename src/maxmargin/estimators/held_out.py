@@ -104,13 +104,13 @@ def held_out_losses(
             part = some_of(data, np.sort(np.setdiff1d(everything, fold)))
             rest, weights = data.examples.take(fold), data.weights[fold]
             centre = estimator._unscaled_centre(part)
-            found = [output_losses(rest, centre, engine)]
+            losses = [output_losses(rest, centre, engine)]
             for candidate in candidates:
                 parameters = QUIET | {"prior": candidate["scale"] * centre, "C": candidate["C"]}
                 model = clone(estimator).set_params(**parameters, **estimator._shorter())
                 model._learn(part, engine)
-                found.append(output_losses(rest, model.coef_, engine))
-            tables.append(np.array(found))
+                losses.append(output_losses(rest, model.coef_, engine))
+            tables.append(np.array(losses))
             shares.append(weights)
     each, share = np.concatenate(tables, axis=1), np.concatenate(shares) / sum(map(np.sum, shares))
     means = each @ share
@@ -133,10 +133,10 @@ def keep_to_prior(estimator: Any, what: str, loss: float, prior: float, remedy: 
     remedy : str
         What may help.
     """
-    found = f"weights learnt from other {what} are worse on held-out {what} (mean loss {loss:.3f}) than their prior"
+    observed = f"weights learnt from other {what} are worse on held-out {what} (mean loss {loss:.3f}) than their prior"
     if is_auto(estimator.C):
         estimator.C_ *= NEGLIGIBLE
-        message = f"{found} ({prior:.3f}), so the model is the prior: {remedy}"
+        message = f"{observed} ({prior:.3f}), so the model is the prior: {remedy}"
     else:
-        message = f"{found} ({prior:.3f}): choose another C, or C='auto'; {remedy}"
+        message = f"{observed} ({prior:.3f}): choose another C, or C='auto'; {remedy}"
     warnings.warn(message, UserWarning, stacklevel=callers_level())

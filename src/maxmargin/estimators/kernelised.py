@@ -104,11 +104,11 @@ def prefer_support(structure: Compiled, problem: Problem, state: State, tol: flo
     """
     if state.cut_short or problem.references is not None or problem.objective.hard:
         return
-    found = state.support(problem)
-    if found is None or not structure.kernel_weights(state.best_w):
+    held = state.support(problem)
+    if held is None or not structure.kernel_weights(state.best_w):
         return
-    u, rows = np.zeros(problem.dim), found["planes"]
-    np.add.at(u, rows.indices, rows.values * np.repeat(found["alpha"], np.diff(rows.indptr)))
+    u, rows = np.zeros(problem.dim), held["planes"]
+    np.add.at(u, rows.indices, rows.values * np.repeat(held["alpha"], np.diff(rows.indptr)))
     for share in SHARES:
         w = state.best_w.copy()
         for (features, weights), (_, support) in zip(

@@ -105,9 +105,9 @@ def check_max_iter(max_iter: Any, name: str) -> None:
 
 def check_checkpoint(checkpoint: Any, name: str) -> None:
     """Raise ValueError unless it is None, a path or a valid `Checkpoint`."""
-    found = Checkpoint.of(checkpoint)
-    if found is not None:
-        found.check()
+    file = Checkpoint.of(checkpoint)
+    if file is not None:
+        file.check()
 
 
 def check_callbacks(callbacks: Any, name: str) -> None:
@@ -187,24 +187,24 @@ def _is_index(member: Any) -> bool:
 
 
 def _indices(members: Iterable[Any], size: int) -> IntArray:
-    found = np.array([int(member) for member in members], np.int64)
-    outside = found[(found < -size) | (found >= size)]
+    indices = np.array([int(member) for member in members], np.int64)
+    outside = indices[(indices < -size) | (indices >= size)]
     if len(outside):
         raise ValueError(f"nonnegative: there are {size} weights, found index {outside[0]}")
-    return found
+    return indices
 
 
 def _named(wanted: list[str], names: AnyArray) -> IntArray:
     """Return the weights of these names: one weight, or all weights of a feature."""
-    found: list[int] = []
+    indices: list[int] = []
     listed = [str(name) for name in names]
     for name in wanted:
         matches = [j for j, other in enumerate(listed) if other == name]
         matches = matches or [j for j, other in enumerate(listed) if other.startswith(name + _ARROW)]
         if not matches:
             raise ValueError(f"nonnegative: unknown weight or feature {name!r}; names are like {', '.join(listed[:3])}")
-        found += matches
-    return np.array(found, np.int64)
+        indices += matches
+    return np.array(indices, np.int64)
 
 
 @declared

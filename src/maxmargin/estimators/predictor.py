@@ -83,8 +83,8 @@ class Predictor:
         check_is_fitted(self, "coef_")
         X = self._inputs(X)
         if isinstance(self.structure_, Compiled):
-            found = [examples.outputs(self._answers(examples)) for examples in self._encoded(X)]
-            return found[0] if len(found) == 1 else list(chain.from_iterable(found))
+            batches = [examples.outputs(self._answers(examples)) for examples in self._encoded(X)]
+            return batches[0] if len(batches) == 1 else list(chain.from_iterable(batches))
         return self._own_predictions(X)
 
     def _scored_structure(self) -> Any:
@@ -188,16 +188,16 @@ class Predictor:
 
     def _max_marginals(self, examples: Examples) -> list[Any]:
         """Return the max-marginals of encoded inputs."""
-        found: list[Any] = [None] * examples.n_examples
+        marginals: list[Any] = [None] * examples.n_examples
         w = self._flat_weights()
 
         def ask(ids: IntArray, chunk: slice) -> None:
-            found[chunk] = examples.max_marginals(w, ids)
+            marginals[chunk] = examples.max_marginals(w, ids)
 
         with Local(self.n_jobs) as engine, one_blas_thread():
             engine.map(ask, np.arange(examples.n_examples))
         messages.finish()
-        return found
+        return marginals
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return minus the mean loss of the predictions: higher is better, 0 is perfect.

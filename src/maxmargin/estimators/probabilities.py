@@ -233,7 +233,7 @@ class Probabilistic(Predictor):
 
     def _marginals(self, examples: Examples) -> list[Any]:
         """Return the marginals of encoded inputs, one arrangement for each."""
-        found: list[Any] = [None] * examples.n_examples
+        marginals: list[Any] = [None] * examples.n_examples
 
         def ask(ids: IntArray, _: slice) -> None:
             for some in _batches(examples, ids):
@@ -241,10 +241,10 @@ class Probabilistic(Predictor):
                 sums = _checked(examples.sums(scores, some), some)
                 tables = [Scores(values, own.starts) for values, own in zip(sums.marginals, scores, strict=True)]
                 for r, i in enumerate(some.tolist()):
-                    found[i] = examples.arranged_marginals([own.values for own in of_example(tables, r)], i)
+                    marginals[i] = examples.arranged_marginals([own.values for own in of_example(tables, r)], i)
 
         self._in_threads(ask, examples)
-        return found
+        return marginals
 
     def _samples(self, examples: Examples, n: int, seeds: Any) -> list[list[Any]]:
         codes = np.zeros((n, int(examples.code_offsets[-1])), np.int32)

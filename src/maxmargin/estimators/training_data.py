@@ -125,16 +125,16 @@ class FileShards:
         files = self.parts[shard]
         with files.naming():
             X, Y = files.read()
-            found: dict[str, Any] = self.estimator._survey(X, Y)
-        return {"n": files.n_examples, "form": files.form, **found}
+            facts: dict[str, Any] = self.estimator._survey(X, Y)
+        return {"n": files.n_examples, "form": files.form, **facts}
 
     def examples(self, shard: int) -> Examples:
         """Return the encoded examples of a file."""
         files = self.parts[shard]
         with files.naming():
             X, Y = files.read()
-            found: Examples = self.estimator._encode_part(self.structure, X, Y)
-        return found
+            examples: Examples = self.estimator._encode_part(self.structure, X, Y)
+        return examples
 
 
 @contextmanager
@@ -151,7 +151,7 @@ def data_in_shards(
         engine=None, callbacks=None, checkpoint=None, start="auto", warm_start=False, n_jobs=1, verbose=0
     )
     surveys = _surveyed(Shards(engine, FileShards(twin, parts), slots, sizes))
-    files.note_parts(parts, [(found["n"], found["form"]) for found in surveys])
+    files.note_parts(parts, [(facts["n"], facts["form"]) for facts in surveys])
     n = files.n_examples
     weights = example_weights(sample_weight, n)
     if not weights.all():
@@ -180,9 +180,9 @@ def _surveyed(shards: Shards) -> list[dict[str, Any]]:
     """Return the surveys of all shards in order: the first pass."""
     surveys: list[dict[str, Any]] = []
     try:
-        with placing_errors(lambda error: sum(found["n"] for found in surveys) + error.example):
-            for found in shards.each(survey):
-                surveys.append(found)
+        with placing_errors(lambda error: sum(facts["n"] for facts in surveys) + error.example):
+            for facts in shards.each(survey):
+                surveys.append(facts)
     finally:
         shards.close()
     return surveys

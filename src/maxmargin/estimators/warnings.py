@@ -27,15 +27,15 @@ LITTLE = 0.99
 
 def warn_of_contradiction(certificate: Any, fault: str | None) -> None:
     """Warn if an argmax is contradicted by a known output, or if the lower bound is above the objective."""
-    found = [] if fault is None else [fault]
+    faults = [] if fault is None else [fault]
     if certificate.crossed:
-        found.append(
+        faults.append(
             f"the lower bound {certificate.dual:.6g} is above the objective {certificate.primal:.6g}, which is "
             f"impossible if every argmax is exact"
         )
-    if found:
+    if faults:
         warnings.warn(
-            f"{'; '.join(found)}; so the certificate is not proven: correct the argmax (maxmargin.check_structure "
+            f"{'; '.join(faults)}; so the certificate is not proven: correct the argmax (maxmargin.check_structure "
             f"looks for more faults on a few examples), or set exact=False if it is approximate",
             InexactArgmaxWarning,
             stacklevel=callers_level(),
@@ -51,12 +51,12 @@ def warn_of_estimate(estimator: Any, problem: Problem) -> None:
     if certificate.contradicted:
         return
     most = f"may be up to {certificate.primal_bound:.6g}" if np.isfinite(certificate.primal_bound) else "is not known"
-    found = f"the objective found is {certificate.primal:.6g}, the true one {most}"
+    summary = f"the objective found is {certificate.primal:.6g}, the true one {most}"
     if not problem.examples.exact:
         compared = vars(estimator).get("held_out_losses_")  # by which the advice is followed already
         if FAR < certificate.unproven < np.inf and not compared:
             warnings.warn(
-                f"{found}: the argmax is approximate, and its bounds are loose; compare the score on other data with "
+                f"{summary}: the argmax is approximate, and its bounds are loose; compare the score on other data with "
                 f"that of simpler models, or give the argmax more time or a better bound",
                 InexactArgmaxWarning,
                 stacklevel=callers_level(),
@@ -64,20 +64,20 @@ def warn_of_estimate(estimator: Any, problem: Problem) -> None:
         return
     limit = estimator.stop_reason_ if estimator.stop_reason_ in ("max_seconds", "max_iter") else ""
     if limit and certificate.gap <= estimator.tol < certificate.proven_gap and not problem.examples.relaxed:
-        found = f"the fit was ended by {limit} with a gap within tol that is not proven: {found}"
+        summary = f"the fit was ended by {limit} with a gap within tol that is not proven: {summary}"
     elif estimator.stop_reason_ != "estimated":
         return
     if problem.searches:
         own = not isinstance(estimator.structure_, Compiled)
         warnings.warn(
-            f"{found}: the structure has no exact argmax for {problem.bound}, and a search may have missed outputs; "
+            f"{summary}: the structure has no exact argmax for {problem.bound}, and a search may have missed outputs; "
             f"use bound='margin' with linear slack{', or add bound_argmax to the structure' if own else ''}",
             InexactArgmaxWarning,
             stacklevel=callers_level(),
         )
     else:
         warnings.warn(
-            f"{found} because of rounding errors, so tol={estimator.tol:g} is out of reach at this scale of the "
+            f"{summary} because of rounding errors, so tol={estimator.tol:g} is out of reach at this scale of the "
             f"features and this C; scale the features to values of about 1, or lower C",
             ConvergenceWarning,
             stacklevel=callers_level(),

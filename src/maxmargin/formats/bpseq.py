@@ -43,7 +43,7 @@ def read_bpseq(source: Source) -> list[FoldedSequence]:
     ...     mm.formats.read_bpseq(path)
     [FoldedSequence(name='hairpin', sequence='GAAAC', structure='(...)', description='')]
     """
-    found = list[tuple[str, int, list[tuple[str, int]]]]()
+    records = list[tuple[str, int, list[tuple[str, int]]]]()
     title = ""
     for number, line in numbered_lines(source):
         if line.startswith(">"):
@@ -55,15 +55,15 @@ def read_bpseq(source: Source) -> list[FoldedSequence]:
         if len(fields) != 3 or not (fields[0].isdecimal() and fields[2].isdecimal()):
             raise FormatError(source, number, f"expected NUMBER BASE PARTNER, found {line!r:.60}")
         if int(fields[0]) == 1:
-            found.append((title, number, []))
+            records.append((title, number, []))
             title = ""
-        expected = len(found[-1][2]) + 1 if found else 1
+        expected = len(records[-1][2]) + 1 if records else 1
         if int(fields[0]) != expected:
             raise FormatError(source, number, f"expected base {expected}, found {line!r:.60}")
-        found[-1][2].append((fields[1], int(fields[2])))
-    if not found:
+        records[-1][2].append((fields[1], int(fields[2])))
+    if not records:
         raise FormatError(source, None, "no structures: expected lines NUMBER BASE PARTNER, found none")
-    return [_record(source, *one) for one in found]
+    return [_record(source, *one) for one in records]
 
 
 def _record(source: Source, title: str, number: int, bases: list[tuple[str, int]]) -> FoldedSequence:

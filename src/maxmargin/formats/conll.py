@@ -200,9 +200,9 @@ class ColumnReader:
             return False
         return len(columns) != self.n_columns or _COMMENT.fullmatch(line) is not None
 
-    def _check_width(self, number: int, found: int) -> None:
+    def _check_width(self, number: int, width: int) -> None:
         raise FormatError(
-            self.source, number, f"expected {self.n_columns} columns as on line {self.first_line}, found {found}"
+            self.source, number, f"expected {self.n_columns} columns as on line {self.first_line}, found {width}"
         )
 
 

@@ -128,9 +128,9 @@ class Files(Parted):
         """The number of bytes."""
         return sum(map(source_size, self.paths))
 
-    def note_parts(self, parts: Sequence[Files], found: Sequence[tuple[int, Any]]) -> None:
+    def note_parts(self, parts: Sequence[Files], surveyed: Sequence[tuple[int, Any]]) -> None:
         """Note the number of examples of each part, and check its form, as others have read them."""
-        super().note_parts(parts, found)
+        super().note_parts(parts, surveyed)
         self._lines, self._sources = None, [part.paths[0] for part in parts]
 
     def check_form(self, form: Any) -> None:
@@ -138,10 +138,10 @@ class Files(Parted):
         if self.form is None:
             self.form = form
         elif form[0] != self.form[0]:
-            expected, found = (f"{form[0]} columns" if isinstance(form[0], int) else f"the columns {shown(form[0])}"
+            expected, actual = (f"{form[0]} columns" if isinstance(form[0], int) else f"the columns {shown(form[0])}"
                                for form in (self.form, form))  # fmt: skip
-            found = found.removesuffix(" columns")
-            raise FormatError(form[1], form[2], f"expected {expected} as in {self.form[1]}, found {found}")
+            actual = actual.removesuffix(" columns")
+            raise FormatError(form[1], form[2], f"expected {expected} as in {self.form[1]}, found {actual}")
 
     def place(self, example: int) -> str:
         """Return the file of an example that has been read, and its line if it is known."""
@@ -295,17 +295,17 @@ def expanded(paths: Any) -> list[str]:
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     if not given:
         raise ValueError("paths: expected at least one file or pattern, found none")
-    found: dict[str, None] = {}
+    listed: dict[str, None] = {}
     for name in given:
         path = os.fspath(name)
         if os.path.isfile(path):
-            found[path] = None
+            listed[path] = None
             continue
         files = sorted(file for file in glob.glob(path, recursive=True) if os.path.isfile(file))
         if not files:
             raise FileNotFoundError(f"{path}: expected a file, or a pattern of files, found none")
-        found.update(dict.fromkeys(files))
-    return list(found)
+        listed.update(dict.fromkeys(files))
+    return list(listed)
 
 
 def targets_in(folder: Source, sources: Sequence[str]) -> list[Path]:

@@ -56,11 +56,11 @@ class Parted(ABC):
         """Number of examples that have been read."""
         return int(self._first[-1])
 
-    def note_parts(self, parts: Sequence[Any], found: Sequence[tuple[int, Any]]) -> None:
+    def note_parts(self, parts: Sequence[Any], surveyed: Sequence[tuple[int, Any]]) -> None:
         """Note the number of examples of each part, and check its form, as others have read them."""
-        self._first = offsets_of([n for n, _ in found])
+        self._first = offsets_of([n for n, _ in surveyed])
         self.form = None
-        for _, form in found:
+        for _, form in surveyed:
             self.check_form(form)
 
     def part_of(self, example: int) -> int:
@@ -120,11 +120,11 @@ class Partitions(Parted):
 
     def read(self) -> tuple[Any, Any]:
         """Return the inputs and outputs of all partitions."""
-        found = [_checked_part(reader(), k) for k, reader in enumerate(self._readers, self._at)]
-        self.note_parts(self._readers, [(len(Y), form) for _, Y, form in found])
+        parts = [_checked_part(reader(), k) for k, reader in enumerate(self._readers, self._at)]
+        self.note_parts(self._readers, [(len(Y), form) for _, Y, form in parts])
         if self.form is None:
-            return [x for X, _, _ in found for x in X], [y for _, Y, _ in found for y in Y]
-        return sp.csr_array(sp.vstack([X for X, _, _ in found], format="csr")), np.concatenate([Y for _, Y, _ in found])
+            return [x for X, _, _ in parts for x in X], [y for _, Y, _ in parts for y in Y]
+        return sp.csr_array(sp.vstack([X for X, _, _ in parts], format="csr")), np.concatenate([Y for _, Y, _ in parts])
 
     def parts(self, run: Run = map) -> list[Partitions]:
         """Return each partition by itself."""
@@ -171,7 +171,9 @@ def _readers(data: Any, target: str | None) -> list[Callable[[], tuple[Any, Any,
     if kind == "ray" and hasattr(data, "iter_internal_ref_bundles"):
         _check_target(True, target)
         bundles = [(bundle.block_refs, bundle.metadata) for bundle in data.iter_internal_ref_bundles()]
-        blocks = [(ref, about.num_rows) for refs, found in bundles for ref, about in zip(refs, found, strict=True)]
+        blocks = [
+            (ref, about.num_rows) for refs, metadata in bundles for ref, about in zip(refs, metadata, strict=True)
+        ]
         dumps = needed("ray.cloudpickle", "ray", "Ray datasets need").dumps  # with the owner of the block
         return [partial(_of_block, dumps(ref), target) for ref, n in blocks if n != 0]
     raise ValueError(
@@ -197,10 +199,10 @@ def _called(reader: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any, Any]:
 
 def _of_delayed(part: Any, target: str | None) -> tuple[Any, Any, Any]:
     """Compute a partition of Dask here, without the scheduler."""
-    found = part.compute(scheduler="synchronous")
+    content = part.compute(scheduler="synchronous")
     if target is not None:
-        return rows_of_table(found, target)
-    pairs = list(found)
+        return rows_of_table(content, target)
+    pairs = list(content)
     return [x for x, _ in pairs], [y for _, y in pairs], None
 
 

@@ -90,10 +90,10 @@ def pieces(path: str, format: str, size: int, run: Run = map) -> list[Source]:
             return [path]
         step = -(-length // -(-length // size))
         starts = [0, *_starts(file, _NEXT[format], step)]
-    found = [Piece(path, start, stop) for start, stop in pairwise([*starts, length])]
-    if format == "fasta" and len(found) > 1:
-        found = _with_whole_pairs(found, list(run(titles, found)))
-    return [path] if len(found) == 1 else list(found)
+    parts = [Piece(path, start, stop) for start, stop in pairwise([*starts, length])]
+    if format == "fasta" and len(parts) > 1:
+        parts = _with_whole_pairs(parts, list(run(titles, parts)))
+    return [path] if len(parts) == 1 else list(parts)
 
 
 def _starts(file: BinaryIO, after: Callable[[BinaryIO, int], int | None], step: int) -> Iterator[int]:
@@ -165,18 +165,18 @@ def titles(piece: Piece) -> tuple[int, int]:
     return count, second
 
 
-def _with_whole_pairs(found: Sequence[Piece], counted: Sequence[tuple[int, int]]) -> list[Piece]:
+def _with_whole_pairs(parts: Sequence[Piece], counted: Sequence[tuple[int, int]]) -> list[Piece]:
     """Return pieces that begin with records 1, 3, 5, … of the file."""
-    path, total = found[0].path, sum(count for count, _ in counted)
+    path, total = parts[0].path, sum(count for count, _ in counted)
     if total % 2:
         raise FormatError(path, None, f"expected pairs of records, found {total} records")
     starts, before = [], 0
-    for piece, (count, second) in zip(found, counted, strict=True):
+    for piece, (count, second) in zip(parts, counted, strict=True):
         start = second if before % 2 else piece.start
         if start < piece.stop:
             starts.append(start)
         before += count
-    return [Piece(path, start, stop) for start, stop in pairwise([*starts, found[-1].stop])]
+    return [Piece(path, start, stop) for start, stop in pairwise([*starts, parts[-1].stop])]
 
 
 # ---------------------------------------------------------------------- trees, and groups of rows

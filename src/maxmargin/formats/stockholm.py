@@ -88,7 +88,7 @@ def _records(source: Source, family: _Family) -> list[FoldedSequence]:
     except ValueError as error:
         raise FormatError(source, family.line, str(error)) from None
     about = family.names.get("AC") or family.names.get("ID", "")
-    found = []
+    records = []
     for name, parts in family.rows.items():
         row = "".join(parts)
         if len(row) != len(consensus):
@@ -96,8 +96,8 @@ def _records(source: Source, family: _Family) -> list[FoldedSequence]:
                 source, family.line,
                 f"{name!r:.60}: a row of {len(row)} columns, but the consensus structure has {len(consensus)}",
             )  # fmt: skip
-        found.append(FoldedSequence(name, *_projected(row, consensus), about))
-    return found
+        records.append(FoldedSequence(name, *_projected(row, consensus), about))
+    return records
 
 
 def _projected(row: str, consensus: np.ndarray) -> tuple[str, str]:

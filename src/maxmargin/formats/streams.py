@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
-from maxmargin._base.atomic import replacing
+from maxmargin._base.archive import replacing
 
 Source = str | os.PathLike[str]
 

@@ -77,8 +77,8 @@ def _tokens(data: bytes, source: Source) -> tuple[list[str], list[bytes], list[i
             continue
         sequence = fields[1] if len(fields) > 1 else b""
         if not sequence.startswith(b"qid:") or len(sequence) == 4:
-            found = shown(decode(sequence, source, number)) if sequence else "the end of the line"
-            raise FormatError(source, number, f"expected TAG qid:NUMBER FEATURE:VALUE ..., found {found} after the tag")
+            rest = shown(decode(sequence, source, number)) if sequence else "the end of the line"
+            raise FormatError(source, number, f"expected TAG qid:NUMBER FEATURE:VALUE ..., found {rest} after the tag")
         if sequence != current:
             name = decode(sequence, source, number)
             if sequence in began:

@@ -119,8 +119,8 @@ def decision_confidences(estimator: Any, X: Any, y: Any) -> tuple[FloatArray, An
             f"{type(estimator).__name__} predicts neither labels nor heads: compare predict_marginals with its parts"
         )
     confidences, right = [np.zeros(0)], [np.zeros(0, bool)]
-    for table, found, true in zip(tables, predicted, y, strict=True):
-        labels = np.asarray(found, object).tolist()
+    for table, prediction, true in zip(tables, predicted, y, strict=True):
+        labels = np.asarray(prediction, object).tolist()
         confidences.append(np.asarray(table)[np.arange(len(labels)), [code[label] for label in labels]])
         right.append(np.array([a == b for a, b in zip(labels, np.asarray(true, object).tolist(), strict=True)], bool))
     return np.concatenate(confidences), np.concatenate(right)

@@ -16,8 +16,8 @@ def checked_groups(groups: Any) -> Any:
     groups = groups.to_numpy() if hasattr(groups, "to_numpy") else groups
     shape = getattr(groups, "shape", None)
     if not is_list(groups) or (shape is not None and len(shape) != 1):
-        found = type(groups).__name__ if shape is None else f"an array of shape {shape}"
-        raise ValueError(f"groups: expected a sequence with the query of each row, found {found}")
+        shown = type(groups).__name__ if shape is None else f"an array of shape {shape}"
+        raise ValueError(f"groups: expected a sequence with the query of each row, found {shown}")
     if isinstance(groups, np.ndarray) and groups.dtype != object:
         missing = np.flatnonzero(groups != groups)
         if len(missing):

@@ -251,8 +251,8 @@ def pair_accuracy(y: Any, scores: Any, groups: Any = None) -> float:
     0.3333333333333333
     """
     relevance, scores, members = _read(y, scores, groups)
-    found = (_ordered_share(relevance[rows], scores[rows]) for rows in members)
-    shares = [share for share in found if share is not None]
+    by_query = (_ordered_share(relevance[rows], scores[rows]) for rows in members)
+    shares = [share for share in by_query if share is not None]
     if not shares:
         raise ValueError("no query has two documents of different relevance, so there is no pair to order")
     return float(np.mean(shares))

@@ -21,8 +21,8 @@ def paired(Y_true: Any, Y_pred: Any) -> Iterator[tuple[Sequence[Any], Sequence[A
 def _check_sequences(name: str, Y: Any) -> None:
     for i, y in enumerate(Y):
         if isinstance(y, str | bytes) or not hasattr(y, "__len__"):
-            found = f"{'the string ' if isinstance(y, str) else ''}{y!r:.60}"
-            raise ValueError(f"{name}: expected a list of sequences of labels, found {found} at {name}[{i}]")
+            shown = f"{'the string ' if isinstance(y, str) else ''}{y!r:.60}"
+            raise ValueError(f"{name}: expected a list of sequences of labels, found {shown} at {name}[{i}]")
 
 
 def token_accuracy(Y_true: Any, Y_pred: Any) -> float:

@@ -18,8 +18,7 @@ import scipy.sparse as sp
 from sklearn.exceptions import NotFittedError
 
 import maxmargin
-from maxmargin._base.archive import MODEL, Archive, BadFileError, write_archive
-from maxmargin._base.atomic import replacing
+from maxmargin._base.archive import MODEL, Archive, BadFileError, replacing, write_archive
 from maxmargin._base.checks import finite_number, positive_number, stored_array
 from maxmargin._base.types import AnyArray
 from maxmargin.core.certificate import Certificate
@@ -29,8 +28,7 @@ from maxmargin.estimators.base import MaxMarginEstimator, names_learnt, remember
 from maxmargin.estimators.explain import Support
 from maxmargin.estimators.starts import storable_start
 from maxmargin.models.earlier import translated
-from maxmargin.models.objects import ModelReader, ModelWriter
-from maxmargin.models.user_objects import Given, UserCodeError, is_estimator, is_structure
+from maxmargin.models.objects import Given, ModelReader, ModelWriter, UserCodeError, is_estimator, is_structure
 from maxmargin.models.values import LARGEST_NUMBER, expect
 
 NAME, FORMAT = "maxmargin model", 3

@@ -11,7 +11,7 @@ from maxmargin._base.jit import inlined, jit
 def shortest_paths(costs, tails, heads, first, last, n_nodes, decisions):
     """Write the cheapest path from `first` to `last` in each row of `decisions`, 1 for the arcs of the path.
 
-    Arcs are sorted so that those into a node precede those out of it; tails and heads are the nodes in this order, and
+    Arcs into a node precede those out of it; tails and heads are the nodes in this order, and
     `tails[k, 1]` is the number of the arc in the user's order. Ties go to the arc listed first.
     """
     best, into = np.empty(n_nodes), np.empty(n_nodes, np.int64)

@@ -419,17 +419,17 @@ class DecisionReader:
         """Whether all decisions read were [0, 1] of two variables: vectors, or the indices of both."""
         return self.form == "auto" and VECTOR in self._first and self._only_both
 
-    def read(self, found: Any, m: int, where: Where, what: str) -> FloatArray:
+    def read(self, answer: Any, m: int, where: Where, what: str) -> FloatArray:
         """Return a decision as a vector of m numbers."""
-        as_set = isinstance(found, set | frozenset)
-        listed = sorted(found) if as_set else found
+        as_set = isinstance(answer, set | frozenset)
+        listed = sorted(answer) if as_set else answer
         expected = {"auto": f"{m} numbers or indices", "vector": f"{m} numbers", "indices": "indices"}[self.form]
         if not is_list(listed):
-            raise error_at(where, f"{what} {found!r:.60}, expected a decision: {expected}")
+            raise error_at(where, f"{what} {answer!r:.60}, expected a decision: {expected}")
         try:
             vector: FloatArray = np.asarray(listed, float)
         except (TypeError, ValueError):
-            raise error_at(where, f"{what} {found!r:.60}, expected a decision: {expected}") from None
+            raise error_at(where, f"{what} {answer!r:.60}, expected a decision: {expected}") from None
         form = "indices" if as_set or self.form == "indices" or vector.shape != (m,) else "vector"
         if form == "vector":
             self._check_form(form, vector, m, where, what)
@@ -552,8 +552,8 @@ def cost_rows(costs: Sequence[Any], widths: IntArray, name: str) -> list[FloatAr
             hint = "; for decisions, set loss='hamming' or pass decisions=" if isinstance(row, Set) else ""
             raise error_at(place, f"expected {widths[i]} costs, found {row!r:.60}{hint}") from None
         if vector.shape != (widths[i],):
-            found = len(vector) if vector.ndim == 1 else f"an array of shape {vector.shape}"
-            raise error_at(place, f"expected {widths[i]} costs, one for each variable, found {found}")
+            shown = len(vector) if vector.ndim == 1 else f"an array of shape {vector.shape}"
+            raise error_at(place, f"expected {widths[i]} costs, one for each variable, found {shown}")
         bad = np.flatnonzero(~np.isfinite(vector))
         if len(bad):
             raise error_at(place, f"costs must be finite, found {vector[bad[0]]} for variable {bad[0]}")

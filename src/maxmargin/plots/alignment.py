@@ -191,9 +191,9 @@ class AlignmentDisplay:
         sets = {
             name: {(i, j) for i, j in enumerate(self.partners(name).tolist()) if j >= 0} for name in self.alignments
         }
-        found = sets.get("predicted", sets.get("true", set()))
-        true = sets.get("true", found)
-        return {"both": sorted(found & true), "false": sorted(found - true), "missed": sorted(true - found)}
+        predicted = sets.get("predicted", sets.get("true", set()))
+        true = sets.get("true", predicted)
+        return {"both": sorted(predicted & true), "false": sorted(predicted - true), "missed": sorted(true - predicted)}
 
     def _dots(self, word: int) -> AnyArray:
         """Return the number of equal letters of the words around each pair of positions, 0 below two."""

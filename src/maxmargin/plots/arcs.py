@@ -170,8 +170,8 @@ class ArcDisplay:
             The display, with its figure drawn.
         """
         pairs = compared_pairs(sequence, structure, predicted)
-        true, found = (None if some is None else sorted(some) for some in pairs)
-        return cls(sequence, true or [], found, directed=False, probabilities=probabilities).plot(ax=ax)
+        true, predicted_pairs = (None if some is None else sorted(some) for some in pairs)
+        return cls(sequence, true or [], predicted_pairs, directed=False, probabilities=probabilities).plot(ax=ax)
 
     @classmethod
     def from_estimator(

@@ -82,7 +82,7 @@ class GraphDisplay:
         GraphDisplay
             The display, with its figure drawn.
         """
-        found = estimator.predict([x])[0]
+        labelling = estimator.predict([x])[0]
         graph = x[0] if isinstance(x, tuple) else x
         names = None
         if hasattr(graph, "adj"):
@@ -91,9 +91,9 @@ class GraphDisplay:
             edges = np.array([(place[a], place[b]) for a, b in graph.edges()], np.int64).reshape(-1, 2)
         else:
             edges = x[1]
-        nodes = names if names is not None else range(len(found))
+        nodes = names if names is not None else range(len(labelling))
         predicted, true = (
-            [labels[v] for v in nodes] if isinstance(labels, Mapping) else labels for labels in (found, y)
+            [labels[v] for v in nodes] if isinstance(labels, Mapping) else labels for labels in (labelling, y)
         )
         return cls(edges, predicted, true, positions, names).plot()
 
@@ -123,7 +123,7 @@ class GraphDisplay:
         ax.add_collection(LineCollection(list(at[self.edges]), colors=GREY, linewidths=0.6, alpha=0.6, zorder=1))
         size = float(np.clip(6000.0 / max(len(at), 1), 8.0, 200.0))
         for label, colour in zip(labels, colours, strict=True):
-            own = np.array([found == label for found in self.predicted], bool)
+            own = np.array([predicted == label for predicted in self.predicted], bool)
             ax.scatter(*at[own].T, s=size, color=colour, label=str(label), zorder=2, edgecolors="white", linewidths=0.5)
         ax.scatter(
             *at[self.wrong].T, s=2.2 * size, facecolors="none", edgecolors=ORANGE, linewidths=1.8, zorder=3,

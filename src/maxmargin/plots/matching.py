@@ -28,11 +28,11 @@ def pairs_of_output(y: Any) -> set[Pair]:
     return {(i, k) for i, given in enumerate(rows) for k in given if k >= 0}
 
 
-def sorted_kinds(true: set[Pair] | None, found: set[Pair] | None) -> dict[str, list[Pair]]:
+def sorted_kinds(true: set[Pair] | None, predicted: set[Pair] | None) -> dict[str, list[Pair]]:
     """Return the pairs of each kind; with only a truth or only a prediction all are of the kind "both"."""
-    if true is None or found is None:
-        return {"both": sorted(true or found or set()), "false": [], "missed": []}
-    return {"both": sorted(true & found), "false": sorted(found - true), "missed": sorted(true - found)}
+    if true is None or predicted is None:
+        return {"both": sorted(true or predicted or set()), "false": [], "missed": []}
+    return {"both": sorted(true & predicted), "false": sorted(predicted - true), "missed": sorted(true - predicted)}
 
 
 class MatchingDisplay:
@@ -90,10 +90,10 @@ class MatchingDisplay:
         self.labels = [str(v) for v in range(self.n_nodes)] if labels is None else list(map(str, labels))
         self.positions = np.arange(self.n_nodes, dtype=float) if positions is None else np.asarray(positions, float)
         self.both_given = len(given) == 2
-        found, truth = (
+        predicted_pairs, truth = (
             None if y is None else {(a, b) for a, b in pairs_of_output(y) if a < b} for y in (predicted, true)
         )
-        self.kinds = sorted_kinds(truth, found)
+        self.kinds = sorted_kinds(truth, predicted_pairs)
 
     def plot(self, *, ax: Any = None) -> MatchingDisplay:
         """Draw the figure.
@@ -209,8 +209,8 @@ class AssignmentDisplay:
         if len(sizes) > 1:
             raise ValueError(f"the predicted and the true assignment have different numbers of left nodes: {sizes}")
         (n_left,) = sizes
-        found, truth = (None if y is None else pairs_of_output(y) for y in (predicted, true))
-        last = max((k for pairs in (found, truth) if pairs for _, k in pairs), default=-1)
+        predicted_pairs, truth = (None if y is None else pairs_of_output(y) for y in (predicted, true))
+        last = max((k for pairs in (predicted_pairs, truth) if pairs for _, k in pairs), default=-1)
         widths = (n_right, None if right_labels is None else len(right_labels),
                   None if scores is None else np.shape(scores)[1])  # fmt: skip
         self.shape = n_left, next((width for width in widths if width is not None), last + 1)
@@ -225,7 +225,7 @@ class AssignmentDisplay:
         )
         if (len(self.left_labels), len(self.right_labels)) != self.shape:
             raise ValueError(f"{len(self.left_labels)} left and {len(self.right_labels)} right labels for {self.shape}")
-        self.both_given, self.kinds = len(given) == 2, sorted_kinds(truth, found)
+        self.both_given, self.kinds = len(given) == 2, sorted_kinds(truth, predicted_pairs)
 
     def plot(self, *, ax: Any = None) -> AssignmentDisplay:
         """Draw the figure.

@@ -134,10 +134,10 @@ class MotifDisplay:
             raise ValueError(f"logo must be 'sites', 'weights' or None, found {logo!r}")
         sites = [structure.argmax(weights, x) for x in X]
         shares, lengths = structure.symbol_shares(), [len(x) for x in X]
-        found = any(site.position is not None for site in sites)
-        if logo == "sites" and not found:
+        has_sites = any(site.position is not None for site in sites)
+        if logo == "sites" and not has_sites:
             raise ValueError("logo='sites' needs sequences X in which the motif is found, and found none")
-        counts = structure.site_counts(X, sites) if found and logo != "weights" else None
+        counts = structure.site_counts(X, sites) if has_sites and logo != "weights" else None
         display = cls(
             structure.motif(weights), structure.alphabet, shares, sites=sites, lengths=lengths, known=known, bits=bits,
             counts=counts,

@@ -233,12 +233,12 @@ def _named(estimators: Any, parameter: str) -> dict[str, Any]:
     """Return estimators by name; equal names are numbered."""
     if isinstance(estimators, Mapping):
         return {str(name): estimator for name, estimator in estimators.items()}
-    found: dict[str, Any] = {}
+    by_name: dict[str, Any] = {}
     for estimator in estimators if isinstance(estimators, list | tuple) else [estimators]:
         value = getattr(estimator, parameter, None)
         name = type(estimator).__name__ if value is None else f"{type(estimator).__name__}, {parameter}={value}"
-        found[name if name not in found else f"{name} ({len(found) + 1})"] = estimator
-    return found
+        by_name[name if name not in by_name else f"{name} ({len(by_name) + 1})"] = estimator
+    return by_name
 
 
 def _mean_curve(shares: Sequence[FloatArray], depth: int) -> FloatArray:

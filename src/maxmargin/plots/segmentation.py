@@ -69,8 +69,8 @@ class SegmentationDisplay:
                 raise ExampleError.at(
                     Place("X", i), f"image and masks have shapes {[array.shape for array in shapes]}, expected the same"
                 )
-        found = np.unique(np.concatenate([y.ravel() for y in (*(self.true or ()), *self.predicted)]))
-        self.labels = found if ignore_label is None else found[found != ignore_label]
+        labels = np.unique(np.concatenate([y.ravel() for y in (*(self.true or ()), *self.predicted)]))
+        self.labels = labels if ignore_label is None else labels[labels != ignore_label]
 
     def _columns(self) -> dict[str, list[Any]]:
         """Return what is shown, by title."""
@@ -99,9 +99,9 @@ class SegmentationDisplay:
         SegmentationDisplay
             The display, with its figure drawn.
         """
-        found = estimator.decision_margins(X) if margins else None
+        margin_maps = estimator.decision_margins(X) if margins else None
         void = getattr(estimator, "ignore_label", None)
-        return cls(X, Y, estimator.predict(X), found, ignore_label=void).plot()
+        return cls(X, Y, estimator.predict(X), margin_maps, ignore_label=void).plot()
 
     def plot(self) -> SegmentationDisplay:
         """Draw the figure.

@@ -60,10 +60,11 @@ class TreeDisplay:
         self.predicted = None if predicted is None else read_tree(predicted, "predicted")
         self.words = has_words([self.tree])
         if self.predicted is not None:
-            leaves, found = tags_of(self.tree), tags_of(self.predicted)
-            if leaves != found:
+            leaves, predicted_leaves = tags_of(self.tree), tags_of(self.predicted)
+            if leaves != predicted_leaves:
                 raise ValueError(
-                    f"predicted: expected the leaves of tree, {' '.join(leaves)!r:.60}, found {' '.join(found)!r:.60}"
+                    f"predicted: expected the leaves of tree, {' '.join(leaves)!r:.60}, found "
+                    f"{' '.join(predicted_leaves)!r:.60}"
                 )
 
     @classmethod

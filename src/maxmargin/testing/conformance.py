@@ -76,11 +76,11 @@ def linear_maximum(examples: Examples, i: int, w: Any, polytope: Polytope) -> fl
     equal = low == high
     rest = sp.vstack([A[(high < np.inf) & ~equal], -A[(low > -np.inf) & ~equal]])
     limits = np.concatenate([high[(high < np.inf) & ~equal], -low[(low > -np.inf) & ~equal]])
-    found = linprog(
+    solution = linprog(
         -gains, A_ub=rest, b_ub=limits, A_eq=A[equal], b_eq=low[equal], bounds=np.stack([lower, upper], axis=1)
     )
-    assert found.status == 0, found.message
-    return float(-found.fun - gains[: len(truth)] @ truth)
+    assert solution.status == 0, solution.message
+    return float(-solution.fun - gains[: len(truth)] @ truth)
 
 
 class StructureConformance(SumsConformance):
@@ -205,9 +205,9 @@ class StructureConformance(SumsConformance):
             self._check_joint_features(case, i, x, y)
             best = case.best(i, lambda m, b: m)
             assert self._rise_of(case, i, s.argmax(w, x), best) == pytest.approx(best, abs=1e-9)
-            found = s.loss_augmented_argmax(w, x, y, 0.7)
+            violator = s.loss_augmented_argmax(w, x, y, 0.7)
             if case.whole:
-                assert case.name(found) == case.name(case.shown(i, case.found(answers, i)))
+                assert case.name(violator) == case.name(case.shown(i, case.found(answers, i)))
 
     def _check_joint_features(self, case, i, x, y):
         s = case.structure
@@ -269,19 +269,19 @@ class StructureConformance(SumsConformance):
     def test_max_marginals_are_the_best_of_all_outputs_that_have_a_part(self, case):
         examples = case.structure.encode(case.unlabelled())
         for ids in case.batches():
-            for i, found in zip(ids.tolist(), examples.max_marginals(case.w, ids), strict=True):
-                self._check_max_marginals(found, case.max_marginals(i, found), 1.0)
+            for i, marginals in zip(ids.tolist(), examples.max_marginals(case.w, ids), strict=True):
+                self._check_max_marginals(marginals, case.max_marginals(i, marginals), 1.0)
         for scale in (1e-150, 1e150):
-            for i, found in enumerate(examples.max_marginals(scale * case.w, np.arange(case.n))):
-                self._check_max_marginals(found, case.max_marginals(i, found), scale)
+            for i, marginals in enumerate(examples.max_marginals(scale * case.w, np.arange(case.n))):
+                self._check_max_marginals(marginals, case.max_marginals(i, marginals), scale)
 
     @staticmethod
-    def _check_max_marginals(found, expected, scale):
+    def _check_max_marginals(marginals, expected, scale):
         """Compare an array, or arrays by name; entries that are expected as NaN are not known to either."""
-        if not isinstance(found, dict):
-            found, expected = {"parts": found}, {"parts": expected}
-        assert found.keys() == expected.keys()
-        for name, values in found.items():
+        if not isinstance(marginals, dict):
+            marginals, expected = {"parts": marginals}, {"parts": expected}
+        assert marginals.keys() == expected.keys()
+        for name, values in marginals.items():
             np.testing.assert_allclose(values / scale, expected[name], atol=1e-9, err_msg=name)
 
     # ------------------------------------------------------------------ latent variables
@@ -302,9 +302,9 @@ class StructureConformance(SumsConformance):
         case.examples.initial_completion(np.random.default_rng(0), answers)
         assert not answers.losses.any()
         for i in range(case.n):
-            found = case.found(answers, i)
-            assert case.consistent(i, found)
-            assert (answers.keys[i] == TRUTH) == (case.name(found) == case.name(case.truth(i)))
+            completion = case.found(answers, i)
+            assert case.consistent(i, completion)
+            assert (answers.keys[i] == TRUTH) == (case.name(completion) == case.name(case.truth(i)))
         case.check_planes(answers, np.arange(case.n))
 
     # ------------------------------------------------------------------ polytopes
@@ -320,12 +320,12 @@ class StructureConformance(SumsConformance):
                 continue
             n_checked += 1
             for w in (np.zeros(case.examples.dim), case.w, 3.0 * case.weights()):
-                found, truth = linear_maximum(case.examples, i, w, polytope), case.psis[i][case.name(case.truth(i))]
+                maximum, truth = linear_maximum(case.examples, i, w, polytope), case.psis[i][case.name(case.truth(i))]
                 outputs = [(case.psis[i][case.name(y)] - truth, case.loss(i, y)) for y in case.outputs(i)]
                 best = max(float(w @ rise) + loss for rise, loss in outputs)
-                assert found >= best - 1e-7
+                assert maximum >= best - 1e-7
                 if case.examples.integral:
-                    assert found == pytest.approx(best, abs=1e-7)
+                    assert maximum == pytest.approx(best, abs=1e-7)
         return None if n_checked else NOT_CHECKED
 
     @every_case(needs="polytope")

@@ -187,14 +187,14 @@ class Instance:
     def check(self, answers, ids, worth, allowed=lambda i, output: True):
         """Check that each answer attains the greatest worth(rise, loss, r), and its rise, loss and key."""
         for r, i in enumerate(ids.tolist()):
-            found = self.found(answers, i)
-            assert self.name(found) in self.psis[i]
-            assert allowed(i, found)
-            rise, loss = self.rise(i, found), self.loss(i, found)
+            written = self.found(answers, i)
+            assert self.name(written) in self.psis[i]
+            assert allowed(i, written)
+            rise, loss = self.rise(i, written), self.loss(i, written)
             np.testing.assert_allclose(answers.rises[i], rise, rtol=1e-6, atol=1e-9)
             np.testing.assert_allclose(answers.losses[i], loss, rtol=1e-6, atol=1e-12)
             assert answers.losses[i] >= 0
-            assert (answers.keys[i] == TRUTH) == (self.name(found) == self.name(self.truth(i)))
+            assert (answers.keys[i] == TRUTH) == (self.name(written) == self.name(self.truth(i)))
             best = self.best(i, lambda m, b, r=r: worth(m, b, r), lambda y, i=i: allowed(i, y))
             np.testing.assert_allclose(worth(rise, loss, r), best, rtol=1e-9, atol=1e-9)
         self.check_planes(answers, ids)
@@ -206,8 +206,8 @@ class Instance:
             self.psis[i][self.name(self.truth(i))] - self.psis[i][self.name(self.found(answers, i))]
             for i in ids.tolist()
         ]
-        found = planes.matrix(self.examples.dim).toarray()
-        np.testing.assert_allclose(found, np.reshape(expected, found.shape), atol=1e-9)
+        rows = planes.matrix(self.examples.dim).toarray()
+        np.testing.assert_allclose(rows, np.reshape(expected, rows.shape), atol=1e-9)
         assert (np.diff(planes.indptr) <= self.examples.plane_entries[ids]).all()
 
     def decoded(self, ids, scales, examples=None):

@@ -71,13 +71,13 @@ class SumsConformance:
         for i in range(case.n if not examples.latent else 0):
             ids = np.array([i])
             try:
-                found = examples.expected_losses(examples.scores(case.w, ids), ids)
+                values = examples.expected_losses(examples.scores(case.w, ids), ids)
             except ValueError as error:
                 assert "sum over" in str(error)
                 return
             outputs, _, _, p = self._enumerated(case, i, case.w)
             losses = [case.loss(i, output) for output in outputs]
-            assert found[0] == pytest.approx(p @ losses, abs=1e-8 * (1.0 + max(losses)))
+            assert values[0] == pytest.approx(p @ losses, abs=1e-8 * (1.0 + max(losses)))
 
     @every_case(needs="sums")
     def test_marginals_are_the_gradient_of_the_log_partition(self, case):

@@ -173,8 +173,8 @@ def _suspects(
         problem.decode_plain(w, ids, trial, answers)
     except StructureError:  # the fit may never need such weights
         return {}
-    found, hinges = problem.bound.violation(answers.rises[ids], answers.losses[ids]), problem.hinges[ids]
-    excess = found - hinges - TOLERANCE * (1.0 + np.abs(answers.rises[ids]) + answers.losses[ids] + hinges)
+    violations, hinges = problem.bound.violation(answers.rises[ids], answers.losses[ids]), problem.hinges[ids]
+    excess = violations - hinges - TOLERANCE * (1.0 + np.abs(answers.rises[ids]) + answers.losses[ids] + hinges)
     worst = np.argsort(-excess, kind="stable")[:FEWEST_EXAMPLES]
     return {i: answers.outputs[i] for i in ids[worst[excess[worst] > 0.0]].tolist()}
 
@@ -263,10 +263,10 @@ class _Outputs(_Inquiry):
 
     def fault_of(self, i: int, held: list[Any]) -> str | None:
         examples, x, y, pool, answers = self.examples, self.examples.X[i], self.examples.Y[i], [self._truth(i)], []
-        structure, found = examples.structure, Findings()
+        structure, kept = examples.structure, Findings()
         # A method that fails will do so again in `predict`, or at weights that do not matter.
         probe, silent = (
-            Probe(structure, {i: x}, {i: y}, findings, examples.dim, watches=False) for findings in (found, Findings())
+            Probe(structure, {i: x}, {i: y}, findings, examples.dim, watches=False) for findings in (kept, Findings())
         )
 
         def ask(name: str, trial: int, method: Callable[..., Any], at: Any, *rest: Any) -> None:
@@ -294,9 +294,9 @@ class _Outputs(_Inquiry):
         n_judged = len(answers)
         for trial in range(2, len(self.weights)):
             ask("argmax", trial, structure.argmax, None, x)
-        comparison = Comparison(i, pool, self.judged, found, places=self.places)
+        comparison = Comparison(i, pool, self.judged, kept, places=self.places)
         comparison.judge(self.weights, answers if self.useless else answers[:n_judged])
-        faults = found.messages()
+        faults = kept.messages()
         nothing = "; all weights are 0, so nothing was learnt" if self.nothing_learnt else ""
         return faults[0].removeprefix(f"X[{i}]: ") + nothing if faults else None
 

@@ -90,8 +90,8 @@ class ConcaveConvex:
             run = replace(self.run, limits=replace(self.run.limits, tol=inner_tol), history=[])
             state = run.go(problem, state=state)
             steps += state.iteration
-            found, changed = self._references(problem, state.best_w)
-            objective = self._record(problem, state, found, int(changed.sum()), began)
+            proposed, changed = self._references(problem, state.best_w)
+            objective = self._record(problem, state, proposed, int(changed.sum()), began)
             self.run.outer_decrease = (
                 (before - objective) / abs(objective) if np.isfinite(before) and objective else np.inf
             )
@@ -101,7 +101,7 @@ class ConcaveConvex:
                 return state
             if not changed.any() or self.run.outer_decrease < inner_tol:
                 inner_tol = max(tol, inner_tol / TIGHTER)
-            before, state = objective, self._rebased(problem, state, found, objective)
+            before, state = objective, self._rebased(problem, state, proposed, objective)
 
     def _begun(self, problem: Problem, start: FloatArray) -> State:
         """Return a state that knows the objective of its first weights."""
@@ -130,16 +130,16 @@ class ConcaveConvex:
         """
         present = problem.references
         assert present is not None
-        found = problem.references_at(w, self.latent)
+        proposed = problem.references_at(w, self.latent)
         if not self.latent:  # for margin re-scaling the output with the greatest β is the prediction
             margin = problem.bound.rescaling == "margin"
-            self._losses = found.values if margin else problem.prediction_losses(w)
-        gain = found.rises(w) - present.rises(w)
-        sizes = INEXACT * (1.0 + np.abs(found.rises(w)))
+            self._losses = proposed.values if margin else problem.prediction_losses(w)
+        gain = proposed.rises(w) - present.rises(w)
+        sizes = INEXACT * (1.0 + np.abs(proposed.rises(w)))
         if problem.examples.exact:  # otherwise it is known
             self._watch(problem.positions[gain < -sizes], "complete" if self.latent else "argmax")
-        take = (gain > 1e-3 * sizes) & (found.keys != present.keys)
-        return present.replaced(found, take, problem.scratch), take
+        take = (gain > 1e-3 * sizes) & (proposed.keys != present.keys)
+        return present.replaced(proposed, take, problem.scratch), take
 
     def _watch(self, worse: NDArray[np.int64], what: str) -> None:
         if len(worse) and not self._warned:
@@ -151,13 +151,13 @@ class ConcaveConvex:
                 stacklevel=2,
             )
 
-    def _record(self, problem: Problem, state: State, found: References, changes: int, began: float) -> float:
+    def _record(self, problem: Problem, state: State, proposed: References, changes: int, began: float) -> float:
         """Append a row to the history and return J at the best weights."""
         w, budgets, present = state.best_w, problem.objective.budgets, problem.references
         assert present is not None
         regulariser, total = 0.5 * float(w @ w), float(budgets.sum())
         convex = state.best_primal - regulariser + float(budgets @ present.levels(w, problem.everyone))
-        bound = convex - float(budgets @ found.rises(w))
+        bound = convex - float(budgets @ proposed.rises(w))
         self.run.history.append(
             {
                 "step": len(self.run.history),
@@ -173,9 +173,9 @@ class ConcaveConvex:
         )
         return regulariser + bound
 
-    def _rebased(self, problem: Problem, state: State, found: References, objective: float) -> State:
+    def _rebased(self, problem: Problem, state: State, proposed: References, objective: float) -> State:
         """Return the state at the new references, with the objective of its initial weights."""
-        before, problem.references = problem.references, found
+        before, problem.references = problem.references, proposed
         assert before is not None
         new = self.run.solver.rebase(problem, state, before, self.run.seed + len(self.run.history))
         new.best_w, new.best_primal = state.best_w.copy(), objective - problem.offset

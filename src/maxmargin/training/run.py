@@ -20,8 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from maxmargin._base.archive import CHECKPOINT, CHECKPOINT_3, Archive, BadFileError, write_archive
-from maxmargin._base.atomic import replacing
+from maxmargin._base.archive import CHECKPOINT, CHECKPOINT_3, Archive, BadFileError, replacing, write_archive
 from maxmargin._base.checks import Value, check_declared, declared, finite_number, parameter
 from maxmargin._base.fingerprint import Fingerprint
 from maxmargin._base.memory import check_memory
@@ -123,11 +122,11 @@ def load_checkpoint(
             header, arrays = _read(Archive(file, CHECKPOINT, CHECKPOINT_3))
         except BadFileError as error:
             raise ValueError(f"{os.fspath(path)} {error}") from None
-    found = header["fingerprint"]
-    found["solver"] = _solver_today(str(found.get("solver")))
+    saved = header["fingerprint"]
+    saved["solver"] = _solver_today(str(saved.get("solver")))
     for name, value in fingerprint(problem, solver, identity).items():
-        if found.get(name) != value:
-            raise ValueError(f"{path} belongs to another run: its {name} is {found.get(name)!r}, expected {value!r}")
+        if saved.get(name) != value:
+            raise ValueError(f"{path} belongs to another run: its {name} is {saved.get(name)!r}, expected {value!r}")
     if header.get("arrays") != checksum(arrays):
         raise ValueError(f"{path} is damaged: its arrays are not those that were written")
     try:

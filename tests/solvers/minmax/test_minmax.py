@@ -32,8 +32,6 @@ def assert_same_optimum(problem, again, method="auto", tol=1e-7):
 @pytest.mark.parametrize("name", INSTANCES)
 def test_minmax_program_and_planes_reach_the_same_objective(name, seed):
     case = INSTANCES[name](seed)
-    if getattr(case.examples, "zero_one", False):
-        pytest.skip("the zero-one loss of sequences is not a sum over tokens")
     weights = np.random.default_rng(seed).uniform(0.3, 2.0, case.n)
     for C in (0.1, 10.0):
         assert_same_optimum(problem_of(case, C, weights=weights), problem_of(case, C, weights=weights))

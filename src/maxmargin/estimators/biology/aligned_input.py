@@ -28,12 +28,12 @@ def aligned_examples(X: Any, Y: Any) -> tuple[Any, Any]:
 
 def spelt_alignments(X: Any, Y: Any, mode: str) -> list[tuple[str, str]]:
     """Return true alignments as strings that spell the whole sequences; raise an error if they do not."""
-    found = []
+    spelt = []
     for i, (x, y) in enumerate(zip(X, Y, strict=True)):
         first, second = read_pair(x, Place("X", i))
         texts, rows = (first.text, second.text), aligned_pair(y, Place("Y", i))
         if mode == "local":
             rows = placed_region(*rows, texts, Place("Y", i))
         check_spelling(*rows, texts, Place("Y", i))
-        found.append(rows)
-    return found
+        spelt.append(rows)
+    return spelt

@@ -91,8 +91,8 @@ class _TunedAligner(BaseEstimator, ABC):
             raise ValueError("opens and extends have no pair with open ≤ extend")
         some = slice(None) if self.n_tune is None else slice(self.n_tune)
         prepared = self._prepared(X[some])
-        found = [self._quality(Y[some], self._align(prepared, *pair)) for pair in pairs]
-        scores = [float(np.average(quality, weights=weights[some])) for quality in found]
+        qualities = [self._quality(Y[some], self._align(prepared, *pair)) for pair in pairs]
+        scores = [float(np.average(quality, weights=weights[some])) for quality in qualities]
         best = int(np.argmax(scores))
         (self.gap_open_, self.gap_extend_), self.training_score_ = pairs[best], scores[best]
         self._finish()
@@ -100,8 +100,8 @@ class _TunedAligner(BaseEstimator, ABC):
     def _finish(self) -> None:
         """Set what follows from the scores of gaps; by default nothing."""
 
-    def _quality(self, Y: Any, found: Any) -> FloatArray:
-        return q_score(Y, found, self.tolerance) if self.loss == "q4" else alignment_recall(Y, found)
+    def _quality(self, Y: Any, aligned: Any) -> FloatArray:
+        return q_score(Y, aligned, self.tolerance) if self.loss == "q4" else alignment_recall(Y, aligned)
 
     def predict(self, X: Any) -> list[tuple[str, str]]:
         """Return the best alignment of each pair.
@@ -197,11 +197,11 @@ class MatrixAligner(_TunedAligner):
 
     def _prepared(self, X: Any) -> list[tuple[tuple[str, str], tuple[str, str]]]:
         """Return the letters of each pair, and the same as letters of the matrix."""
-        found = []
+        prepared = []
         for i, x in enumerate(X):
             first, second = (sequence.text for sequence in read_pair(x, Place("X", i)))
-            found.append(((first, second), (self._known(first, i), self._known(second, i))))
-        return found
+            prepared.append(((first, second), (self._known(first, i), self._known(second, i))))
+        return prepared
 
     def _known(self, text: str, i: int) -> str:
         known = set(self.matrix_.alphabet)
@@ -350,8 +350,8 @@ class LogOddsAligner(_TunedAligner):
         w, answers = self.coef_.copy(), prepared.empty_answers()
         w[-2:] = opening, extending
         prepared.decode(w, np.arange(prepared.n_examples), np.zeros(prepared.n_examples), answers)
-        found: list[tuple[str, str]] = prepared.outputs(answers)
-        return found
+        aligned: list[tuple[str, str]] = prepared.outputs(answers)
+        return aligned
 
 
 def log_odds(

@@ -108,10 +108,10 @@ def position_annotator(
         kept = [i for i in range(len(X)) if i not in out]
         return clone(model).fit([X[i] for i in kept], [Y[i] for i in kept])
 
-    found = [*(trained(fold.tolist()) for fold in folds), trained(())]
+    models = [*(trained(fold.tolist()) for fold in folds), trained(())]
     of_text = {texts[i]: k for k, fold in enumerate(folds) for i in fold.tolist()}
     of_group = {names[i]: k for k, fold in enumerate(folds) for i in fold.tolist() if groups is not None}
-    return Annotator(found, of_text, of_group, name, form, float(confidence), int(reach), alphabet)
+    return Annotator(models, of_text, of_group, name, form, float(confidence), int(reach), alphabet)
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,8 @@ class Annotator:
             The pairs.
         """
         read = [s for i, x in enumerate(pairs_of(X)) for s in read_pair(x, Place("X", i))]
-        found = self(read, None if groups is None else [group for group in groups for _ in range(2)])
-        return list(zip(found[::2], found[1::2], strict=True))
+        annotations = self(read, None if groups is None else [group for group in groups for _ in range(2)])
+        return list(zip(annotations[::2], annotations[1::2], strict=True))
 
     def probabilities(self, sequences: Any, groups: Any = None) -> list[FloatArray]:
         """Return the probability of every label at every position.
@@ -207,14 +207,14 @@ class Annotator:
             if groups is not None:
                 fold = self.fold_of_group.get(_plain(groups[i]), fold)
             by_tagger.setdefault(fold, []).append(i)
-        found: list[Any] = [None] * len(sequences)
+        probabilities: list[Any] = [None] * len(sequences)
         for k, ids in by_tagger.items():
             X = [letter_windows(sequences[i].text.upper(), self.reach, self.alphabet) for i in ids]
             columns = [self.labels.index(label) for label in _values(self.taggers[k].classes_)]
             for i, table in zip(ids, self.taggers[k].predict_marginals(X), strict=True):
-                found[i] = np.zeros((len(table), len(self.labels)))
-                found[i][:, columns] = table
-        return found
+                probabilities[i] = np.zeros((len(table), len(self.labels)))
+                probabilities[i][:, columns] = table
+        return probabilities
 
     def _annotated(self, sequence: AnnotatedSequence, table: FloatArray) -> dict[str, Any]:
         values: Any = table

@@ -196,7 +196,7 @@ class DecoyRanker(AlignmentParameters, MaxMarginEstimator):
     def _candidates(self, X: Any) -> list[Any]:
         """Return triples (native, first candidate, others), from triples or from pairs (native, candidates)."""
         check_is_fitted(self, "coef_")
-        found = []
+        candidates = []
         for i, x in enumerate(indexable(X, "X")):
             if is_list(x) and len(x) == 2 and is_list(x[1]) and not isinstance(x[1], str):
                 if len(x[1]) == 0:
@@ -208,8 +208,8 @@ class DecoyRanker(AlignmentParameters, MaxMarginEstimator):
                     f"expected (native, candidates) or (native, homologue, decoys), candidates and decoys as lists, "
                     f"found {type(x).__name__} {x!r:.60}",
                 )
-            found.append(x)
-        return found
+            candidates.append(x)
+        return candidates
 
     def decision_function(self, X: Any) -> list[FloatArray]:
         """Return the similarity of each candidate with the native sequence: the score of their best alignment.
@@ -227,14 +227,14 @@ class DecoyRanker(AlignmentParameters, MaxMarginEstimator):
         X = self._candidates(X)
         structure: Any = self.structure_
         examples: DecoyExamples = structure.encode(X)
-        found: list[Any] = [None] * examples.n_examples
+        scores: list[Any] = [None] * examples.n_examples
 
         def ask(ids: IntArray, chunk: slice) -> None:
-            found[chunk] = examples.candidate_scores(self.coef_, ids)
+            scores[chunk] = examples.candidate_scores(self.coef_, ids)
 
         with Local(self.n_jobs) as engine, one_blas_thread():
             engine.map(ask, np.arange(examples.n_examples), DecoyExamples.smallest_chunk)
-        return found
+        return scores
 
     def predict(self, X: Any) -> IntArray:
         """Return the index of the most similar candidate of each input.
@@ -279,8 +279,8 @@ class DecoyRanker(AlignmentParameters, MaxMarginEstimator):
         list of ChosenAlignment
             Candidate and alignment.
         """
-        found: list[ChosenAlignment] = super().predict(self._candidates(X))
-        return found
+        alignments: list[ChosenAlignment] = super().predict(self._candidates(X))
+        return alignments
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return the share of inputs whose homologue is more similar than all decoys; equal scores are not enough.

@@ -174,11 +174,11 @@ class MotifFinder(ClassifierMixin, Probabilistic, Restarted):
         check_classification_targets(y)
         self.positions_ = np.full(len(y), _LEFT_OUT)
         X, y, weights, positions = super()._prepare(X, y, sample_weight, groups)
-        found = np.unique(y)
-        if len(found) == 1:
-            only = found.tolist()[0]
+        labels = np.unique(y)
+        if len(labels) == 1:
+            only = labels.tolist()[0]
             raise ValueError(f"y has one class only, {only!r}: expected sequences with and without the motif")
-        self.classes_ = self._with_positive_last(found if named is None else named)
+        self.classes_ = self._with_positive_last(labels if named is None else named)
         return X, y.tolist(), weights, positions
 
     def _with_positive_last(self, classes: AnyArray) -> AnyArray:

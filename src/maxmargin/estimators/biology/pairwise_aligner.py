@@ -204,12 +204,14 @@ class PairwiseAligner(AlignmentParameters, ProbabilisticSets, MaxMarginEstimator
         some, folds = self._folds(data, groups) if chooses else (data, [])
         if len(folds) > 1:
             candidates = [{"scale": scale, "C": self._matching_C(scale, unit)} for scale in scales]
-            found, prior, _ = held_out_losses(self, some, folds, candidates)
-            losses = {"prior": prior} | {f"scale {s:g}": float(loss) for s, loss in zip(scales, found, strict=True)}
-            best = int(np.argmin(found))
+            scale_losses, prior, _ = held_out_losses(self, some, folds, candidates)
+            losses = {"prior": prior} | {
+                f"scale {s:g}": float(loss) for s, loss in zip(scales, scale_losses, strict=True)
+            }
+            best = int(np.argmin(scale_losses))
             self.prior_scale_, self.C_ = scales[best], candidates[best]["C"]
-            if found[best] > prior:
-                keep_to_prior(self, "pairs", found[best], prior, REMEDY)
+            if scale_losses[best] > prior:
+                keep_to_prior(self, "pairs", scale_losses[best], prior, REMEDY)
         self.held_out_losses_ = losses
 
     def _matching_C(self, scale: float, unit: float) -> float:
@@ -330,8 +332,8 @@ class PairwiseAligner(AlignmentParameters, ProbabilisticSets, MaxMarginEstimator
             Pairs of aligned strings, which spell the whole sequences in every mode.
         """
         check_is_fitted(self, "coef_")
-        found: list[tuple[str, str]] = super().predict(pairs_of(X))
-        return found
+        alignments: list[tuple[str, str]] = super().predict(pairs_of(X))
+        return alignments
 
     def predict_alignments(self, X: Any) -> list[Any]:
         """Return the best alignment of each pair as an Alignment of Biopython (extra ``bio``).
@@ -372,9 +374,9 @@ class PairwiseAligner(AlignmentParameters, ProbabilisticSets, MaxMarginEstimator
         X, Y = paired_examples(*aligned_examples(X, y))
         weights = example_weights(sample_weight, len(Y))
         Y = spelt_alignments(X, Y, self.mode)
-        found = self.predict(X)
+        predicted = self.predict(X)
         tolerance = self.tolerance if self.loss == "q4" else 0
-        return float(np.average(q_score(Y, found, tolerance, core=self.core), weights=weights))
+        return float(np.average(q_score(Y, predicted, tolerance, core=self.core), weights=weights))
 
     def substitution_matrix(self) -> Any:
         """Return the weights of pairs of letters as a substitution matrix of Biopython (extra ``bio``).
@@ -423,12 +425,12 @@ class PairwiseAligner(AlignmentParameters, ProbabilisticSets, MaxMarginEstimator
         scale : "half-bits" or float, default="half-bits"
             As in `integer_scores`.
         """
-        found = self.integer_scores(scale)
+        table = self.integer_scores(scale)
         comments = [
-            f"learnt by maxmargin, {self.mode} alignments; scores are weights times {found.scale:.6g}, rounded",
-            f"gaps: {found.gap_open} for the first position, {found.gap_extend} for each other",
+            f"learnt by maxmargin, {self.mode} alignments; scores are weights times {table.scale:.6g}, rounded",
+            f"gaps: {table.gap_open} for the first position, {table.gap_extend} for each other",
         ]
-        write_substitution_matrix(path, found.matrix, found.letters, comments=comments)
+        write_substitution_matrix(path, table.matrix, table.letters, comments=comments)
 
     def _letters(self) -> str:
         """Return the letters, with the unknown letter if it has one."""

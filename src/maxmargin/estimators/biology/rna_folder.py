@@ -62,8 +62,8 @@ def check_folding_prior(prior: Any, name: str) -> None:
 
 def prior_weights(estimator: Any, data: Any, problem: Problem, restart: int) -> FloatArray | None:
     """Return the weights of the prior, as a start."""
-    found: FloatArray | None = estimator._centre(data)
-    return found
+    centre: FloatArray | None = estimator._centre(data)
+    return centre
 
 
 @declared
@@ -258,16 +258,16 @@ class RNAFolder(ProbabilisticSets, MaxMarginEstimator):
             rest = data.examples.take(np.flatnonzero(other))
             for r, w in enumerate((part.weights(state.best_w), w0)):
                 counts[r] += self._pair_counts(rest, w)
-        common, true, found = counts.T
-        return dict(zip(("learnt", "prior"), (2.0 * common / np.maximum(true + found, 1.0)).tolist(), strict=True))
+        common, true, predicted = counts.T
+        return dict(zip(("learnt", "prior"), (2.0 * common / np.maximum(true + predicted, 1.0)).tolist(), strict=True))
 
     def _pair_counts(self, examples: Any, w: FloatArray) -> tuple[int, int, int]:
         """Return the numbers of correct, true and predicted bases in pairs, at other weights."""
         model = copy(self)
         model.coef_ = w
-        found = model._answers(examples).codes
-        true, predicted = examples.truths >= 0, found >= 0
-        return int((true & (examples.truths == found)).sum()), int(true.sum()), int(predicted.sum())
+        codes = model._answers(examples).codes
+        true, predicted = examples.truths >= 0, codes >= 0
+        return int((true & (examples.truths == codes)).sum()), int(true.sum()), int(predicted.sum())
 
     # ------------------------------------------------------------------ use
 
@@ -299,8 +299,8 @@ class RNAFolder(ProbabilisticSets, MaxMarginEstimator):
             if len(constraints) != len(X):
                 raise ValueError(f"X has {len(X)} sequences but there are {len(constraints)} constraints")
             X = list(zip(X, constraints, strict=True))
-        found: list[str] = super().predict(X)
-        return found
+        structures: list[str] = super().predict(X)
+        return structures
 
     @property
     def _unit(self) -> float:
@@ -350,14 +350,14 @@ class RNAFolder(ProbabilisticSets, MaxMarginEstimator):
         finite_number(delta, "delta")
         assert isinstance(self.structure_, Folding)
         examples = self.structure_.encode([self._input_of(x)])
-        found = list[tuple[str, float]]()
+        structures = list[tuple[str, float]]()
         ranked = examples.ranked(examples.scores(self.coef_, ONLY), 0.0)
         for code, score in islice(ranked, whole_number(max_structures, "max_structures")):
             energy = 0.0 - score / self._unit
-            if found and energy > found[0][1] + delta:
+            if structures and energy > structures[0][1] + delta:
                 break
-            found.append((self.structure_.output_of(code), energy))
-        return found
+            structures.append((self.structure_.output_of(code), energy))
+        return structures
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Return F1 of base pairs, pooled over all sequences.

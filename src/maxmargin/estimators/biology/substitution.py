@@ -113,8 +113,8 @@ def letter_scores(structure: Any, weights: FloatArray) -> FloatArray:
             UserWarning,
             stacklevel=callers_level(),
         )
-    found: FloatArray = structure.substitution_weights(weights)
-    return found
+    scores: FloatArray = structure.substitution_weights(weights)
+    return scores
 
 
 def scale_of(scores: FloatArray, letters: str, scale: Any) -> float:

@@ -173,12 +173,12 @@ class CostPredictor(MaxMarginEstimator):
         weights = example_weights(sample_weight, len(truths))
         structure: Any = self.structure_
         examples = self._examples(inputs, None, None)
-        optimizer, found = examples.optimizer, self._decided(examples, w)
+        optimizer, decided = examples.optimizer, self._decided(examples, w)
         if truths[0].costs is None:
-            losses = [structure.loss(truth, z) for truth, z in zip(truths, found, strict=True)]
+            losses = [structure.loss(truth, z) for truth, z in zip(truths, decided, strict=True)]
             return -float(np.average(losses, weights=weights))
         exact = structure.judged(inputs, truths)
-        regrets = np.array([optimizer.sign * c @ (z - best) for (c, best), z in zip(exact, found, strict=True)])
+        regrets = np.array([optimizer.sign * c @ (z - best) for (c, best), z in zip(exact, decided, strict=True)])
         totals = np.array([c @ best for c, best in exact])
         return -total_regret(weights * np.maximum(regrets, 0.0), weights * totals, True)
 
@@ -202,8 +202,8 @@ class CostPredictor(MaxMarginEstimator):
         """
         check_is_fitted(self, "coef_")
         structure: Any = self.structure_
-        found = structure.topk(self.coef_, self._one(x, known_costs, instance), k)
-        return [(structure.written(decision), score) for decision, score in found]
+        decisions = structure.topk(self.coef_, self._one(x, known_costs, instance), k)
+        return [(structure.written(decision), score) for decision, score in decisions]
 
     def explain(self, x: Any, n_features: int = 10, *, known_costs: Any = None, instance: Any = None) -> Explanation:
         """Return why a decision won: the runner-up, the margin, and the features that contribute most.
@@ -518,16 +518,16 @@ class CostLearner(CostPredictor):
 
 def _original_units(structure: Any, w: FloatArray) -> tuple[Any, Any]:
     """Return weights and intercepts in the units of the original features and costs."""
-    found, shift = [], 0
+    blocks, shift = [], 0
     for encoder, shared in zip(structure.encoders_, structure._kinds(), strict=True):
         k = 1 if shared else structure.n_variables_
         size = len(encoder.column_names()) * k
         slopes, constants = encoder.original(structure.cost_scale_ * w[shift : shift + size].reshape(-1, k))
-        found.append((slopes[:, 0], float(constants[0])) if shared else (slopes.T, constants))
+        blocks.append((slopes[:, 0], float(constants[0])) if shared else (slopes.T, constants))
         shift += size
-    if len(found) == 1:
-        return found[0]
-    return [slopes for slopes, _ in found], [constants for _, constants in found]
+    if len(blocks) == 1:
+        return blocks[0]
+    return [slopes for slopes, _ in blocks], [constants for _, constants in blocks]
 
 
 def least_squares(examples: DecisionExamples, weights: FloatArray, lower: FloatArray | None) -> FloatArray:
@@ -542,8 +542,8 @@ def least_squares(examples: DecisionExamples, weights: FloatArray, lower: FloatA
         block = examples.blocks[0]
         per_row = np.repeat(roots, examples.widths) if block.n_outputs == 1 else roots
         table = (target.reshape(-1, block.n_outputs)) * per_row[:, None]
-        found: FloatArray = np.linalg.lstsq(block.dense * per_row[:, None], table, rcond=None)[0].ravel()
-        return found
+        solution: FloatArray = np.linalg.lstsq(block.dense * per_row[:, None], table, rcond=None)[0].ravel()
+        return solution
     design = sp.hstack([_design(block) for block in examples.blocks], format="csr")
     scaled = sp.diags_array(np.repeat(roots, examples.widths)) @ design
     right = target * np.repeat(roots, examples.widths)

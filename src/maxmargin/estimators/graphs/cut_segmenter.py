@@ -230,10 +230,10 @@ class CutSegmenter(Kernelised, MaxMarginEstimator):
         """Warn if 255 is a class besides several others, as it marks pixels without a label in many data sets."""
         if self.ignore_label is not None or self.classes is not None or any(y.dtype.kind not in "iu" for y in labels):
             return
-        found = np.unique(np.concatenate([np.unique(y) for y in labels]))
-        if VOID in found and len(found) > 2:
+        values = np.unique(np.concatenate([np.unique(y) for y in labels]))
+        if VOID in values and len(values) > 2:
             warnings.warn(
-                f"masks have the label {VOID} besides {found[found != VOID].tolist()!r:.60}: often it marks pixels "
+                f"masks have the label {VOID} besides {values[values != VOID].tolist()!r:.60}: often it marks pixels "
                 f"without a label; pass ignore_label={VOID}, or classes= if it is a class",
                 UserWarning,
                 stacklevel=callers_level(),
@@ -306,8 +306,8 @@ class CutSegmenter(Kernelised, MaxMarginEstimator):
         list of ndarray of shape (height, width, K)
             One array for each image, in the order of `classes_`.
         """
-        X, found = indexable(X, "X"), super().decision_scores(X)
-        return [scores["nodes"].reshape(*np.shape(image)[:2], -1) for image, scores in zip(X, found, strict=True)]
+        X, tables = indexable(X, "X"), super().decision_scores(X)
+        return [scores["nodes"].reshape(*np.shape(image)[:2], -1) for image, scores in zip(X, tables, strict=True)]
 
     def decision_margins(self, X: Any) -> list[FloatArray]:
         """Return how clear the label of each pixel is: the best minus the second best decision score.
@@ -345,15 +345,15 @@ class CutSegmenter(Kernelised, MaxMarginEstimator):
         MaskExplanation
             The explanation, with masks and margins of shape (height, width).
         """
-        found, scores, shape = super().explain(x, n_features), self.decision_scores([x])[0], np.shape(x)[:2]
-        mask = np.array(found.prediction).reshape(shape)
-        other = None if found.runner_up is None else np.array(found.runner_up).reshape(shape)
+        explanation, scores, shape = super().explain(x, n_features), self.decision_scores([x])[0], np.shape(x)[:2]
+        mask = np.array(explanation.prediction).reshape(shape)
+        other = None if explanation.runner_up is None else np.array(explanation.runner_up).reshape(shape)
         codes, rest = np.argmax(mask[:, :, None] == self.classes_, axis=2), scores.copy()
         np.put_along_axis(rest, codes[:, :, None], -np.inf, axis=2)
         best = np.take_along_axis(scores, codes[:, :, None], axis=2)[:, :, 0]
         return MaskExplanation(
-            mask, found.score, other, found.margin, found.contributions, found.rest, margins=best - rest.max(axis=2),
-            others=self.classes_[rest.argmax(axis=2)], n_shown=n_features,
+            mask, explanation.score, other, explanation.margin, explanation.contributions, explanation.rest,
+            margins=best - rest.max(axis=2), others=self.classes_[rest.argmax(axis=2)], n_shown=n_features,
         )  # fmt: skip
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -377,10 +377,10 @@ class CutSegmenter(Kernelised, MaxMarginEstimator):
         X, Y = paired_examples(X, y)
         weights = example_weights(sample_weight, len(Y))
         right, total = np.zeros(len(Y)), np.zeros(len(Y))
-        for i, (mask, found) in enumerate(zip(Y, self.predict(X), strict=True)):
-            true = _flat_mask(mask, found, i)
+        for i, (mask, predicted) in enumerate(zip(Y, self.predict(X), strict=True)):
+            true = _flat_mask(mask, predicted, i)
             known = self._known(true)
-            right[i], total[i] = np.count_nonzero((true == found.ravel()) & known), np.count_nonzero(known)
+            right[i], total[i] = np.count_nonzero((true == predicted.ravel()) & known), np.count_nonzero(known)
         if not weights @ total:
             raise ValueError(f"no pixel has a label other than ignore_label={self.ignore_label!r}")
         return float(weights @ right / (weights @ total))
@@ -390,6 +390,6 @@ def _flat_mask(mask: Any, image: Any, i: int) -> AnyArray:
     """Return the labels of a mask, row by row; raise ExampleError if its shape is not that of its image."""
     labels, shape = np.asarray(mask), np.shape(image)[:2]
     if labels.shape != shape:
-        found = f"shape {labels.shape}" if labels.ndim else f"{type(mask).__name__} {mask!r:.60}"
-        raise ExampleError.at(Place("Y", i), f"expected a mask of shape {shape} as its image has, found {found}")
+        shown = f"shape {labels.shape}" if labels.ndim else f"{type(mask).__name__} {mask!r:.60}"
+        raise ExampleError.at(Place("Y", i), f"expected a mask of shape {shape} as its image has, found {shown}")
     return labels.ravel()

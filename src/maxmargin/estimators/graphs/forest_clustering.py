@@ -122,8 +122,8 @@ class ForestClustering(Kernelised, LatentEstimator):
             Items i and j, and the score of their link, best first.
         """
         check_is_fitted(self, "coef_")
-        found: list[tuple[int, int, float]] = self.structure_.links(self._flat_weights(), x)  # type: ignore[attr-defined]
-        return found
+        links: list[tuple[int, int, float]] = self.structure_.links(self._flat_weights(), x)  # type: ignore[attr-defined]
+        return links
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return F1 of MUC (`maxmargin.metrics.muc`), pooled over the examples.

@@ -304,8 +304,8 @@ class GraphLabeler(Kernelised, Restarted):
         list of ndarray of shape (n, K) or (height, width, K)
             One array for each input, in the order of `classes_`; lower bounds where argmaxes are not exact.
         """
-        X, found = indexable(X, "X"), super().decision_scores(X)
-        return [_painted(x, scores) if is_picture(x) else scores for x, scores in zip(X, found, strict=True)]
+        X, tables = indexable(X, "X"), super().decision_scores(X)
+        return [_painted(x, scores) if is_picture(x) else scores for x, scores in zip(X, tables, strict=True)]
 
     def decision_margins(self, X: Any) -> list[FloatArray]:
         """Return how clear the label of each node is: the best minus the second best decision score.
@@ -361,8 +361,8 @@ class GraphLabeler(Kernelised, Restarted):
         X, Y = paired_examples(X, y)
         weights = example_weights(sample_weight, len(Y))
         right, total = np.zeros(len(Y)), np.zeros(len(Y))
-        for i, (x, true, found) in enumerate(zip(X, Y, self.predict(X), strict=True)):
-            pairs = _paired(_pixels(x, true, Place("Y", i)) if is_picture(x) else true, found, i)
+        for i, (x, true, predicted) in enumerate(zip(X, Y, self.predict(X), strict=True)):
+            pairs = _paired(_pixels(x, true, Place("Y", i)) if is_picture(x) else true, predicted, i)
             known = [p for p in pairs if not self._is_unknown(p[0])]
             right[i], total[i] = sum(a == b for a, b in known), len(known)
         if not weights @ total:
@@ -384,9 +384,9 @@ def _pixels(x: Any, y: Any, where: Place) -> AnyArray:
     """Return the labels of the cells of a grid or the pixels of an image, row by row."""
     labels, shape = np.asarray(y), np.shape(x.image if isinstance(x, Superpixels) else x)[:2]
     if labels.shape != shape:
-        found = f"shape {labels.shape}" if labels.ndim else f"{type(y).__name__} {y!r:.60}"
+        shown = f"shape {labels.shape}" if labels.ndim else f"{type(y).__name__} {y!r:.60}"
         what = "grid" if is_grid(x) else "image"
-        raise ExampleError.at(where, f"expected labels of shape {shape} as the {what} has, found {found}")
+        raise ExampleError.at(where, f"expected labels of shape {shape} as the {what} has, found {shown}")
     return labels.ravel()
 
 
@@ -404,15 +404,15 @@ def _length(rows: Any) -> int:
     return int(rows.shape[0]) if hasattr(rows, "shape") else len(rows)
 
 
-def _paired(true: Any, found: Any, i: int) -> list[tuple[Any, Any]]:
+def _paired(true: Any, predicted: Any, i: int) -> list[tuple[Any, Any]]:
     """Return the true and the predicted label of each node."""
-    if isinstance(true, Mapping) and isinstance(found, Mapping):
-        if true.keys() != found.keys():
+    if isinstance(true, Mapping) and isinstance(predicted, Mapping):
+        if true.keys() != predicted.keys():
             raise ExampleError.at(Place("Y", i), "expected a label for each node")
-        return [(true[v], found[v]) for v in found]
+        return [(true[v], predicted[v]) for v in predicted]
     first, second = (
         y.ravel().tolist() if isinstance(y, np.ndarray) else list(y.values()) if isinstance(y, Mapping) else list(y)
-        for y in (true, found)
+        for y in (true, predicted)
     )
     if len(first) != len(second):
         raise ExampleError.at(Place("Y", i), f"{len(first)} labels for {len(second)} nodes")

@@ -182,9 +182,9 @@ class DiverseSelector(MaxMarginEstimator):
     def _unscaled_centre(self, data: TrainingData) -> FloatArray:
         """Return the weights of the prior."""
         if not isinstance(self.prior, str):
-            found = super()._centre(data)
-            assert found is not None
-            return found
+            centre = super()._centre(data)
+            assert centre is not None
+            return centre
         weights = np.zeros(data.examples.dim)
         weights[0] = float(self.prior_scale)
         return weights
@@ -206,12 +206,12 @@ class DiverseSelector(MaxMarginEstimator):
             raise one_example("X", "input")
         X = super()._inputs(X)
         for i, x in enumerate(X):
-            found = kind_of_candidates(x)
-            if {found, self.candidates_} == {"texts", "lists"}:  # each member of a list would be a text, or a word
+            kind = kind_of_candidates(x)
+            if {kind, self.candidates_} == {"texts", "lists"}:  # each member of a list would be a text, or a word
                 kinds = {"texts": "texts", "lists": "lists of elements"}
                 raise ExampleError.at(
                     Place("X", i), f"expected candidates that are {kinds[self.candidates_]}, as in the training data, "
-                    f"found {kinds[found]}; X is a list of inputs, and an input a list of candidates",
+                    f"found {kinds[kind]}; X is a list of inputs, and an input a list of candidates",
                 )  # fmt: skip
         return X
 

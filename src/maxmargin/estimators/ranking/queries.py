@@ -13,8 +13,7 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from maxmargin._base.checks import beyond_floats
 from maxmargin._base.errors import callers_level
-from maxmargin._base.input import indexable, naming_rows
-from maxmargin._base.sparse import checked_rows
+from maxmargin._base.input import checked_rows, indexable, naming_rows
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.estimators.kernelised import part_kernel, precomputed
 from maxmargin.estimators.latent import LatentEstimator

@@ -15,8 +15,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from maxmargin._base.checks import changed, check_flag, choice, declared, parameter, stored_array
-from maxmargin._base.input import check_labels_of_one_kind, example_weights, naming_rows
-from maxmargin._base.sparse import checked_rows, with_int32
+from maxmargin._base.input import check_labels_of_one_kind, checked_rows, example_weights, naming_rows, with_int32
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.bounds import BOUNDS, Bound
 from maxmargin.engines.engine import Engine
@@ -297,8 +296,8 @@ class MeasureSVC(Kernelised, RowClassifier, MaxMarginEstimator):
             return state
         if self.checkpoint is not None or resume is not None:
             raise ValueError(
-                "one label versus rest is a problem for each label, which has no checkpoint in common; set "
-                "checkpoint=None or average='micro'"
+                "one label versus rest is a problem for each label, which has no checkpoint in common; use "
+                "average='micro', or set checkpoint=None"
             )
         data.examples.learn(self, data.structure, engine, last)
         return None
@@ -358,13 +357,13 @@ class MeasureSVC(Kernelised, RowClassifier, MaxMarginEstimator):
         )  # of more classes, the best one counts
         if not (zero or alike):
             return
-        found = bool(positive[0])
+        is_positive = bool(positive[0])
         if single:
-            decision = repr(self.classes_.tolist()[found])
+            decision = repr(self.classes_.tolist()[is_positive])
         elif label is None:
-            decision = "with all labels" if found else "without labels"
+            decision = "with all labels" if is_positive else "without labels"
         else:
-            decision = f"{'with' if found else 'without'} label {self.classes_.tolist()[label]!r}"
+            decision = f"{'with' if is_positive else 'without'} label {self.classes_.tolist()[label]!r}"
         warn_of_constant("all rows", f"predicted {decision}", zero, self._remedy())
 
     def _remedy(self) -> str:
@@ -537,16 +536,16 @@ class MeasureSVC(Kernelised, RowClassifier, MaxMarginEstimator):
         scores = self._table_scores(X)
         true = true_table(y, None if self.multilabel_ else self.classes_, scores.shape)
         weights = example_weights(sample_weight, len(scores))
-        found = scores > 0
+        predicted = scores > 0
         if scores.shape[1] > 1 and not self.multilabel_:
-            found = scores.argmax(axis=1)[:, None] == np.arange(scores.shape[1])
+            predicted = scores.argmax(axis=1)[:, None] == np.arange(scores.shape[1])
         if self.average == "micro":
             weights = np.repeat(weights, scores.shape[1])
-            true, found, scores = true.reshape(-1, 1), found.reshape(-1, 1), scores.reshape(-1, 1)
-        columns = zip(true.T, found.T, scores.T, strict=True)
+            true, predicted, scores = true.reshape(-1, 1), predicted.reshape(-1, 1), scores.reshape(-1, 1)
+        columns = zip(true.T, predicted.T, scores.T, strict=True)
         return float(np.mean([self._value(*column, weights) for column in columns]))
 
-    def _value(self, true: AnyArray, found: AnyArray, scores: FloatArray, weights: FloatArray) -> float:
+    def _value(self, true: AnyArray, predicted: AnyArray, scores: FloatArray, weights: FloatArray) -> float:
         """Return the measure of one column of labels."""
         if self._name == "roc_auc":
             return float(roc_auc_score(true, scores, max_fpr=self._max_fpr, sample_weight=weights))
@@ -554,7 +553,7 @@ class MeasureSVC(Kernelised, RowClassifier, MaxMarginEstimator):
             return float(average_precision_score(true, scores, sample_weight=weights))
         measure = self._table_measure()
         assert measure is not None
-        return table_value(measure, true, found, scores, weights)
+        return table_value(measure, true, predicted, scores, weights)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

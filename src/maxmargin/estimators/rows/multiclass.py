@@ -13,8 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
 from maxmargin._base.checks import changed, check_flag, declared, parameter
-from maxmargin._base.input import check_labels_of_one_kind, example_weights, naming_rows
-from maxmargin._base.sparse import checked_rows
+from maxmargin._base.input import check_labels_of_one_kind, checked_rows, example_weights, naming_rows
 from maxmargin._base.types import AnyArray, FloatArray, IntArray
 from maxmargin.core.examples import Examples
 from maxmargin.core.structure import Compiled, Structure
@@ -114,12 +113,12 @@ class MulticlassSVM(FilePredictor, Kernelised, RowClassifier, Probabilistic, Max
         check_classification_targets(y)
         if sample_weight is not None:
             sample_weight = _check_sample_weight(sample_weight, X)
-        found: dict[Any, float] = {}
+        by_class: dict[Any, float] = {}
         if self.class_weight is not None:
-            sample_weight, found = self._class_factors(y, example_weights(sample_weight, len(y)))
+            sample_weight, by_class = self._class_factors(y, example_weights(sample_weight, len(y)))
         X, y, weights, positions = super()._prepare(X, y, sample_weight, groups)
         self.classes_ = np.unique(y) if named is None else named
-        self.class_weight_ = {label: found.get(label, 1.0) for label in self.classes_.tolist()}
+        self.class_weight_ = {label: by_class.get(label, 1.0) for label in self.classes_.tolist()}
         return X, y, weights, positions
 
     def _survey(self, X: Any, Y: Any) -> dict[str, Any]:
@@ -128,11 +127,11 @@ class MulticlassSVM(FilePredictor, Kernelised, RowClassifier, Probabilistic, Max
     def _learn_from(self, surveys: Sequence[dict[str, Any]], weights: FloatArray) -> tuple[Compiled, FloatArray]:
         y = np.concatenate([survey["labels"] for survey in surveys])
         y = whole_numbers(y) if y.dtype.kind == "f" else y
-        found: dict[Any, float] = {}
+        by_class: dict[Any, float] = {}
         if self.class_weight is not None:
-            weights, found = self._class_factors(y, weights)
+            weights, by_class = self._class_factors(y, weights)
         self.classes_ = np.unique(y) if self.classes is None else named_classes(self.classes).array()
-        self.class_weight_ = {label: found.get(label, 1.0) for label in self.classes_.tolist()}
+        self.class_weight_ = {label: by_class.get(label, 1.0) for label in self.classes_.tolist()}
         structure, weights = super()._learn_from(surveys, weights)
         assert isinstance(structure, Multiclass)
         self.n_features_in_ = structure.n_features_
@@ -146,10 +145,10 @@ class MulticlassSVM(FilePredictor, Kernelised, RowClassifier, Probabilistic, Max
         kept = weights > 0
         labels, at = np.unique(y[kept], return_inverse=True)
         counts = dict(zip(labels.tolist(), np.bincount(at, weights[kept]).tolist(), strict=True))
-        found = class_weights(self.class_weight, counts)
+        by_class = class_weights(self.class_weight, counts)
         factors: FloatArray = np.zeros(len(y))
-        factors[kept] = weights[kept] * np.array(list(found.values()))[at]
-        return factors, found
+        factors[kept] = weights[kept] * np.array(list(by_class.values()))[at]
+        return factors, by_class
 
     def _merged(self, examples: Any, weights: FloatArray, positions: IntArray) -> tuple[Any, FloatArray, IntArray]:
         examples, weights, first = examples.merged(weights)

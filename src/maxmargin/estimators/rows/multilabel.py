@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from maxmargin._base.checks import changed, check_flag, declared, parameter
-from maxmargin._base.input import example_weights, naming_rows
-from maxmargin._base.sparse import checked_rows
+from maxmargin._base.input import checked_rows, example_weights, naming_rows
 from maxmargin._base.types import CodeArray, FloatArray, IntArray
 from maxmargin.engines.engine import Local, one_blas_thread
 from maxmargin.estimators.base import MaxMarginEstimator
@@ -184,15 +183,15 @@ class MultilabelSVM(Kernelised, RowClassifier, ProbabilisticSets, MaxMarginEstim
         return self.predict_proba(X)
 
     def _differences(self, examples: Any) -> FloatArray:
-        w, found = self._flat_weights(), np.empty((examples.n_examples, len(self.classes_)))
+        w, differences = self._flat_weights(), np.empty((examples.n_examples, len(self.classes_)))
 
         def ask(ids: IntArray, chunk: slice) -> None:
             present, absent = examples.marginals(w, ids)
-            found[chunk] = present - absent
+            differences[chunk] = present - absent
 
         with Local(self.n_jobs) as engine, one_blas_thread():
             engine.map(ask, np.arange(examples.n_examples))
-        return found
+        return differences
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the subset accuracy, as scikit-learn's classifiers do: the fraction of rows without a wrong label.
@@ -214,10 +213,10 @@ class MultilabelSVM(Kernelised, RowClassifier, ProbabilisticSets, MaxMarginEstim
             The subset accuracy.
         """
         check_is_fitted(self, "coef_")
-        true, found = label_matrix(y), self.predict(X)
-        if true.shape != found.shape:
-            raise ValueError(f"y has shape {true.shape}, expected {found.shape}")
-        right = (true == found).all(axis=1)
+        true, predicted = label_matrix(y), self.predict(X)
+        if true.shape != predicted.shape:
+            raise ValueError(f"y has shape {true.shape}, expected {predicted.shape}")
+        right = (true == predicted).all(axis=1)
         return float(np.average(right, weights=example_weights(sample_weight, len(right))))
 
     def __sklearn_tags__(self) -> Any:

@@ -120,8 +120,8 @@ class OneVersusRest:
             estimator._warn_if_constant(scores - model.threshold_[0], k)
             weights[:, k], thresholds[k] = model._flat_weights(), model.threshold_[0]
             models.append((k, model))
-        structure, found = structure.expanded(weights.ravel(), self.positions)
-        for name, value in estimator._fitted_attributes(found, structure).items():
+        structure, expanded = structure.expanded(weights.ravel(), self.positions)
+        for name, value in estimator._fitted_attributes(expanded, structure).items():
             setattr(estimator, name, value)
         estimator._set_thresholds(thresholds)
         estimator.certificate_ = _together([model.certificate_ for _, model in models])
@@ -173,7 +173,7 @@ def true_table(y: Any, classes: AnyArray | None, shape: tuple[int, ...]) -> AnyA
     return of_class[:, 1:] if shape[1] == 1 else of_class
 
 
-def table_value(measure: Measure, true: AnyArray, found: AnyArray, scores: FloatArray, weights: FloatArray) -> float:
+def table_value(measure: Measure, true: AnyArray, chosen: AnyArray, scores: FloatArray, weights: FloatArray) -> float:
     """Return the measure of predicted labels, or of the rows of the highest scores if their number is given."""
     if isinstance(measure, AtSize):
         if (weights != weights[0]).any():
@@ -182,7 +182,7 @@ def table_value(measure: Measure, true: AnyArray, found: AnyArray, scores: Float
         best = np.argsort(-scores, kind="stable")[: measure.size(positive, len(true))]
         hits = int(np.count_nonzero(true[best]))
         return float(measure.value(hits, len(best) - hits, positive, len(true) - positive))
-    a, predicted, p = float(weights @ (true & found)), float(weights @ found), float(weights @ true)
+    a, predicted, p = float(weights @ (true & chosen)), float(weights @ chosen), float(weights @ true)
     return float(measure.value(a, predicted - a, p, float(weights.sum()) - p))
 
 

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import validate_data
 
-from maxmargin._base.input import naming_rows
-from maxmargin._base.sparse import checked_rows
+from maxmargin._base.input import checked_rows, naming_rows
 from maxmargin._base.types import AnyArray
 from maxmargin.estimators.kernelised import precomputed
 

@@ -213,10 +213,10 @@ class TaxonomyClassifier(MulticlassSVM):
         """
         check_is_fitted(self, "coef_")
         labels = self._taxonomy.labels_
-        true, found = labels.encode(np.asarray(y), "y"), labels.encode(np.asarray(y_hat), "y_hat")
-        if len(true) != len(found):
-            raise ValueError(f"y has {len(true)} classes but y_hat has {len(found)}")
-        return self._taxonomy.costs_[true, found]
+        true, predicted = labels.encode(np.asarray(y), "y"), labels.encode(np.asarray(y_hat), "y_hat")
+        if len(true) != len(predicted):
+            raise ValueError(f"y has {len(true)} classes but y_hat has {len(predicted)}")
+        return self._taxonomy.costs_[true, predicted]
 
     @property
     def _taxonomy(self) -> Taxonomy:

@@ -15,8 +15,8 @@ from maxmargin.core.structure import Structure
 from maxmargin.estimators.files import FilePredictor
 from maxmargin.estimators.text.tagger import Tagger
 from maxmargin.features.text.sentences import are_tokens
+from maxmargin.features.text.template_encoder import check_tokens, n_columns_of
 from maxmargin.features.text.templates import TokenTemplates
-from maxmargin.features.text.token_types import check_tokens, n_columns_of
 from maxmargin.formats.conll import ColumnReader, Sentence, Token, column_index, labelled, split_sentences
 from maxmargin.formats.streams import FormatError, shown_name
 

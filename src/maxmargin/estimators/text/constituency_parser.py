@@ -315,8 +315,8 @@ class ConstituencyParser(ProbabilisticSets, MaxMarginEstimator):
             One table for each sentence of n tokens, with labels in the order of `labels_`. Constituents that no tree of
             the grammar has are −∞, as all are of a sentence that the grammar does not derive.
         """
-        found: list[FloatArray] = super().decision_scores(X)
-        return found
+        scores: list[FloatArray] = super().decision_scores(X)
+        return scores
 
     def predict_marginals(self, X: Any) -> list[FloatArray]:
         """Return the probability of every possible constituent, by inside and outside sums.

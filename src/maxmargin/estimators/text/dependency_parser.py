@@ -387,8 +387,8 @@ class DependencyParser(FilePredictor, ProbabilisticSets, MaxMarginEstimator):
         if relations is not None:
             expected = [np.array(relations[i], object) for i in kept.tolist()]
             right = [
-                r & (labels == np.array(found, object))
-                for r, labels, found in zip(right, expected, self._relations(X, heads), strict=True)
+                r & (labels == np.array(predicted, object))
+                for r, labels, predicted in zip(right, expected, self._relations(X, heads), strict=True)
             ]
         total = weights @ [len(y) for y in true]
         if not total > 0:

@@ -28,20 +28,20 @@ Row = tuple[str, ...]
 
 def relations_of(x: Any, i: int) -> list[str]:
     """Return the relations that the rows of the i-th sentence have; raise ExampleError if one is missing."""
-    found = read_sentence(x, Place("X", i), ("deprel",)).columns.get("deprel")
-    if found is None:
+    relations = read_sentence(x, Place("X", i), ("deprel",)).columns.get("deprel")
+    if relations is None:
         raise error_at(
             Place("X", i), "no relations: give rows with a deprel each, or Y with (head, relation) for each word"
         )
-    return checked_relations(found, "X", i)
+    return checked_relations(relations, "X", i)
 
 
-def checked_relations(found: Sequence[Any], name: str, i: int) -> list[str]:
+def checked_relations(relations: Sequence[Any], name: str, i: int) -> list[str]:
     """Return relations; raise ExampleError for the first that is not a string."""
-    for m, relation in enumerate(found, 1):
+    for m, relation in enumerate(relations, 1):
         if not isinstance(relation, str) or not relation:
             raise error_at(Place(name, i, f", word {m}"), f"expected a relation, a string, found {relation!r:.60}")
-    return [str(relation) for relation in found]
+    return [str(relation) for relation in relations]
 
 
 def learn_relations(
@@ -69,9 +69,9 @@ def check_relations(structure: Any, weights: Any, tags: Sequence[str]) -> None:
     if type(structure) is not Chain or structure.size is None or structure.templates is None:
         raise ValueError(f"relation_structure_ must be a fitted Chain of columns, found {structure!r:.60}")
     stored_array(weights, "relation_coef_", np.float64, (structure.size,))
-    found, expected = getattr(structure.tokens_, "n_columns", None), len(_column_names(tags))
-    if found != expected:
-        raise ValueError(f"the chain of relations has {found} columns, expected {expected}")
+    n_columns, expected = getattr(structure.tokens_, "n_columns", None), len(_column_names(tags))
+    if n_columns != expected:
+        raise ValueError(f"the chain of relations has {n_columns} columns, expected {expected}")
     stored_names(structure.labels_.values, "relations")
 
 
@@ -88,7 +88,7 @@ def _column_names(tags: Sequence[str]) -> list[str]:
 def readable_feature(name: str, tags: Sequence[str]) -> str:
     """Return the name of a feature of the chain with what its columns mean."""
     columns = _column_names(tags)
-    return re.sub(r"column(\d+)=", lambda found: f"{columns[int(found[1])]}=", name, count=1)
+    return re.sub(r"column(\d+)=", lambda match: f"{columns[int(match[1])]}=", name, count=1)
 
 
 def _columns(X: Sequence[Any], heads: Sequence[Any], tags: Sequence[str]) -> list[list[Row]]:

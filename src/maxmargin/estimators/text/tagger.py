@@ -95,10 +95,10 @@ class Tagger(Probabilistic, MaxMarginEstimator):
         return X, Y, weights, positions
 
     def _survey(self, X: Any, Y: Any) -> dict[str, Any]:
-        found = super()._survey(X, Y)
+        facts = super()._survey(X, Y)
         if self.class_weight is not None:
-            found["labels"] = _label_counts(Y, np.ones(len(Y)))
-        return found
+            facts["labels"] = _label_counts(Y, np.ones(len(Y)))
+        return facts
 
     def _learn_from(self, surveys: Sequence[dict[str, Any]], weights: FloatArray) -> tuple[Compiled, FloatArray]:
         if self.class_weight is not None:
@@ -191,8 +191,8 @@ class Tagger(Probabilistic, MaxMarginEstimator):
         list of ndarray of shape (T, K)
             One table for each sequence, with columns in the order of `classes_`.
         """
-        found: list[FloatArray] = super().decision_scores(X)
-        return found
+        scores: list[FloatArray] = super().decision_scores(X)
+        return scores
 
     def decision_margins(self, X: Any) -> list[FloatArray]:
         """Return how clear each decision is: the best minus the second best decision score of every token.
@@ -234,11 +234,11 @@ class Tagger(Probabilistic, MaxMarginEstimator):
         weights = example_weights(sample_weight, len(Y))
         labels: Labels = self.structure_.labels_  # type: ignore[attr-defined]
         right, total, known = np.zeros(len(Y)), np.zeros(len(Y)), False
-        for i, (true, found) in enumerate(zip(Y, self.predict(X), strict=True)):
+        for i, (true, predicted) in enumerate(zip(Y, self.predict(X), strict=True)):
             codes = labels.find(label_sequence(true, Place("Y", i)))
-            if len(codes) != len(found):
-                raise ExampleError.at(Place("X", i), f"{len(found)} rows of features but {len(codes)} labels")
-            right[i], total[i] = (codes == labels.find(found)).sum(), len(found)
+            if len(codes) != len(predicted):
+                raise ExampleError.at(Place("X", i), f"{len(predicted)} rows of features but {len(codes)} labels")
+            right[i], total[i] = (codes == labels.find(predicted)).sum(), len(predicted)
             known |= bool((codes >= 0).any())
         if not weights @ total > 0:
             raise ValueError("every sequence is empty, or has the sample_weight 0: there is nothing to score")

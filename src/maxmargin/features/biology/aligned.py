@@ -65,9 +65,9 @@ def _marked(rows: list[str], where: Where) -> list[str]:
     *pair, marks = rows
     other = set(marks) - set(MARKS)
     if other or any(len(row) != len(marks) for row in pair):
-        found = f"found {min(other)!r} in it" if other else f"found lengths {', '.join(str(len(row)) for row in rows)}"
+        fault = f"found {min(other)!r} in it" if other else f"found lengths {', '.join(str(len(row)) for row in rows)}"
         raise error_at(
-            where, f"expected a pair of aligned strings, or a third that marks reliable columns with '*', {found}"
+            where, f"expected a pair of aligned strings, or a third that marks reliable columns with '*', {fault}"
         )
     return ["".join(a.upper() if mark == RELIABLE else a.lower() for a, mark in zip(row, marks, strict=True))
             for row in pair]  # fmt: skip

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from maxmargin._base.checks import is_list
 from maxmargin._base.errors import Place, error_at
-from maxmargin._base.sparse import checked_csr
+from maxmargin._base.input import checked_csr
 from maxmargin._base.types import AnyArray, IntArray
 from maxmargin.features.graphs.networkx_graphs import arc_lists, is_networkx
 from maxmargin.features.text.sequences import SequenceEncoder

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from maxmargin._base.checks import beyond_floats
 from maxmargin._base.errors import ExampleError, Place
+from maxmargin._base.input import checked_csr
 from maxmargin._base.ragged import offsets_of
-from maxmargin._base.sparse import checked_csr
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.features.rows.rows import check_finite
 

@@ -78,9 +78,9 @@ def typed_graph(
     if labels is None:
         return x
     for kind, table in rows.items():
-        found = len(labels[kind]) if kind in labels else 0
-        if found != table.shape[0]:
-            raise ValueError(f"labels of {kind!r}: expected {table.shape[0]}, one for each node, found {found}")
+        n_labels = len(labels[kind]) if kind in labels else 0
+        if n_labels != table.shape[0]:
+            raise ValueError(f"labels of {kind!r}: expected {table.shape[0]}, one for each node, found {n_labels}")
     return x, [label for kind in rows for label in labels[kind]]
 
 

@@ -95,8 +95,8 @@ class PointFeatures:
     def projected(self, weights: FloatArray, support: FloatArray, share: float) -> FloatArray:
         """Return the nearest weights that are sums over fewer points.
 
-        These are the points of which the weights `support` are sums, and those with the largest coefficients so that
-        all others have at most a `share` of the coefficients.
+        These are the points of which the weights `support` are sums, and those with the largest coefficients:
+        as many as leave at most a `share` of the coefficients to all others.
         """
         if self.triangle is None:
             return weights

@@ -10,8 +10,7 @@ from sklearn.utils import check_array
 
 from maxmargin._base.checks import is_list
 from maxmargin._base.errors import ExampleError, Place, Where, error_at
-from maxmargin._base.input import naming_rows
-from maxmargin._base.sparse import checked_csr, checked_rows
+from maxmargin._base.input import checked_csr, checked_rows, naming_rows
 from maxmargin._base.types import CodeArray
 
 

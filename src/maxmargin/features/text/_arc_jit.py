@@ -121,7 +121,7 @@ def true_arc_keys(offsets, words, tags, heads, templates, out):
 
 
 @inlined
-def tags_towards(tags, base, m, step, last, n_tags, seen, stamp, found, counts):
+def tags_towards(tags, base, m, step, last, n_tags, seen, stamp, between_tags, counts):
     """List the tags from m on towards `last` as they first occur; counts[h] is how many lie between m and h."""
     v = m
     while v != last:
@@ -129,7 +129,7 @@ def tags_towards(tags, base, m, step, last, n_tags, seen, stamp, found, counts):
         counts[v] = n_tags
         tag = tags[0, base + v + 1]
         if seen[tag] != stamp:
-            seen[tag], found[n_tags] = stamp, tag
+            seen[tag], between_tags[n_tags] = stamp, tag
             n_tags += 1
     return n_tags
 
@@ -144,15 +144,15 @@ def arc_rows(first, stop, offsets, words, tags, templates, parents, slots, colum
     used, row, n_templates, with_tags = 0, 0, len(templates), len(tags) > 0
     atoms, known = np.empty(2 + len(tags) * TAG_ATOMS, np.int64), np.empty(n_templates, np.bool_)
     seen, stamp = np.full(1 << TAG_BITS, -1, np.int64), 0
-    found = np.empty(1 << (TAG_BITS + 1), np.int64)
+    between_tags = np.empty(1 << (TAG_BITS + 1), np.int64)
     for i in range(first, stop):
         base, n = offsets[i] + 3 * i, offsets[i + 1] - offsets[i]
         counts = np.zeros(n + 1, np.int64)
         for m in range(1, n + 1):
             n_left = 0
             if with_tags:
-                n_left = tags_towards(tags, base, m, -1, 0, 0, seen, 2 * stamp, found, counts)
-                tags_towards(tags, base, m, 1, n, n_left, seen, 2 * stamp + 1, found, counts)
+                n_left = tags_towards(tags, base, m, -1, 0, 0, seen, 2 * stamp, between_tags, counts)
+                tags_towards(tags, base, m, 1, n, n_left, seen, 2 * stamp + 1, between_tags, counts)
             stamp += 1
             for h in range(n + 1):
                 if h != m:
@@ -175,7 +175,7 @@ def arc_rows(first, stop, offsets, words, tags, templates, parents, slots, colum
                     if with_tags:
                         direction = 1 if m > h else 0
                         for k in range(n_left if m < h else 0, counts[h]):
-                            key = between_key(n_templates, direction, atoms[2], found[k], atoms[3])
+                            key = between_key(n_templates, direction, atoms[2], between_tags[k], atoms[3])
                             column = find(key, slots, columns, shift)
                             if column >= 0:
                                 out[used] = column

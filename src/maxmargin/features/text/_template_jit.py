@@ -52,7 +52,7 @@ def encode_sentences(
     Rows end with one more entry if `constant`. If `learn` is false, new features are left out. Return the next
     sentence, which is not the last one if the table has no room, the number of columns, and the room left in the table.
     """
-    found = np.empty(len(conjunctions), np.int64)
+    column_of = np.empty(len(conjunctions), np.int64)
     while sentence < len(offsets) - 1:
         first, stop = offsets[sentence], offsets[sentence + 1]
         if learn and room < (stop - first) * len(conjunctions):
@@ -88,20 +88,20 @@ def encode_sentences(
             for c in range(len(conjunctions)):
                 fact, of = conjunctions[c, 0], conjunctions[c, 3]
                 right = fact_at(t + conjunctions[c, 2], first, stop, types, facts, fact)
-                left = found[of] if of >= 0 else fact_at(t + conjunctions[c, 1], first, stop, types, facts, fact)
-                found[c] = -1
+                left = column_of[of] if of >= 0 else fact_at(t + conjunctions[c, 1], first, stop, types, facts, fact)
+                column_of[c] = -1
                 if left < 0 or right < 0:
                     continue
                 key = ((conjunction_base[c] + left) << 32) | right
                 at = place_of(key, keys)
                 if keys[at] == key:
-                    found[c] = columns[at]
+                    column_of[c] = columns[at]
                 elif learn:
-                    keys[at], columns[at], found[c] = key, n_columns, n_columns
+                    keys[at], columns[at], column_of[c] = key, n_columns, n_columns
                     n_columns += 1
                     room -= 1
-                if found[c] >= 0:
-                    indices[q] = found[c]
+                if column_of[c] >= 0:
+                    indices[q] = column_of[c]
                     q += 1
             if constant:
                 indices[q] = 0

@@ -131,8 +131,8 @@ class ArcTemplates:
         special = np.arange(len(_SPECIAL))
         numbers = []
         for known, count in zip(self.values, survey.values, strict=True):
-            found = np.fromiter(map(known.columns.__getitem__, _ordered(count)), np.int64, len(count))
-            numbers.append(np.append(special, np.where(found < 0, _UNKNOWN, found + len(_SPECIAL))))
+            translated = np.fromiter(map(known.columns.__getitem__, _ordered(count)), np.int64, len(count))
+            numbers.append(np.append(special, np.where(translated < 0, _UNKNOWN, translated + len(_SPECIAL))))
         templates, out = self._templates()[0], np.zeros_like(survey.keys)
         code, value = survey.keys >> _arc_jit.CODE_SHIFT, survey.keys & ((1 << _arc_jit.CODE_SHIFT) - 1)
         for t in range(len(templates) + 1):
@@ -241,8 +241,8 @@ class ArcTemplates:
 
         indices, at = np.empty(0, np.uint32), 0
         runs = list(_runs(offsets))
-        found = running_engine().ahead([partial(rows, first, stop) for first, stop in runs])
-        for (first, stop), (columns, ends) in zip(runs, found, strict=True):
+        encoded = running_engine().ahead([partial(rows, first, stop) for first, stop in runs])
+        for (first, stop), (columns, ends) in zip(runs, encoded, strict=True):
             a, b, used = int(offsets[first]), int(offsets[stop]), len(columns)
             indptr[a + 1 : b + 1] = indptr[a] + ends[1:]
             if at + used > len(indices):

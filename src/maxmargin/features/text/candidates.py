@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 from maxmargin._base.checks import is_list
 from maxmargin._base.errors import Where, error_at, inside
+from maxmargin._base.input import checked_csr
 from maxmargin._base.ragged import offsets_of
-from maxmargin._base.sparse import checked_csr
 from maxmargin._base.types import FloatArray, IntArray
 
 _WORD = re.compile(r"\b\w\w+\b")
@@ -152,7 +152,7 @@ def subtopic_rows(y: Any, where: Where) -> Incidence:
 
 def _subtopics(part: Any, where: Where) -> list[Any]:
     if not isinstance(part, set | frozenset | list | tuple):
-        found = f"{type(part).__name__} {part!r:.60}"
-        raise error_at(where, f"expected a set of subtopics (empty if the candidate has none), found {found}")
+        shown = f"{type(part).__name__} {part!r:.60}"
+        raise error_at(where, f"expected a set of subtopics (empty if the candidate has none), found {shown}")
     members = [hashable(member, where) for member in part]
     return list(dict.fromkeys(sorted(members, key=repr) if isinstance(part, set | frozenset) else members))

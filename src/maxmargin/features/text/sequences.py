@@ -10,9 +10,9 @@ import scipy.sparse as sp
 
 from maxmargin._base.checks import is_list, whole_number
 from maxmargin._base.errors import Place, error_at
+from maxmargin._base.input import checked_csr
 from maxmargin._base.memory import check_rows
 from maxmargin._base.ragged import offsets_of
-from maxmargin._base.sparse import checked_csr
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.features.mercer.on_rows import KernelRows
 from maxmargin.features.rows.rows import check_finite, shared_columns
@@ -234,10 +234,10 @@ class SequenceEncoder(KernelRows):
         if array.size == 0 and array.ndim < 2:
             return np.zeros((0, self.width))
         if array.ndim != 2:
-            found = f"an array of shape {array.shape}"
+            shown = f"an array of shape {array.shape}"
             if array.ndim == 1 and self.row != "token":
-                found += f"; if it is one feature of each {self.row}, use reshape(-1, 1)"
-            raise error_at(self._name(i), f"expected {self._expected()}, found {found}")
+                shown += f"; if it is one feature of each {self.row}, use reshape(-1, 1)"
+            raise error_at(self._name(i), f"expected {self._expected()}, found {shown}")
         return array
 
     def _whole(self) -> str:

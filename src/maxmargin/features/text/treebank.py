@@ -96,8 +96,8 @@ def _nltk_node(tree: Any, where: Where) -> tuple[str, list[Any]]:
 def _list_node(node: Any, where: Where) -> tuple[str, list[Any]]:
     """Return the label and the children of a node of nested lists."""
     if len(node) == 0 or not isinstance(node[0], str):
-        found = f"{type(node).__name__} {node!r:.60}" if len(node) else "an empty tree: ()"
-        raise error_at(where, f"expected (label, child, …), found {found}")
+        shown = f"{type(node).__name__} {node!r:.60}" if len(node) else "an empty tree: ()"
+        raise error_at(where, f"expected (label, child, …), found {shown}")
     if len(node) == 1:
         raise error_at(where, f"an empty tree: ({node[0]}) has no children")
     return str(node[0]), list(node[1:])
