@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from maxmargin._base.errors import Place
 from maxmargin._base.jit import working_seconds
 from maxmargin._base.memory import Scratch
-from maxmargin._base.ragged import renumbered
+from maxmargin._base.ragged import batches, renumbered
 from maxmargin._base.types import FloatArray, IntArray
 from maxmargin.bounds import Bound, search_over_scale
 from maxmargin.bounds.remaining_outputs import CLOSED
@@ -30,7 +30,7 @@ from maxmargin.core.examples import TOGETHER, Examples
 from maxmargin.core.objective import Objective
 from maxmargin.core.planes import TRUTH, Answers, Planes
 from maxmargin.core.structure import StructureError
-from maxmargin.engines.engine import Engine, Local, Question, chunks_of
+from maxmargin.engines.engine import Engine, Local, Question
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,8 @@ class References:
 
 #: Number of argmaxes of one thread between two looks at the clock, if there is a time limit.
 INTERRUPTIBLE = 16
+#: Entries of planes that are computed at once, at least: for fewer, the call takes longer than the work.
+CHUNK_ENTRIES = 1 << 16
 #: Runs tasks that must not run side by side.
 _IN_ORDER = Local(1, most_chunks=sys.maxsize)
 
@@ -374,8 +376,10 @@ class Problem:
 
     def plane_chunks(self, ids: IntArray) -> list[slice]:
         """Return chunks of ids whose planes may be computed in several threads: one unless that is compiled code."""
-        pure = self.examples.parallel and self.examples.coded
-        return chunks_of(ids, None if pure else len(ids), self.engine.most_chunks)
+        if len(ids) == 0 or not (self.examples.parallel and self.examples.coded):
+            return [slice(0, len(ids))]
+        entries = self.examples.plane_entries[ids]
+        return batches(entries, max(CHUNK_ENTRIES, int(entries.sum()) // self.engine.most_chunks))
 
     def _bound_planes(self, ids: IntArray, answers: Answers) -> Planes:
         planes = self.examples.planes(ids, answers)

@@ -258,7 +258,10 @@ class PartExamples(Examples):
 
     def _batches(self, ids: IntArray) -> list[slice]:
         """Return runs of ids whose scores are small enough to stay in the cache."""
-        sizes: IntArray = sum(n_parts[ids] for n_parts in self.n_parts)  # type: ignore[assignment]
+        sizes = np.zeros(len(ids), np.int64)
+        for block, n_parts in zip(self.blocks, self.n_parts, strict=True):
+            if block.offsets is not None:  # the scores of others are one table
+                sizes += n_parts[ids]
         return batches(sizes, PARTS_TOGETHER)
 
     def decode_scores(self, scores: list[Scores], ids: IntArray, scales: FloatArray, answers: Answers) -> None:

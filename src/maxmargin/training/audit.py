@@ -31,8 +31,10 @@ from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.structures.decisions.examples import DecisionExamples
 
-#: Number of questions per argmax of the fit and per example, and number of examples that are asked at least.
-SHARE, QUESTIONS, FEWEST_EXAMPLES = 0.1, 3, 4
+#: Number of questions per argmax of the fit and per example.
+SHARE, QUESTIONS = 0.1, 3
+#: Number of examples that are asked: of 200, one of the 2 % whose argmax is wrong is among them in 98 % of all audits.
+FEWEST_EXAMPLES, MOST_EXAMPLES = 4, 200
 #: Number of plain argmaxes at other weights per argmax of the fit, one for each example at most.
 PLAIN_SHARE = 0.5
 #: Number of outputs of held planes that are compared, per example.
@@ -86,8 +88,8 @@ def audit(problem: Problem, state: State, seed: int, held: dict[int, list[Any]],
         inquiry: type[_Inquiry] = _Decisions if isinstance(examples, DecisionExamples) else _Outputs
         if own is not None and problem.exact:
             suspects = _suspects(problem, own, state, rng, min(n, int(PLAIN_SHARE * state.oracle_calls)))
-        size = int(SHARE * state.oracle_calls) // QUESTIONS
-        sample = np.sort(rng.choice(n, min(n, max(FEWEST_EXAMPLES, size)), replace=False))
+        size = min(max(FEWEST_EXAMPLES, int(SHARE * state.oracle_calls) // QUESTIONS), MOST_EXAMPLES, n)
+        sample = np.sort(rng.choice(n, size, replace=False))
         asked = np.concatenate([np.array(list(suspects), np.int64), sample])
         known = held | {i: [output, *held.get(i, ())] for i, output in suspects.items()}
         fault = inquiry(problem, examples, state, rng, sweep).first_fault(asked, known)
