@@ -54,6 +54,30 @@ def test_features_of_pixels():
     np.testing.assert_allclose(nodes[17], [X[0][1, 1] / 255.0, X[0][1, 1] > 130])
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint32])
+def test_wide_integers_are_those_of_8_bits(dtype):
+    X, Y = squares(6, np.random.default_rng(1), dtype=np.uint8)
+    narrow = mm.CutSegmenter(features="channels").fit(X, Y)
+    wide = mm.CutSegmenter(features="channels").fit([x.astype(dtype) for x in X], Y)
+    np.testing.assert_array_equal(wide.coef_, narrow.coef_)
+    np.testing.assert_array_equal(wide.predict([x.tolist() for x in X[:1]]), narrow.predict(X[:1]))
+
+
+def test_masks_without_a_known_label():
+    X, Y = squares(4, np.random.default_rng(1))
+    model = mm.CutSegmenter(features="channels", ignore_label="void").fit(X, Y)
+    other = [np.where(y == "front", 255, 0) for y in Y]
+    with pytest.warns(UserWarning, match="none of the true labels is a class of the model.*'front', 'outer'"):
+        assert model.score(X, other) == 0.0
+    assert model.score(X, [other[0], *Y[1:]]) > 0.5  # without a warning
+
+
+def test_one_image_in_the_place_of_a_list():
+    X, Y = squares(1, np.random.default_rng(1))
+    with pytest.raises(ValueError, match=r"X\[0\]: expected an image, .*; pass a single image as \[image\]"):
+        mm.CutSegmenter().fit(X[0], Y[0])
+
+
 def test_the_best_masks_and_the_reason():
     mask = np.zeros((3, 4), int)
     mask[1:, 2:] = 1

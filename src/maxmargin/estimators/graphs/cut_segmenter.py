@@ -19,6 +19,7 @@ from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.explain import Explanation
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.predictor import label_margins
+from maxmargin.estimators.warnings import warn_of_unknown_labels
 from maxmargin.features.graphs.images import (
     CONTRAST_NAMES,
     channel_names,
@@ -377,12 +378,16 @@ class CutSegmenter(Kernelised, MaxMarginEstimator):
         X, Y = paired_examples(X, y)
         weights = example_weights(sample_weight, len(Y))
         right, total = np.zeros(len(Y)), np.zeros(len(Y))
+        labels, recognised = self.structure_.labels_, False  # type: ignore[attr-defined]
         for i, (mask, found) in enumerate(zip(Y, self.predict(X), strict=True)):
             true = _flat_mask(mask, found, i)
             known = self._known(true)
             right[i], total[i] = np.count_nonzero((true == found.ravel()) & known), np.count_nonzero(known)
+            recognised = recognised or bool((labels.find(np.unique(true[known])) >= 0).any())
         if not weights @ total:
             raise ValueError(f"no pixel has a label other than ignore_label={self.ignore_label!r}")
+        if not recognised:
+            warn_of_unknown_labels(labels)
         return float(weights @ right / (weights @ total))
 
 
