@@ -19,6 +19,7 @@ from maxmargin.estimators.explain import Explanation
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.latent import Restarted
 from maxmargin.estimators.predictor import label_margins
+from maxmargin.estimators.warnings import warn_of_unknown_labels
 from maxmargin.features.graphs.images import grid_edges
 from maxmargin.features.graphs.networkx_graphs import is_networkx
 from maxmargin.features.graphs.superpixels import (
@@ -361,12 +362,16 @@ class GraphLabeler(Kernelised, Restarted):
         X, Y = paired_examples(X, y)
         weights = example_weights(sample_weight, len(Y))
         right, total = np.zeros(len(Y)), np.zeros(len(Y))
+        labels, recognised = self.structure_.labels_, False  # type: ignore[attr-defined]
         for i, (x, true, found) in enumerate(zip(X, Y, self.predict(X), strict=True)):
             pairs = _paired(_pixels(x, true, Place("Y", i)) if is_picture(x) else true, found, i)
             known = [p for p in pairs if not self._is_unknown(p[0])]
             right[i], total[i] = sum(a == b for a, b in known), len(known)
+            recognised = recognised or bool((labels.find([a for a, _ in known]) >= 0).any())
         if not weights @ total:
             raise ValueError("no node has a known label")
+        if not recognised:
+            warn_of_unknown_labels(labels)
         return float(weights @ right / (weights @ total))
 
 
