@@ -25,6 +25,7 @@ from maxmargin.estimators.explain import Explanation, explain
 from maxmargin.estimators.parameters import joined, lower_bounds
 from maxmargin.estimators.starts import check_prior
 from maxmargin.estimators.training_data import TrainingData
+from maxmargin.estimators.warnings import DegenerateWarning
 from maxmargin.metrics.decisions import total_regret
 from maxmargin.optimizers.optimizer import as_optimizer
 from maxmargin.problem import Problem
@@ -268,6 +269,21 @@ def warn_of_decisions(Y: Any) -> None:
         )
 
 
+def warn_of_one_decision(examples: DecisionExamples) -> None:
+    """Warn if the same decision is best for the true costs of all examples."""
+    if examples.n_examples < 2 or not examples.even or examples.true is None:
+        return
+    decisions = examples.true.reshape(examples.n_examples, -1)
+    if (decisions == decisions[0]).all():
+        few = "; no variable is chosen in it" if not decisions.any() else ""
+        warnings.warn(
+            f"the same decision is best for the costs of all {len(decisions)} examples{few}: there is nothing to "
+            f"learn; do the costs have the sign that sense={examples.optimizer.sense!r} means?",
+            DegenerateWarning,
+            stacklevel=callers_level(),
+        )
+
+
 def supervised(inputs: Inputs, costs: Any, decisions: Any) -> tuple[Inputs, list[Truth]]:
     """Return the inputs with what is known of each example; raise ValueError if lengths differ."""
     columns = []
@@ -507,6 +523,7 @@ class CostLearner(CostPredictor):
             ):
                 regrets = problem.prediction_losses(w)
                 setattr(self, name, -total_regret(weights * regrets, weights * totals, True))
+            warn_of_one_decision(examples)
         super()._finish(problem, run, state, data)  # last: predictions may show that a known decision is not optimal
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:
