@@ -63,6 +63,18 @@ def test_wide_integers_are_those_of_8_bits(dtype):
     np.testing.assert_array_equal(wide.predict([x.tolist() for x in X[:1]]), narrow.predict(X[:1]))
 
 
+@pytest.mark.parametrize(("dtype", "missing"), [(float, np.nan), (object, None), (object, np.nan)])
+def test_missing_labels_are_named(dtype, missing):
+    X, Y = squares(2, np.random.default_rng(1))
+    masks = [(y == "front").astype(dtype) for y in Y]
+    masks[1][3, 5] = missing
+    with pytest.raises(ValueError, match=r"Y\[1\], pixel \(3, 5\): expected a label, found .*pass it as ignore_label"):
+        mm.CutSegmenter(features="channels").fit(X, masks)
+    if dtype is float:
+        model = mm.CutSegmenter(features="channels", ignore_label=np.nan).fit(X, masks)
+        assert model.classes_.tolist() == [0.0, 1.0]
+
+
 def test_masks_without_a_known_label():
     X, Y = squares(4, np.random.default_rng(1))
     model = mm.CutSegmenter(features="channels", ignore_label="void").fit(X, Y)

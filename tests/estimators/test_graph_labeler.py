@@ -94,6 +94,16 @@ def test_labels_that_are_no_classes():
     assert model.score(X, [np.array([["low"], ["other"]])]) == 0.5  # without a warning
 
 
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_missing_labels_are_estimated_or_an_error(missing):
+    X, Y = boards(6)
+    partial = [y.astype(object) for y in Y]
+    partial[1][0, 2] = missing
+    with pytest.raises(ValueError, match=r"Y\[1\]: the label of node 2 is unknown \((None|nan)\); pass latent=True"):
+        mm.GraphLabeler().fit(X, partial)
+    assert mm.GraphLabeler(latent=True).fit(X, partial).score(X, Y) > 0.9
+
+
 def test_one_graph_in_the_place_of_a_list():
     graph = nx.path_graph([("a", 1), ("b", 2)])
     model = mm.GraphLabeler().fit([graph], [["x", "y"]])

@@ -201,6 +201,7 @@ class CutSegmenter(Kernelised, MaxMarginEstimator):
             if values.shape[2] != n_channels:
                 raise ExampleError.at(Place("X", i), f"{values.shape[2]} channels, expected {n_channels} as in X[0]")
             known = self._known(flat)
+            _check_labelled(flat, known, np.shape(image)[1], i)
             if not known.any():
                 raise ExampleError.at(
                     Place("Y", i), f"all pixels have ignore_label={self.ignore_label!r}; leave this image out"
@@ -389,6 +390,19 @@ class CutSegmenter(Kernelised, MaxMarginEstimator):
         if not recognised:
             warn_of_unknown_labels(labels)
         return float(weights @ right / (weights @ total))
+
+
+def _check_labelled(labels: AnyArray, known: AnyArray, width: int, i: int) -> None:
+    """Raise ExampleError if a known label is None or NaN."""
+    if labels.dtype.kind not in "Of":
+        return
+    for p in np.flatnonzero(known & ((labels != labels) | (labels == None))):  # noqa: E711 (entry by entry)
+        row, column = divmod(int(p), width)
+        raise ExampleError.at(
+            Place("Y", i, f", pixel ({row}, {column})"),
+            f"expected a label, found {labels[p]!r}; give such pixels a label of their own, such as 255, and pass it "
+            f"as ignore_label",
+        )
 
 
 def _flat_mask(mask: Any, image: Any, i: int) -> AnyArray:

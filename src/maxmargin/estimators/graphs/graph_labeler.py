@@ -175,9 +175,10 @@ class GraphLabeler(Kernelised, Restarted):
 
     def _encode(self, X: Any, Y: Any) -> tuple[Structure, Examples]:
         labels = [self._flat(x, y, Place("Y", i)) for i, (x, y) in enumerate(zip(X, Y, strict=True))]
-        if not self.latent and self.unknown is not None:
+        if not self.latent:
             for i, y in enumerate(labels):
-                self._check_known(y, Place("Y", i))
+                if self.unknown is not None or getattr(y, "dtype", np.dtype(object)).kind in "Of":
+                    self._check_known(y, Place("Y", i))
         return super()._encode(self._features(X), labels)
 
     def _check_known(self, labels: Any, where: Place) -> None:
