@@ -97,6 +97,13 @@ def test_files_of_windows_editors(tmp_path, file):
     assert model.predict(path) == mm.DependencyParser(C=1.0).fit(file).predict(file)
 
 
+def test_relations_of_another_kind_warn():
+    model = mm.DependencyParser(C=1.0, labelled=True).fit(TAGGED, LABELLED)
+    other = [[(head, f"{relation}@other") for head, relation in y] for y in LABELLED]
+    with pytest.warns(UserWarning, match="none of the true labels is a class of the model.*the classes are 'a"):
+        assert model.labelled_score(TAGGED, other) == 0.0
+
+
 def test_heads_may_be_a_generator():
     X, Y = [["a", "b"], ["c", "a", "b"]], [[2, 0], [2, 3, 0]]
     model = mm.DependencyParser(C=10.0).fit((x for x in X), (y for y in Y))

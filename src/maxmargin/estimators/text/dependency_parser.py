@@ -29,6 +29,7 @@ from maxmargin.estimators.text.relations import (
     relations_of,
 )
 from maxmargin.estimators.training_data import TrainingData
+from maxmargin.estimators.warnings import warn_of_unknown_labels
 from maxmargin.features.text.sentences import (
     check_order,
     heads_of,
@@ -393,6 +394,10 @@ class DependencyParser(FilePredictor, ProbabilisticSets, MaxMarginEstimator):
         total = weights @ [len(y) for y in true]
         if not total > 0:
             raise ValueError("every sentence is empty: there is nothing to score")
+        if relations is not None:
+            classes = self.relation_structure_.labels_  # type: ignore[attr-defined]
+            if not any((classes.find(labels) >= 0).any() for labels in expected):
+                warn_of_unknown_labels(classes)
         return float(weights @ [row.sum() for row in right] / total)
 
 
