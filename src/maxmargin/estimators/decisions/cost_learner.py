@@ -96,7 +96,8 @@ class CostPredictor(MaxMarginEstimator):
     def predict_costs(self, X: Any, *, known_costs: Any = None) -> Any:
         """Return the predicted costs, known ones included.
 
-        If decisions were known in the fit, costs are in arbitrary units.
+        They are such that decisions are good, and may be far from the true costs; `two_stage_coef_` are weights for
+        costs that are close to the true ones. If decisions were known in the fit, costs are in arbitrary units.
 
         Parameters
         ----------
