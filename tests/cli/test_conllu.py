@@ -66,7 +66,7 @@ def test_columns_by_name(run, data):
     result = run("predict", "m.mm", "-", input="the dog\n\nthe dog NN\n")
     assert result.code == 1
     result = run("predict", "m.mm", "-", input="the DT NN\n")
-    assert "expected CoNLL-U, or a file of the 2 columns form, upos alone, found 3 columns" in result.err
+    assert "expected CoNLL-U, or a file of the 2 columns form, upos alone, one token per line, found 3" in result.err
 
 
 def test_the_k_best_are_in_misc(run, data):

@@ -50,7 +50,7 @@ def test_bad_training_data(run, tmp_path, what, data, sentence):
         (["--label-column", "5"], "there is no label column 5: lines have 3 columns, numbered 0 to 2"),
         (["--columns", "0,2"], "the column 2 is the label, so it cannot be a column to predict it from"),
         (["--columns", "0,3"], "there is no column 3: lines have 3 columns, numbered 0 to 2"),
-        (["--columns", "form"], "expected CoNLL-U, or a file of the 1 columns form alone, found 3 columns"),
+        (["--columns", "form"], "expected CoNLL-U, or a file of the column form alone, one token per line, found 3"),
         (["--loss", "B-ORG=2"], "--loss: unknown label 'B-ORG'; the labels are B-LOC, B-PER, I-LOC, I-PER, O"),
         (["--loss", "counts"], "--loss: expected hamming, hamming-share, zero-one or LABEL=COST,LABEL=COST"),
         (["--loss", "O=-1"], "costs must be finite and not negative"),

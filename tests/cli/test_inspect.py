@@ -103,7 +103,7 @@ def test_inspect_other_structures_over_parts(run, tmp_path):
 def test_a_model_that_needs_a_function(run, tmp_path):
     rows = np.random.default_rng(0).normal(size=(8, 2))
     solver = mm.Optimizer(lambda costs: {int(costs.argmin())}, 3)
-    mm.CostLearner(solver).fit(rows, costs=5.0 + rows @ np.ones((2, 3))).save("m.mm")
+    mm.CostLearner(solver).fit(rows, costs=5.0 + rows @ np.array([[1.0, 0.0, -1.0], [0.0, 1.0, 0.0]])).save("m.mm")
     result = run("inspect", "m.mm")
     assert result.code == 1
     assert "pass your own in Python: maxmargin.load(path, functions={'solve': …})" in result.err

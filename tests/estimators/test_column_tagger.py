@@ -96,6 +96,27 @@ def test_bad_sentences(X, sentence):
         mm.ColumnTagger().fit(X, [["x"], ["y"]])
 
 
+class Misshapen(list):
+    """A list whose length is not the number of its elements."""
+
+    def __len__(self):
+        return 3
+
+
+def test_a_sentence_has_as_many_tokens_as_its_length():
+    pd = pytest.importorskip("pandas")
+    frames = [pd.DataFrame({"word": ["Ana", "sings", "."]})] * 2
+    Y = [["PER", "O", "O"]] * 2
+    tagger = mm.ColumnTagger().fit([["Ana", "sings", "."]] * 2, Y)
+    for call in (lambda: mm.ColumnTagger().fit(frames, Y), lambda: tagger.predict(frames)):
+        with pytest.raises(ValueError, match=r"X\[0\]: expected .*, found DataFrame; pass one of its columns, or list"):
+            call()
+    pairs = [list(frame.assign(tag="X").itertuples(index=False, name=None)) for frame in frames]
+    assert mm.ColumnTagger().fit(pairs, Y).predict(pairs) == Y
+    with pytest.raises(ValueError, match=r"X\[1\]: 3 tokens, but iteration yields 2"):
+        tagger.predict([["Ana"], Misshapen(["Ana", "sings"])])
+
+
 def test_bad_parameters_and_widths():
     X, Y = sentences(20)
     with pytest.raises(ValueError, match="templates must be a TokenTemplates"):

@@ -318,6 +318,13 @@ def test_a_mixed_sentence_is_not_a_tree():
     assert "ConstituencyParser" in mm.ConstituencyParser().fit_pcfg(TAGS)._repr_html_()
 
 
+def test_frames_are_no_trees():
+    pd = pytest.importorskip("pandas")
+    for X in ([pd.DataFrame({"tag": ["A", "B"]})], [pd.Series(["S", "A"])]):
+        with pytest.raises(ValueError, match=r"X\[0\]: expected a tree: .*, found (DataFrame|Series)"):
+            mm.ConstituencyParser().fit(X)
+
+
 def test_model_selection_with_trees_alone():
     scores = cross_val_score(mm.ConstituencyParser(leaves="tags"), TAGS * 3, cv=3)
     assert scores.shape == (3,) and (scores > 0.5).all()

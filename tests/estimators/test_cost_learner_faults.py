@@ -9,7 +9,7 @@ from scipy.optimize import OptimizeResult
 
 import maxmargin as mm
 from maxmargin.algorithms import highs
-from maxmargin.exceptions import InexactArgmaxWarning, StructureError
+from maxmargin.exceptions import DegenerateWarning, InexactArgmaxWarning, StructureError
 from tests.helpers.deciders import PATHS, M, data, paths
 
 
@@ -27,6 +27,18 @@ def test_a_heuristic_warns_with_both_values():
     with pytest.warns(InexactArgmaxWarning, match=message):
         mm.CostLearner(mm.Optimizer(greedy, M), max_iter=2, tol=0.9).fit(X, costs=costs)
     assert not mm.CostLearner(mm.Optimizer(greedy, M, exact=False)).fit(X, costs=costs).certificate_.exact
+
+
+def test_costs_of_the_wrong_sign_warn():
+    X, values = np.arange(6.0)[:, None], 1.0 + np.random.default_rng(0).random((6, 3))
+    sack = mm.Optimizer.knapsack([1.0, 2.0, 3.0], 3.0)
+    message = "same decision is best for the costs of all 6 examples; no variable is chosen in it: .* sense='max' means"
+    with pytest.warns(DegenerateWarning, match=message):
+        model = mm.CostLearner(sack).fit(X, costs=-values)
+    assert not model.predict(X).any()
+    with pytest.warns(DegenerateWarning, match="of all 6 examples: there is nothing to learn"):
+        mm.CostLearner(sack).fit(X, costs=np.tile(values[:1], (6, 1)))
+    mm.CostLearner(sack).fit(X, costs=values * [[1.0, 1.0, 9.0]] * (-1.0) ** X)  # differing decisions: no warning
 
 
 def test_known_decisions_that_are_not_optimal_warn():

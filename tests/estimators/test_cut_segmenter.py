@@ -54,6 +54,42 @@ def test_features_of_pixels():
     np.testing.assert_allclose(nodes[17], [X[0][1, 1] / 255.0, X[0][1, 1] > 130])
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.int32, np.uint32])
+def test_wide_integers_are_those_of_8_bits(dtype):
+    X, Y = squares(6, np.random.default_rng(1), dtype=np.uint8)
+    narrow = mm.CutSegmenter(features="channels").fit(X, Y)
+    wide = mm.CutSegmenter(features="channels").fit([x.astype(dtype) for x in X], Y)
+    np.testing.assert_array_equal(wide.coef_, narrow.coef_)
+    np.testing.assert_array_equal(wide.predict([x.tolist() for x in X[:1]]), narrow.predict(X[:1]))
+
+
+@pytest.mark.parametrize(("dtype", "missing"), [(float, np.nan), (object, None), (object, np.nan)])
+def test_missing_labels_are_named(dtype, missing):
+    X, Y = squares(2, np.random.default_rng(1))
+    masks = [(y == "front").astype(dtype) for y in Y]
+    masks[1][3, 5] = missing
+    with pytest.raises(ValueError, match=r"Y\[1\], pixel \(3, 5\): expected a label, found .*pass it as ignore_label"):
+        mm.CutSegmenter(features="channels").fit(X, masks)
+    if dtype is float:
+        model = mm.CutSegmenter(features="channels", ignore_label=np.nan).fit(X, masks)
+        assert model.classes_.tolist() == [0.0, 1.0]
+
+
+def test_masks_without_a_known_label():
+    X, Y = squares(4, np.random.default_rng(1))
+    model = mm.CutSegmenter(features="channels", ignore_label="void").fit(X, Y)
+    other = [np.where(y == "front", 255, 0) for y in Y]
+    with pytest.warns(UserWarning, match="none of the true labels is a class of the model.*'front', 'outer'"):
+        assert model.score(X, other) == 0.0
+    assert model.score(X, [other[0], *Y[1:]]) > 0.5  # without a warning
+
+
+def test_one_image_in_the_place_of_a_list():
+    X, Y = squares(1, np.random.default_rng(1))
+    with pytest.raises(ValueError, match=r"X\[0\]: expected an image, .*; pass a single image as \[image\]"):
+        mm.CutSegmenter().fit(X[0], Y[0])
+
+
 def test_the_best_masks_and_the_reason():
     mask = np.zeros((3, 4), int)
     mask[1:, 2:] = 1

@@ -90,6 +90,26 @@ def test_explanations_name_words_tags_and_places():
     assert sum(amount for _, amount in whole.contributions) == pytest.approx(whole.margin)
 
 
+def test_files_of_windows_editors(tmp_path, file):
+    path = tmp_path / "windows.conllu"
+    path.write_bytes(b"\xef\xbb\xbf" + TEXT.rstrip("\n").replace("\n", "\r\n").encode())
+    model = mm.DependencyParser(C=1.0).fit(path)
+    assert model.predict(path) == mm.DependencyParser(C=1.0).fit(file).predict(file)
+
+
+def test_relations_of_another_kind_warn():
+    model = mm.DependencyParser(C=1.0, labelled=True).fit(TAGGED, LABELLED)
+    other = [[(head, f"{relation}@other") for head, relation in y] for y in LABELLED]
+    with pytest.warns(UserWarning, match="none of the true labels is a class of the model.*the classes are 'a"):
+        assert model.labelled_score(TAGGED, other) == 0.0
+
+
+def test_heads_may_be_a_generator():
+    X, Y = [["a", "b"], ["c", "a", "b"]], [[2, 0], [2, 3, 0]]
+    model = mm.DependencyParser(C=10.0).fit((x for x in X), (y for y in Y))
+    assert model.score((x for x in X), (y for y in Y)) == 1.0
+
+
 def test_conllu_out(file):
     model = mm.DependencyParser(C=1.0).fit(file)
     lines = "".join(s.serialize() for s in model.predict_conllu(file)).splitlines()

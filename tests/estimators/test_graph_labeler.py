@@ -84,3 +84,29 @@ def test_unknown_labels_are_estimated():
 def test_bad_input(parameters, X, y, message):
     with pytest.raises(ValueError, match=message):
         mm.GraphLabeler(**parameters).fit(X, y)
+
+
+def test_labels_that_are_no_classes():
+    X, Y = [np.array([[0.0], [1.0]])], [np.array([["low"], ["high"]])]
+    model = mm.GraphLabeler(C=10.0).fit(X, Y)
+    with pytest.warns(UserWarning, match="none of the true labels is a class of the model.*'high', 'low'"):
+        assert model.score(X, [np.array([[0], [1]])]) == 0.0
+    assert model.score(X, [np.array([["low"], ["other"]])]) == 0.5  # without a warning
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_missing_labels_are_estimated_or_an_error(missing):
+    X, Y = boards(6)
+    partial = [y.astype(object) for y in Y]
+    partial[1][0, 2] = missing
+    with pytest.raises(ValueError, match=r"Y\[1\]: the label of node 2 is unknown \((None|nan)\); pass latent=True"):
+        mm.GraphLabeler().fit(X, partial)
+    assert mm.GraphLabeler(latent=True).fit(X, partial).score(X, Y) > 0.9
+
+
+def test_one_graph_in_the_place_of_a_list():
+    graph = nx.path_graph([("a", 1), ("b", 2)])
+    model = mm.GraphLabeler().fit([graph], [["x", "y"]])
+    for call in (lambda: model.fit(graph, {}), lambda: model.predict(graph), lambda: model.score(graph, ["x", "y"])):
+        with pytest.raises(ValueError, match=r"X: expected a list of graphs, found one graph; pass \[graph\]"):
+            call()

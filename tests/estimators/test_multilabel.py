@@ -175,6 +175,16 @@ def test_one_label_one_row_and_empty_sets():
     assert alone.predict([[1.0, 2.0]]).tolist() == [[1, 0, 1]]
 
 
+def test_frames_whose_columns_differ_in_type():
+    pd = pytest.importorskip("pandas")
+    X, Y = np.eye(3), pd.DataFrame({"a": [True, False, True], "b": [0, 1, 1], "c": pd.array([1, 0, 0], dtype="Int64")})
+    plain = mm.MultilabelSVM(C=10.0).fit(X, Y.to_numpy(int))
+    for labels in (Y, Y.astype("boolean"), Y.to_numpy(object)):
+        np.testing.assert_array_equal(mm.MultilabelSVM(C=10.0).fit(X, labels).coef_, plain.coef_)
+    with pytest.raises(ValueError, match=r"Y\[1\]: expected 0 or 1 for each label"):
+        mm.MultilabelSVM().fit(X, Y.astype("boolean").where(Y.index.to_series() != 1))
+
+
 # ---------------------------------------------------------------------- bad input
 
 

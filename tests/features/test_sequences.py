@@ -91,6 +91,15 @@ def test_column_names():
 GOOD = np.ones((2, 2))
 
 
+def test_texts_in_data_frames_are_named():
+    pd = pytest.importorskip("pandas")
+    frame = pd.DataFrame({"length": [1.0, 2.0], "word": [3.0, "b"]})
+    message = r"X\[1\], token 1: expected a number in column 1, found str 'b'; .*to_dict\('records'\)"
+    with pytest.raises(ValueError, match=message):
+        SequenceEncoder().fit([GOOD, frame])
+    SequenceEncoder().fit([frame.to_dict("records")])
+
+
 @pytest.mark.parametrize(
     ("X", "message"),
     [
@@ -120,6 +129,7 @@ GOOD = np.ones((2, 2))
         ([GOOD, b"abc"], "found bytes b'abc'"),
         ([GOOD, {"a": 1.0}], "found dict {'a': 1.0}"),
         ([{("a",), ("b",)}], "X[0]: expected an array (T, d), a sparse matrix, or a list of tokens"),
+        ([[{"a": None}]], "expected a number, a text, or a list or dict of them; leave out features without"),
         ([GOOD, 1j * GOOD], "X[1]: features must be real numbers, found complex128"),
         ([GOOD, sp.csr_array(1j * GOOD)], "X[1]: features must be real numbers, found complex128"),
         ([GOOD, [[1j, 2.0]]], "X[1]: expected an array (T, d)"),

@@ -63,8 +63,9 @@ def test_comments_and_documents(file):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("a b O\nc O\n", r"data.conll:2: expected 3 columns as on line 1, found 2"),
-        ("# c\n\na\tO\nb c\n", r"data.conll:4: expected 2 columns as on line 3, found 1"),
+        ("a b O\nc O\n", r"data.conll:2: expected 3 columns as on line 1, found 2; each line is a token"),
+        ("# c\n\na\tO\nb c\n", r"data.conll:4: expected 2 columns as on line 3, found 1; its columns .* by blanks"),
+        ("a\tO\nb\n", r"data.conll:2: expected 2 columns as on line 1, found 1; each line is a token"),
         ("", r"data.conll: no tokens: expected a line of columns .* found an empty file"),
         ("\n# only this\n", r"data.conll: no tokens"),
         ("a\nb\n", r"data.conll: expected a label and at least one more column, found one column"),

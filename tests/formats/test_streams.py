@@ -29,6 +29,17 @@ def give(monkeypatch):
     return put
 
 
+@pytest.mark.parametrize("mark", ["utf-16-le", "utf-16-be"])
+def test_utf_16_is_named(tmp_path, mark):
+    path = tmp_path / "windows.txt"
+    path.write_bytes("\ufeffAna B-PER\n".encode(mark))
+    with pytest.raises(FormatError, match=r"windows\.txt: .*found UTF-16; convert it: iconv -f utf-16 -t utf-8"):
+        lines(path)
+    path.write_bytes(b"a\n" + "\ufeff".encode(mark))  # the mark of UTF-16 only at the start
+    with pytest.raises(FormatError, match=r"windows\.txt:2: .*iconv -f latin1"):
+        lines(path)
+
+
 @pytest.mark.parametrize("name", ["plain.txt", "plain.gz"])
 @pytest.mark.parametrize("packed", [False, True])
 def test_gzip_is_known_by_its_bytes_and_not_by_its_name(tmp_path, name, packed):

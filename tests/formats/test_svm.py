@@ -66,7 +66,7 @@ ROWS = [
     ("1 a:1\n", ":1: expected FEATURE:VALUE, .* found 'a:1'"),
     ("1 1:nan\n", ":1: expected FEATURE:VALUE, both finite numbers, found '1:nan'"),
     ("inf 1:1\n", ":1: expected a number as label, found 'inf'"),
-    ("1 0:1\n", ":1: expected features numbered from 1, found '0:1'"),
+    ("1 0:1\n", ":1: expected features numbered from 1, found '0:1'; for features numbered from 0 use zero_based"),
     ("1 2:1 1:1\n", ":1: expected features in ascending order, found '1:1' after 2"),
     ("1 2:1 2:1\n", ":1: expected features in ascending order"),
     ("1 99999999999:1\n", r":1: expected a feature below 2\^31"),

@@ -8,6 +8,7 @@ import pickle
 
 import numpy as np
 import pytest
+from networkx import Graph
 
 import maxmargin as mm
 from maxmargin.exceptions import StructureError
@@ -139,6 +140,7 @@ def test_costs_that_no_decision_is_best_for(ready, costs, message):
         (lambda: mm.Optimizer.shortest_path([(0, 1), (2, 3)], 0, 3), "there is no path from 0 to 3"),
         (lambda: mm.Optimizer.shortest_path([], 0, 3), "at least one"),
         (lambda: mm.Optimizer.shortest_path({0: {1: {}}, 1: {}}, 0, 1), r"found {0: .*; for a graph of networkx"),
+        (lambda: mm.Optimizer.shortest_path(Graph([(0, 1)]), 0, 1), "for a graph of networkx pass its edges"),
         (lambda: mm.Optimizer.shortest_path(["ab"], "a", "b"), r"list of pairs \(from, to\)"),
         (lambda: mm.Optimizer.shortest_path(7, 0, 3), "found 7"),
         (lambda: mm.Optimizer.knapsack([[1.0, 2.0]], [1.0, 2.0]), "a capacity for each row of weights"),

@@ -3,6 +3,9 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import maxmargin as mm
 
@@ -41,6 +44,17 @@ def test_given_axes_and_bad_input(model):
         mm.plots.ConvergenceDisplay.from_estimator(model, x="time")
     with pytest.raises(ValueError, match="not fitted"):
         mm.plots.ConvergenceDisplay.from_estimator(mm.SequenceTagger())
+
+
+@pytest.mark.parametrize("display", [mm.plots.ConvergenceDisplay, mm.plots.BoundDisplay])
+def test_the_part_of_a_search_that_has_a_history(display):
+    X, y = mm.datasets.make_multiclass(40, random_state=0)
+    pipeline = make_pipeline(StandardScaler(), mm.MulticlassSVM(bound="ramp")).fit(X, y)
+    with pytest.raises(ValueError, match=r"Pipeline has no history_ to plot: pass its last step, as in pipeline\[-1\]"):
+        display.from_estimator(pipeline)
+    search = GridSearchCV(pipeline, {"multiclasssvm__C": [1.0]}, cv=2).fit(X, y)
+    with pytest.raises(ValueError, match="GridSearchCV has no history_ to plot: pass its best_estimator_"):
+        display.from_estimator(search)
 
 
 @pytest.mark.parametrize("x", ["iteration", "oracle_calls"])

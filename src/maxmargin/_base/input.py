@@ -23,6 +23,8 @@ def indexable(values: Any, name: str) -> Any:
         return values
     if sp.issparse(values):
         return checked_rows(values, name)  # in CSR: other formats may not support row indexing
+    if hasattr(values, "nodes") and hasattr(values, "edges"):  # of networkx: its members are nodes
+        raise one_example(name, "graph")
     passing = isinstance(values, Iterable) and not hasattr(values, "__len__")
     one = type(values).__module__ in ("Bio.Seq", "Bio.SeqRecord")  # its members are letters
     if one or (not is_list(values) and not passing):

@@ -118,7 +118,7 @@ class ColumnReader:
                 columns = split(line)
                 if columns and not (line[0] in "#-" and self._is_aside(line, columns, bool(tokens))):
                     if len(columns) != self.n_columns:
-                        self._check_width(number, len(columns))
+                        self._check_width(number, len(columns), line)
                     if self.conllu and _NO_WORD.fullmatch(columns[0]):
                         sentence.between.append((len(tokens), line))
                         continue
@@ -200,10 +200,14 @@ class ColumnReader:
             return False
         return len(columns) != self.n_columns or _COMMENT.fullmatch(line) is not None
 
-    def _check_width(self, number: int, width: int) -> None:
+    def _check_width(self, number: int, width: int, line: str) -> None:
+        why = "each line is a token with its columns"
+        if self.separator == "\t" and "\t" not in line and len(_blanks(line)) > 1:
+            why = "its columns are separated by blanks, those of the first lines by tabs"
         raise FormatError(
-            self.source, number, f"expected {self.n_columns} columns as on line {self.first_line}, found {width}"
-        )
+            self.source, number,
+            f"expected {self.n_columns} columns as on line {self.first_line}, found {width}; {why}",
+        )  # fmt: skip
 
 
 def _tabs(line: str) -> list[str]:

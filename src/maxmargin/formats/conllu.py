@@ -24,7 +24,7 @@ def read_conllu(source: Source) -> list[Any]:
     conllu = conllu_package()
     as_text = dict.fromkeys(("feats", "deps", "misc"), _text)
     with open_bytes(source) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8")
+        text = io.TextIOWrapper(file, encoding="utf-8-sig")  # some editors write a byte order mark
         try:
             sentences = list(conllu.parse_incr(text, field_parsers=as_text))
         except UnicodeDecodeError as error:

@@ -22,6 +22,8 @@ Source = str | os.PathLike[str]
 GZIP_MAGIC = b"\x1f\x8b"
 #: A byte order mark, with which some texts begin.
 MARK = b"\xef\xbb\xbf"
+#: Byte order marks of UTF-16, which some programs of Windows write.
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BLOCK = 1 << 20
 
 
@@ -226,6 +228,10 @@ def decode(data: bytes, source: Source, first_line: int = 1) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
+        if first_line == 1 and data.startswith(_UTF16_MARKS):
+            raise FormatError(
+                source, None, "expected UTF-8 text, found UTF-16; convert it: iconv -f utf-16 -t utf-8"
+            ) from None
         line = first_line + data.count(b"\n", 0, error.start)
         raise FormatError(
             source, line,

@@ -224,7 +224,11 @@ def check_features(fields: list[str], source: Source, number: int, zero_based: b
             raise FormatError(source, number, f"expected FEATURE:VALUE, both finite numbers, found {shown(field)}")
         feature = int(name)
         if feature < lowest:
-            raise FormatError(source, number, f"expected features numbered from 1, found {shown(field)}")
+            raise FormatError(
+                source, number,
+                f"expected features numbered from 1, found {shown(field)}; for features numbered from 0 use zero_based "
+                f"(--zero-based)",
+            )  # fmt: skip
         if feature >= 2**31:
             raise FormatError(source, number, f"expected a feature below 2^31, found {shown(field)}")
         if feature <= last:

@@ -42,7 +42,8 @@ class ShortestPath(Ready):
     operations: float = 4.0
 
     def __init__(self, arcs: Any, source: Any, sink: Any) -> None:
-        listed = list(arcs) if isinstance(arcs, Iterable) else []
+        graph = hasattr(arcs, "edges")  # iteration would yield its nodes, which may be pairs
+        listed = list(arcs) if isinstance(arcs, Iterable) and not graph else []
         if not listed or not all(is_list(arc) and len(arc) == 2 for arc in listed):
             raise ValueError(
                 f"arcs must be a list of pairs (from, to), at least one, found {arcs!r:.60}; for a graph of networkx "

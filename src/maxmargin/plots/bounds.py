@@ -9,6 +9,7 @@ import numpy as np
 
 from maxmargin._base.types import FloatArray
 from maxmargin.plots._matplotlib import BLUE, GREEN, GREY, ORANGE, pyplot
+from maxmargin.plots.convergence import no_history
 
 
 class BoundDisplay:
@@ -142,7 +143,7 @@ def _history(estimator: Any) -> list[dict[str, float]]:
     rows: list[dict[str, float]] | None = getattr(estimator, "history_", None)
     name = type(estimator).__name__
     if rows is None:
-        raise ValueError(f"{name} is not fitted: it has no history_ to plot")
+        raise no_history(estimator)
     if not rows or "bound" not in rows[0]:
         raise ValueError(
             f"{name}(bound={estimator.bound!r}) was fitted to a convex bound, which has no outer steps; use "

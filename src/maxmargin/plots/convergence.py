@@ -63,7 +63,7 @@ class ConvergenceDisplay:
             The display, with its figure drawn.
         """
         if not hasattr(estimator, "history_"):
-            raise ValueError(f"{type(estimator).__name__} is not fitted: it has no history_ to plot")
+            raise no_history(estimator)
         if estimator.history_ and "primal" not in estimator.history_[0]:
             raise ValueError(
                 f"{type(estimator).__name__} was fitted in outer steps, by a bound that is not convex; "
@@ -127,3 +127,13 @@ class ConvergenceDisplay:
             ax.axhline(self.tol, color=GREY, linestyle="--", linewidth=1)
             ax.annotate(f"tol = {self.tol:g}", (at[0], self.tol), xytext=(2, 3), textcoords="offset points", color=GREY)
         ax.set_ylabel("relative gap")
+
+
+def no_history(estimator: Any) -> ValueError:
+    """Return the error for an estimator without `history_`; it names the part of a search or pipeline that has one."""
+    name = type(estimator).__name__
+    if hasattr(estimator, "best_estimator_"):
+        return ValueError(f"{name} has no history_ to plot: pass its best_estimator_")
+    if hasattr(estimator, "steps"):
+        return ValueError(f"{name} has no history_ to plot: pass its last step, as in pipeline[-1]")
+    return ValueError(f"{name} is not fitted: it has no history_ to plot")

@@ -25,6 +25,7 @@ from maxmargin.estimators.explain import Explanation, explain
 from maxmargin.estimators.parameters import joined, lower_bounds
 from maxmargin.estimators.starts import check_prior
 from maxmargin.estimators.training_data import TrainingData
+from maxmargin.estimators.warnings import DegenerateWarning
 from maxmargin.metrics.decisions import total_regret
 from maxmargin.optimizers.optimizer import as_optimizer
 from maxmargin.problem import Problem
@@ -95,7 +96,8 @@ class CostPredictor(MaxMarginEstimator):
     def predict_costs(self, X: Any, *, known_costs: Any = None) -> Any:
         """Return the predicted costs, known ones included.
 
-        If decisions were known in the fit, costs are in arbitrary units.
+        They are such that decisions are good, and may be far from the true costs; `two_stage_coef_` are weights for
+        costs that are close to the true ones. If decisions were known in the fit, costs are in arbitrary units.
 
         Parameters
         ----------
@@ -264,6 +266,21 @@ def warn_of_decisions(Y: Any) -> None:
             "y has only 0 and 1 and is read as costs: set loss='hamming' (or pass decisions=) if these are decisions, "
             "loss='regret' (or pass costs=) if they are costs",
             UserWarning,
+            stacklevel=callers_level(),
+        )
+
+
+def warn_of_one_decision(examples: DecisionExamples) -> None:
+    """Warn if the same decision is best for the true costs of all examples."""
+    if examples.n_examples < 2 or not examples.even or examples.true is None:
+        return
+    decisions = examples.true.reshape(examples.n_examples, -1)
+    if (decisions == decisions[0]).all():
+        few = "; no variable is chosen in it" if not decisions.any() else ""
+        warnings.warn(
+            f"the same decision is best for the costs of all {len(decisions)} examples{few}: there is nothing to "
+            f"learn; do the costs have the sign that sense={examples.optimizer.sense!r} means?",
+            DegenerateWarning,
             stacklevel=callers_level(),
         )
 
@@ -507,6 +524,7 @@ class CostLearner(CostPredictor):
             ):
                 regrets = problem.prediction_losses(w)
                 setattr(self, name, -total_regret(weights * regrets, weights * totals, True))
+            warn_of_one_decision(examples)
         super()._finish(problem, run, state, data)  # last: predictions may show that a known decision is not optimal
 
     def _fitted_attributes(self, weights: FloatArray, structure: Any) -> dict[str, Any]:

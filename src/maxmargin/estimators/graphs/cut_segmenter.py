@@ -19,6 +19,7 @@ from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.explain import Explanation
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.predictor import label_margins
+from maxmargin.estimators.warnings import warn_of_unknown_labels
 from maxmargin.features.graphs.images import (
     CONTRAST_NAMES,
     channel_names,
@@ -200,6 +201,7 @@ class CutSegmenter(Kernelised, MaxMarginEstimator):
             if values.shape[2] != n_channels:
                 raise ExampleError.at(Place("X", i), f"{values.shape[2]} channels, expected {n_channels} as in X[0]")
             known = self._known(flat)
+            _check_labelled(flat, known, np.shape(image)[1], i)
             if not known.any():
                 raise ExampleError.at(
                     Place("Y", i), f"all pixels have ignore_label={self.ignore_label!r}; leave this image out"
@@ -377,13 +379,30 @@ class CutSegmenter(Kernelised, MaxMarginEstimator):
         X, Y = paired_examples(X, y)
         weights = example_weights(sample_weight, len(Y))
         right, total = np.zeros(len(Y)), np.zeros(len(Y))
+        labels, recognised = self.structure_.labels_, False  # type: ignore[attr-defined]
         for i, (mask, predicted) in enumerate(zip(Y, self.predict(X), strict=True)):
             true = _flat_mask(mask, predicted, i)
             known = self._known(true)
             right[i], total[i] = np.count_nonzero((true == predicted.ravel()) & known), np.count_nonzero(known)
+            recognised = recognised or bool((labels.find(np.unique(true[known])) >= 0).any())
         if not weights @ total:
             raise ValueError(f"no pixel has a label other than ignore_label={self.ignore_label!r}")
+        if not recognised:
+            warn_of_unknown_labels(labels)
         return float(weights @ right / (weights @ total))
+
+
+def _check_labelled(labels: AnyArray, known: AnyArray, width: int, i: int) -> None:
+    """Raise ExampleError if a known label is None or NaN."""
+    if labels.dtype.kind not in "Of":
+        return
+    for p in np.flatnonzero(known & ((labels != labels) | (labels == None))):  # noqa: E711 (entry by entry)
+        row, column = divmod(int(p), width)
+        raise ExampleError.at(
+            Place("Y", i, f", pixel ({row}, {column})"),
+            f"expected a label, found {labels[p]!r}; give such pixels a label of their own, such as 255, and pass it "
+            f"as ignore_label",
+        )
 
 
 def _flat_mask(mask: Any, image: Any, i: int) -> AnyArray:

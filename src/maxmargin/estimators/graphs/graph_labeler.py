@@ -19,6 +19,7 @@ from maxmargin.estimators.explain import Explanation
 from maxmargin.estimators.kernelised import Kernelised
 from maxmargin.estimators.latent import Restarted
 from maxmargin.estimators.predictor import label_margins
+from maxmargin.estimators.warnings import warn_of_unknown_labels
 from maxmargin.features.graphs.images import grid_edges
 from maxmargin.features.graphs.networkx_graphs import is_networkx
 from maxmargin.features.graphs.superpixels import (
@@ -174,9 +175,10 @@ class GraphLabeler(Kernelised, Restarted):
 
     def _encode(self, X: Any, Y: Any) -> tuple[Structure, Examples]:
         labels = [self._flat(x, y, Place("Y", i)) for i, (x, y) in enumerate(zip(X, Y, strict=True))]
-        if not self.latent and self.unknown is not None:
+        if not self.latent:
             for i, y in enumerate(labels):
-                self._check_known(y, Place("Y", i))
+                if self.unknown is not None or getattr(y, "dtype", np.dtype(object)).kind in "Of":
+                    self._check_known(y, Place("Y", i))
         return super()._encode(self._features(X), labels)
 
     def _check_known(self, labels: Any, where: Place) -> None:
@@ -361,12 +363,16 @@ class GraphLabeler(Kernelised, Restarted):
         X, Y = paired_examples(X, y)
         weights = example_weights(sample_weight, len(Y))
         right, total = np.zeros(len(Y)), np.zeros(len(Y))
+        labels, recognised = self.structure_.labels_, False  # type: ignore[attr-defined]
         for i, (x, true, predicted) in enumerate(zip(X, Y, self.predict(X), strict=True)):
             pairs = _paired(_pixels(x, true, Place("Y", i)) if is_picture(x) else true, predicted, i)
             known = [p for p in pairs if not self._is_unknown(p[0])]
             right[i], total[i] = sum(a == b for a, b in known), len(known)
+            recognised = recognised or bool((labels.find([a for a, _ in known]) >= 0).any())
         if not weights @ total:
             raise ValueError("no node has a known label")
+        if not recognised:
+            warn_of_unknown_labels(labels)
         return float(weights @ right / (weights @ total))
 
 

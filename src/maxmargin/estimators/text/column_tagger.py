@@ -230,7 +230,8 @@ class ColumnTagger(FilePredictor, Tagger):
             return tuple(range(n)), None
         if not (reader.conllu if named else self.width in (None, n)):
             kind = "CoNLL-U" if named else f"{self.width} columns, as in the training data, or one less without labels"
-            alone = f"a file of the {len(wanted)} columns {', '.join(map(str, wanted))} alone"
+            several = f"{len(wanted)} columns" if len(wanted) > 1 else "column"
+            alone = f"a file of the {several} {', '.join(map(str, wanted))} alone, one token per line"
             raise FormatError(reader.source, reader.first_line, f"expected {kind}, or {alone}, found {n} columns")
         if n < 2:
             raise FormatError(reader.source, None, "expected a label and at least one more column, found one column")

@@ -29,6 +29,7 @@ from maxmargin.estimators.text.relations import (
     relations_of,
 )
 from maxmargin.estimators.training_data import TrainingData
+from maxmargin.estimators.warnings import warn_of_unknown_labels
 from maxmargin.features.text.sentences import (
     check_order,
     heads_of,
@@ -393,6 +394,10 @@ class DependencyParser(FilePredictor, ProbabilisticSets, MaxMarginEstimator):
         total = weights @ [len(y) for y in true]
         if not total > 0:
             raise ValueError("every sentence is empty: there is nothing to score")
+        if relations is not None:
+            classes = self.relation_structure_.labels_  # type: ignore[attr-defined]
+            if not any((classes.find(labels) >= 0).any() for labels in expected):
+                warn_of_unknown_labels(classes)
         return float(weights @ [row.sum() for row in right] / total)
 
 
@@ -410,13 +415,13 @@ def _several(X: Any, tagged: bool) -> Any:
 
 def _sentences(X: Any, Y: Any, labelled: bool) -> tuple[list[Any], Any, list[list[str]] | None]:
     """Return sentences, their heads and, if needed, their relations; X contains both if Y is None."""
-    one = Y is not None and any(isinstance(y, Integral) for y in indexable(Y, "Y"))
+    Y = None if Y is None else indexable(Y, "Y")
+    one = Y is not None and any(isinstance(y, Integral) for y in Y)
     X = _several(X, tagged=one)
     words = [split_pair(x)[0] for x in X]
     if Y is None:
         heads = [heads_of(x, i) for i, x in enumerate(X)]
         return words, heads, [relations_of(x, i) for i, x in enumerate(words)] if labelled else None
-    Y = indexable(Y, "Y")
     if not labelled and not any(_is_labelled(y) for y in Y):
         return words, Y, None
     pairs = [_pairs(y, i) for i, y in enumerate(Y)]

@@ -17,15 +17,21 @@ BINS = 8
 
 
 def read_image(image: Any, where: Where) -> FloatArray:
-    """Return an image as floats of shape (height, width, channels); integers are scaled to 0 … 1."""
+    """Return an image as floats of shape (height, width, channels); integers are divided by the greatest of their type.
+
+    Integers of 32 and 64 bits, which come from calculations and from lists, are divided by 255 as those of 8 bits are.
+    """
     pixels = np.asarray(image)
     if pixels.ndim not in (2, 3) or pixels.size == 0 or pixels.dtype.kind not in "biuf":
         raise error_at(
             where,
             f"expected an image, an array of numbers of shape (height, width) or (height, width, channels), found "
-            f"{type(image).__name__} of shape {pixels.shape} and type {pixels.dtype}",
+            f"{type(image).__name__} of shape {pixels.shape} and type {pixels.dtype}"
+            + ("; pass a single image as [image]" if pixels.ndim == 1 else ""),
         )
-    scale = float(np.iinfo(pixels.dtype).max) if pixels.dtype.kind in "iu" else 1.0
+    scale = 1.0
+    if pixels.dtype.kind in "iu":
+        scale = float(np.iinfo(pixels.dtype).max) if pixels.dtype.itemsize <= 2 else 255.0
     values = pixels.astype(float) / scale
     if not np.isfinite(values).all():
         row, column = np.argwhere(~np.isfinite(values))[0][:2].tolist()
@@ -116,7 +122,7 @@ def image_graph(image: Any, features: Any = None, neighbours: int = 4) -> tuple[
     Parameters
     ----------
     image : array of shape (height, width) or (height, width, channels)
-        Numbers; integers are divided by the greatest of their type.
+        Numbers; integers of 8 and 16 bits are divided by the greatest of their type, wider ones by 255.
     features : array of shape (height, width, d), optional
         Features of the pixels; by default statistics of colours around the pixel, and its position.
     neighbours : {4, 8}, default=4

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,8 @@ def _are_bits(Y: Any) -> bool:
 def label_row(y: Any, where: Where) -> CodeArray:
     """Return 0 or 1 for each label of one example; raise an error at `where` if there is anything else."""
     row = np.asarray(y) if is_list(y) else np.zeros((0, 0))
+    if row.dtype.kind == "O" and all(isinstance(value, Number | np.bool_) for value in row.flat):
+        row = row.astype(float)  # a row of a data frame whose columns differ in type
     if row.ndim != 1 or (len(row) and (row.dtype.kind not in "iufb" or not np.isin(row, (0, 1)).all())):
         raise error_at(
             where,

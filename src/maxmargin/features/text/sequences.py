@@ -230,6 +230,7 @@ class SequenceEncoder(KernelRows):
         try:
             array = np.asarray(x, float)
         except _UNREADABLE:
+            self._explain_cells(i, x)
             raise error_at(self._name(i), f"expected {self._expected()}, found {_shown(x)}") from None
         if array.size == 0 and array.ndim < 2:
             return np.zeros((0, self.width))
@@ -239,6 +240,18 @@ class SequenceEncoder(KernelRows):
                 shown += f"; if it is one feature of each {self.row}, use reshape(-1, 1)"
             raise error_at(self._name(i), f"expected {self._expected()}, found {shown}")
         return array
+
+    def _explain_cells(self, i: int, x: Any) -> None:
+        """Raise an error with the place of the first cell of a table of objects that is not a number."""
+        for (row, column), value in np.ndenumerate(x) if getattr(x, "ndim", 0) == 2 else ():
+            try:
+                float(value)
+            except _UNREADABLE:
+                raise error_at(
+                    self._name(i, f", {self.row} {row}"),
+                    f"expected a number in column {column}, found {_shown(value)}; texts need dicts of features, as "
+                    f"frame.to_dict('records') makes them",
+                ) from None
 
     def _whole(self) -> str:
         """Return the name of an example in messages."""

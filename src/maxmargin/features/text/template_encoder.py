@@ -78,6 +78,12 @@ def sentence_offsets(X: Sequence[Any]) -> IntArray:
             raise ExampleError.at(
                 Place("X", i), f"expected a list of words or of tuples of columns, found {sentence!r:.60}"
             )
+        if hasattr(sentence, "itertuples"):  # iteration would yield the names of its columns
+            raise ExampleError.at(
+                Place("X", i),
+                f"expected a list of words or of tuples of columns, found {type(sentence).__name__}; pass one of its "
+                f"columns, or list(frame.itertuples(index=False, name=None))",
+            )
     return offsets_of(np.fromiter(map(len, X), np.int64, len(X)))
 
 
@@ -111,7 +117,10 @@ def types_of(X: Sequence[Any], total: int, known: TokenTypes) -> AnyArray:
     types = np.empty(total, np.int32)
     at = 0
     for i, sentence in enumerate(X):
-        for t, token in enumerate(sentence):
+        tokens = list(sentence)
+        if len(tokens) != len(sentence):  # the compiled encoder reads as many types as there are tokens
+            raise ExampleError.at(Place("X", i), f"{len(sentence)} tokens, but iteration yields {len(tokens)}")
+        for t, token in enumerate(tokens):
             place = Place("X", i, f", token {t}")
             try:
                 types[at] = known[token if isinstance(token, str) else tuple(_cells(token, place))]

@@ -78,7 +78,7 @@ def read_tree(y: Any, where: Where) -> TreeTuple:
         return trees[0]
     if is_nltk(y):
         return _tuples(y, is_nltk, _nltk_node, where)
-    if not is_list(y):
+    if not is_list(y) or hasattr(y, "to_numpy"):  # frames and series have no children by position
         raise error_at(where, f"expected {_EXPECTED_TREE}, found {type(y).__name__} {y!r:.60}")
     return _tuples(y, is_list, _list_node, where)
 

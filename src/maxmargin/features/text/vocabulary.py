@@ -256,7 +256,10 @@ def _features(name: str, value: Any) -> list[tuple[str, float]]:
         return [(f"{name}:{_text(value)}", 1.0)]
     if isinstance(value, Iterable):
         return _listed_features(name, value)
-    raise TypeError(f"feature {name!r} has a value of type {type(value).__name__}")
+    raise TypeError(
+        f"feature {name!r} has a value of type {type(value).__name__}, expected a number, a text, or a list or dict of "
+        f"them; leave out features without a value"
+    )
 
 
 def _listed_features(name: str, values: Iterable[Any]) -> list[tuple[str, float]]:
