@@ -86,7 +86,8 @@ def _sentences(source: str) -> Iterator[Sentence]:
         if not reader.conllu or reader.n_columns != len(CONLLU_COLUMNS):
             raise FormatError(
                 source, reader.first_line or None,
-                f"expected CoNLL-U, {len(CONLLU_COLUMNS)} columns separated by tabs, found {reader.n_columns}",
+                f"expected CoNLL-U, {len(CONLLU_COLUMNS)} columns separated by tabs, found {reader.n_columns}"
+                + (" separated by blanks" if reader.separator != "\t" and reader.n_columns > 1 else ""),
             )  # fmt: skip
         for t, token in enumerate(sentence.tokens):
             if token[0] != str(t + 1):

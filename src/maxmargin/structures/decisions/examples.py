@@ -180,7 +180,10 @@ class DecisionExamples(Examples):
             r = worse[0]
             total = float(augmented[r] @ decisions[r])
             what = f"solve returned a decision with total {total:.6g} for costs during training, worse than a known one"
-            self.fault = int(ids[r]), f"{what} with total {total - excesses[r]:.6g}"
+            why = ""
+            if self.optimizer.checked and (self.optimizer.sign * augmented[r] < 0.0).any():
+                why = "; if it cannot handle negative costs, pass costs='nonnegative' to the Optimizer"
+            self.fault = int(ids[r]), f"{what} with total {total - excesses[r]:.6g}{why}"
         elif len(better):
             r, unit = better[0], self.structure.cost_scale_
             assert self.true is not None
