@@ -526,3 +526,28 @@ def test_scores_of_other_labels():
         table.score(MANY[0], MANY[1] + 2)
     with pytest.raises(ValueError, match=r"y: expected a table of shape \(120, 4\), found \(120, 3\)"):
         table.score(MANY[0], MANY[1][:, :3])
+
+
+def test_the_positive_label():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 3))
+    rare = X[:, 0] + 0.5 * rng.normal(size=100) > 1.0
+    y = np.where(rare, "fraud", "ok")
+    named, plain = mm.MeasureSVC(positive_label="fraud").fit(X, y), mm.MeasureSVC().fit(X, rare)
+    assert named.classes_.tolist() == ["ok", "fraud"]
+    np.testing.assert_array_equal(named.coef_, plain.coef_)
+    np.testing.assert_array_equal(named.predict(X) == "fraud", plain.predict(X))
+    assert named.score(X, y) == plain.score(X, rare) < mm.MeasureSVC().fit(X, y).score(X, y)
+
+
+@pytest.mark.parametrize(
+    ("label", "y", "message"),
+    [
+        ("fruad", ["fraud", "ok", "ok", "ok"], "positive_label must be one of the labels 'fraud', 'ok', found 'fruad'"),
+        (1, [0, 1, 2, 1], "positive_label is for two labels, found 3"),
+        (1, [[0, 1], [1, 0], [1, 1], [0, 0]], "not for a table of 2 labels"),
+    ],
+)
+def test_a_positive_label_that_is_none(label, y, message):
+    with pytest.raises(ValueError, match=message):
+        mm.MeasureSVC(positive_label=label).fit(np.eye(4), y)

@@ -21,7 +21,7 @@ from maxmargin.estimators.probabilities import NO_LATENT_TEMPERATURE, Probabilis
 from maxmargin.estimators.starts import NamedStart, no_weights
 from maxmargin.estimators.training_data import TrainingData
 from maxmargin.estimators.warnings import warn_of_unknown_labels
-from maxmargin.features.rows.labels import named_classes
+from maxmargin.features.rows.labels import named_classes, with_positive_last
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import State
 from maxmargin.structures.motif.structure import Motif, MotifSite
@@ -178,23 +178,13 @@ class MotifFinder(ClassifierMixin, Probabilistic, Restarted):
         if len(labels) == 1:
             only = labels.tolist()[0]
             raise ValueError(f"y has one class only, {only!r}: expected sequences with and without the motif")
-        self.classes_ = self._with_positive_last(labels if named is None else named)
-        return X, y.tolist(), weights, positions
-
-    def _with_positive_last(self, classes: AnyArray) -> AnyArray:
-        """Return the classes with `positive_label` last."""
-        if self.positive_label is None:
-            return classes
-        values = classes.tolist()
-        if self.positive_label not in values:
-            raise ValueError(f"positive_label must be one of the labels {values!r:.60}, found {self.positive_label!r}")
-        if self.classes is not None and values[-1] != self.positive_label:
+        self.classes_ = with_positive_last(labels if named is None else named, self.positive_label)
+        if named is not None and self.classes_[-1] != named[-1]:
             raise ValueError(
                 f"positive_label={self.positive_label!r} contradicts classes={self.classes!r:.60}, whose last label is "
                 f"the positive one: pass one of the two"
             )
-        positive = classes == self.positive_label
-        return np.concatenate([classes[~positive], classes[positive]])
+        return X, y.tolist(), weights, positions
 
     @property
     def _auto_start(self) -> str:

@@ -67,13 +67,13 @@ class MeasureSVC(Kernelised, RowClassifier, MaxMarginEstimator):
     See `Contingency`, `ROCArea` and `AveragePrecision`. By default the maximum is bounded by a ramp, which starts from
     a plain SVM (`bound`, `start`): the convex bound may have w = 0 as its optimum if positive rows are rare.
 
-    The second of two labels in sorted order is the positive one. More than two labels, or a table of labels
-    (multi-label), are learnt one versus rest.
+    The second of two labels in sorted order is the positive one, unless `positive_label` names the other. More than two
+    labels, or a table of labels (multi-label), are learnt one versus rest.
 
     Attributes
     ----------
     classes_ : ndarray of shape (K,)
-        The labels; the numbers of the columns for a table of labels.
+        The labels, of two the positive one last; the numbers of the columns for a table of labels.
     coef_ : ndarray of shape (1, d) or (K, d)
         Weights; one row for two labels. With a kernel, coefficients of the points that `feature_names_out` names.
     intercept_ : ndarray of shape (1,) or (K,)
@@ -154,6 +154,11 @@ class MeasureSVC(Kernelised, RowClassifier, MaxMarginEstimator):
         check_flag,
         default=True,
     )
+    positive_label: Any = parameter(
+        'The label of two whose rows the measure is about, such as ``"fraud"``; by default the second in sorted order.',
+        default=None,
+        kind="label or None",
+    )
     tol: float = changed(default=0.01)
 
     # ------------------------------------------------------------------ parameters
@@ -233,7 +238,7 @@ class MeasureSVC(Kernelised, RowClassifier, MaxMarginEstimator):
         rows, weights, factor = self._weighted_rows(X, sample_weight)
         X, Y = (X, Y) if rows is None else (X[rows], Y[rows])
         mapped, features, positions = self._mapped(X, rows)
-        self.classes_, labels, self.multilabel_ = targets_of(Y)
+        self.classes_, labels, self.multilabel_ = targets_of(Y, self.positive_label)
         K = labels.shape[1]
         structure, classes = self._make_structure(K), Labels(self.classes_.tolist(), given=True)
         structure.kernel_ = part_kernel(self)

@@ -19,7 +19,7 @@ from maxmargin.engines.engine import Engine
 from maxmargin.estimators.base import MaxMarginEstimator
 from maxmargin.estimators.starts import given_weights, with_given
 from maxmargin.estimators.training_data import TrainingData
-from maxmargin.features.rows.labels import Labels
+from maxmargin.features.rows.labels import Labels, with_positive_last
 from maxmargin.structures.measures.measures import AtSize, Measure
 
 
@@ -51,11 +51,16 @@ def label_table(y: Any) -> AnyArray:
     return table != 0
 
 
-def targets_of(y: Any) -> Targets:
-    """Return labels as a table; raise ValueError if there is one class only."""
+def targets_of(y: Any, positive_label: Any = None) -> Targets:
+    """Return labels as a table; raise ValueError if there is one class only.
+
+    Of two classes the positive one, by default the second in sorted order, is the last.
+    """
     check_classification_targets(y)
     if type_of_target(y) == "multilabel-indicator":
         table = label_table(y)
+        if positive_label is not None:
+            raise ValueError(f"positive_label is for labels, not for a table of {table.shape[1]} labels; leave it out")
         return Targets(np.arange(table.shape[1]), table.astype(np.int8), True)
     y = column_or_1d(y, warn=True)
     classes, codes = np.unique(y, return_inverse=True)
@@ -64,8 +69,15 @@ def targets_of(y: Any) -> Targets:
             f"y has one class only, {classes[:1].tolist()[0]!r}: a measure of positive and negative rows needs rows "
             f"of two classes"
         )
-    table = codes[:, None] == (np.arange(len(classes)) if len(classes) > 2 else np.array([1]))
-    return Targets(classes, table.astype(np.int8), False)
+    if len(classes) > 2:
+        if positive_label is not None:
+            raise ValueError(
+                f"positive_label is for two labels, found {len(classes)}, each of which is positive in turn; leave it "
+                f"out, or pass y == {positive_label!r}"
+            )
+        return Targets(classes, (codes[:, None] == np.arange(len(classes))).astype(np.int8), False)
+    ordered = with_positive_last(classes, positive_label)
+    return Targets(ordered, (classes[codes] == ordered[1]).astype(np.int8)[:, None], False)
 
 
 class OneVersusRest:

@@ -125,6 +125,17 @@ def named_classes(classes: Any) -> Labels:
     return Labels(labels, given=True)
 
 
+def with_positive_last(classes: AnyArray, positive_label: Any) -> AnyArray:
+    """Return the classes with the positive label last; raise ValueError if it is none of them, unless it is None."""
+    if positive_label is None:
+        return classes
+    positive = np.array([value == positive_label for value in classes.tolist()], bool)
+    if not positive.any():
+        shown = ", ".join(map(repr, classes.tolist()[:5]))
+        raise ValueError(f"positive_label must be one of the labels {shown}, found {positive_label!r}")
+    return np.concatenate([classes[~positive], classes[positive]])
+
+
 def distinct_labels(labels: Iterable[Any], where: Callable[[int], Where]) -> list[Any]:
     """Return each label once, in order of appearance; raise ValueError with the place of an invalid one."""
     labels = list(labels)
