@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -46,7 +46,30 @@ def explain(
     if as_json:
         print_json({"example": example, **vars(why)})
     else:
-        typer.echo(str(why))
+        outcome, *features = str(why).splitlines()
+        typer.echo("\n".join([outcome, *_decisive_words(x, why.prediction, why.runner_up), *features]))
+
+
+def _decisive_words(x: Any, prediction: Any, runner_up: Any) -> list[str]:
+    """Return the tokens of a sentence for which two lists of labels or heads differ."""
+    lists = isinstance(prediction, list) and isinstance(runner_up, list) and isinstance(x, list)
+    if not lists or not len(x) == len(prediction) == len(runner_up):
+        return []
+    words = [_word(token) for token in x]
+    changed = zip(words, prediction, runner_up, strict=True)
+    return [
+        f"  token {t} ({word}): {best}, not {other}"
+        for t, (word, best, other) in enumerate(changed, 1)
+        if word is not None and best != other
+    ]
+
+
+def _word(token: Any) -> str | None:
+    """Return the word of a token: itself, its form, or its first column; None for features."""
+    if isinstance(token, Mapping):
+        return token.get("form")
+    first = token[0] if isinstance(token, tuple) and token else token
+    return first if isinstance(first, str) else None
 
 
 def _inputs(kind: Kind | TaskModel, source: str, zero_based: bool) -> Iterator[Any]:
