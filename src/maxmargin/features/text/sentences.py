@@ -195,8 +195,8 @@ def concatenated(sentences: Sequence[Sentence], columns: Sequence[str], required
         elif required:
             raise untagged(
                 Place("X", without), sentences[without].columns["form"], name,
-                f"give tuples (form, {name}, …) or a file with this column, as a tagger finds them, or train without {name} "
-                f"(tags=, on the command line --tags)",
+                f"give tuples (form, {name}, …) or a file with this column, as a tagger finds them, or train without "
+                f"{name} (tags=, on the command line --tags)",
             )  # fmt: skip
     return Words(kept, offsets_of(lengths))
 
