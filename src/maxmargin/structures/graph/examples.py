@@ -182,11 +182,22 @@ class GraphExamples(PartExamples):
                 upper[r] = self._by_program(scores, r, i, codes[slice(*self.code_offsets[i : i + 2])])
             return upper
         pairs, edge_starts = self._pair_scores(scores[1], ids)
-        _decode.best_labels(
-            ids, *scores[0], pairs, edge_starts, graphs.edges, graphs.offsets, self.node_offsets, self.n_labels,
-            self.hard, self.methods, *self._plans(), self.structure.sweeps, self.structure.branches, self.truths,
-            self.known, codes, self.code_offsets, upper,
+        batch = (
+            ids, *scores[0], pairs, edge_starts, graphs.edges, graphs.offsets, self.node_offsets, codes,
+            self.code_offsets, upper,
         )  # fmt: skip
+        limits = self.structure.sweeps, self.structure.branches
+        start = self.truths, self.known, self.hard
+        for method in np.unique(self.methods[ids]).tolist():
+            rows = np.flatnonzero(self.methods[ids] == method)
+            if method == _decode.ELIMINATION:
+                _decode.eliminate(rows, *batch, self.n_labels, *self._plans())
+            elif method == _decode.CUTS:
+                _decode.cut(rows, *batch, *start, *limits)
+            else:
+                _decode.send(rows, *batch, self.n_labels, *start, *limits)
+                if method == _decode.EXPANSION:
+                    _decode.expand(rows, *batch, self.n_labels, self.hard)
         missed = np.flatnonzero((codes[self.code_offsets[ids]] == NO_OUTPUT) & (upper > -np.inf))
         if len(missed):
             raise StructureError.at(
