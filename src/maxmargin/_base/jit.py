@@ -23,7 +23,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import njit, types
-from numba.core import event
+from numba.core import cgutils, event
 from numba.core.caching import IndexDataCacheFile, NullCache
 from numba.extending import intrinsic
 
@@ -237,6 +237,52 @@ def prefetch(typingctx: Any, array: Any, k: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, k), codegen
+
+
+#: Products of a `row_dot` that are added at the same time.
+_LANES = 8
+
+
+@intrinsic
+def _dot_of_lanes(typingctx: Any, table: Any, row: Any, weights: Any, stop: Any) -> Any:
+    """Return table[row]·weights of the entries before `stop`, a multiple of `_LANES`: a sum for each lane, then of all.
+
+    The order of the sums is fixed, so every processor and every caller gets the same bits; a compiler may choose another
+    only by flags that we do not set (`_FASTMATH`).
+    """
+    if not all(
+        isinstance(of, types.Array) and of.layout == "C" and of.dtype == types.float64 for of in (table, weights)
+    ):
+        return None
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        lanes, number = ir.VectorType(ir.DoubleType(), _LANES), context.get_value_type(types.intp)
+        rows, w = (context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2))
+        first = builder.mul(arguments[1], builder.extract_value(rows.shape, 1))
+        entries = builder.gep(rows.data, [first]), w.data
+        sums = cgutils.alloca_once_value(builder, ir.Constant(lanes, [0.0] * _LANES))
+        with cgutils.for_range_slice(builder, number(0), arguments[3], number(_LANES)) as (at, _):
+            some = [builder.bitcast(builder.gep(of, [at]), lanes.as_pointer()) for of in entries]
+            product = builder.fmul(*(builder.load(of, align=8) for of in some))
+            builder.store(builder.fadd(builder.load(sums), product), sums)
+        last = builder.load(sums)
+        parts = [builder.extract_element(last, ir.IntType(32)(k)) for k in range(_LANES)]
+        while len(parts) > 1:
+            parts = [builder.fadd(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)]
+        return parts[0]
+
+    return types.float64(table, types.intp, weights, types.intp), codegen
+
+
+@inlined
+def row_dot(table, row, weights):
+    """Return the product of a row of a contiguous table with weights; a slice of the table would count references."""
+    width = table.shape[1]
+    stop = width - width % _LANES
+    total = _dot_of_lanes(table, row, weights, stop)
+    for k in range(stop, width):
+        total += table[row, k] * weights[k]
+    return total
 
 
 @inlined

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from maxmargin._base.jit import inlined, jit
+from maxmargin._base.jit import inlined, jit, row_dot
 from maxmargin.core.entries import add_entry, write_entries
 from maxmargin.core.planes import HASH_START, hash_step, sparse_dot
 
@@ -20,13 +20,9 @@ def score_dense_rows(first, stop, rows, w, constant, out, at):
 
     All rows are summed in the same order, so equal rows have equal scores, which BLAS does not guarantee.
     """
-    width = rows.shape[1]
     shift = at - first
     for p in range(first, stop):
-        row, score = rows[p], constant
-        for f in range(width):
-            score += row[f] * w[f]
-        out[shift + p] = score
+        out[shift + p] = row_dot(rows, p, w) + constant
 
 
 @jit
