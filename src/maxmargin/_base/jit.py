@@ -247,8 +247,8 @@ _LANES = 8
 def _dot_of_lanes(typingctx: Any, table: Any, row: Any, weights: Any, stop: Any) -> Any:
     """Return table[row]·weights of the entries before `stop`, a multiple of `_LANES`: a sum for each lane, then of all.
 
-    The order of the sums is fixed, so every processor and every caller gets the same bits: a compiler may change it only
-    by flags that we do not set (`_FASTMATH`).
+    The order of the sums is fixed, so every processor and every caller gets the same bits: a compiler may change it by
+    flags only that we do not set (`_FASTMATH`).
     """
     if not all(
         isinstance(of, types.Array) and of.layout == "C" and of.dtype == types.float64 for of in (table, weights)
