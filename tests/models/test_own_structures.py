@@ -123,7 +123,7 @@ def test_own_state(tmp_path):
     structure = RowsWithState(6, 3)
     structure.prior = PRIOR
     model = mm.StructuralSVM(structure).fit(list(ROWS[0]), ROWS[1].tolist())
-    loaded = through_file(model, tmp_path, classes=[RowsWithState])
+    loaded = through_file(model, tmp_path, classes={"RowsWithState": RowsWithState})
     assert_alike(loaded.structure.get_state(), structure.get_state())
     assert_alike(loaded.coef_, model.coef_)
     assert callable(loaded.structure_.lock)

@@ -76,6 +76,18 @@ class TestAssignment(StructureConformance):
         (PLAIN, [WIDE], [[0]], "Y[0]: 1 left nodes, expected 2 as in X"),
         (PLAIN, [WIDE], [[0, 3]], "Y[0], left node 1: expected right nodes from 0 to 2, found 3"),
         (PLAIN, [WIDE], [[0, 0]], "Y[0]: right node 0 has 2 left nodes, but per_right=1"),
+        (
+            PLAIN,
+            [WIDE[:, :, 0]],
+            [[0, 1]],
+            "found an array of shape (2, 3); if each pair has one feature, pass x[:, :, No",
+        ),
+        (
+            PLAIN,
+            [WIDE],
+            [(np.array([0, 1]), np.array([1, 0]))],
+            "expected exactly 1 right node, found 2; y has one for each left node, as the second array of scipy's",
+        ),
         (PLAIN, [WIDE], [[0, -1]], "Y[0], left node 1: expected exactly 1 right nodes, found 0; fewer need unassigned"),
         (PLAIN, [WIDE], [[0, -2]], "Y[0], left node 1: expected a right node, an integer, or −1, found [-2]"),
         (PLAIN, [WIDE], [[0.0, 1.0]], "Y[0], left node 0: expected a right node, an integer, or −1, found [0.0]"),

@@ -126,7 +126,7 @@ def load(
     functions : dict of str to callable, default=None
         The functions of the model by the names of their parameters, such as ``{"solve": f}`` for a `CostLearner` with
         ``Optimizer(f)``, or ``{"loss": f}`` for ``loss=f``. An error message names those that are missing.
-    classes : class or iterable of classes, default=None
+    classes : class, iterable or dict of classes, default=None
         User-defined structures and estimators of the model, found by name. Their constructor or ``from_state`` receives
         values from the file.
 

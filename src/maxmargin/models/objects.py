@@ -97,8 +97,8 @@ class Given:
     ----------
     functions : mapping of str to callable or None
         Functions by their names in the model.
-    classes : class, iterable of classes or None
-        User-defined structures and estimators.
+    classes : class, iterable or dict of classes, or None
+        User-defined structures and estimators; keys of a dict have no meaning.
     """
 
     def __init__(self, functions: Mapping[str, Any] | None, classes: type | Iterable[type] | None) -> None:
@@ -108,6 +108,7 @@ class Given:
         for name, function in self.functions.items():
             if not isinstance(name, str) or not callable(function):
                 raise TypeError(f"functions[{name!r}] must be a function, found {function!r:.60}")
+        classes = classes.values() if isinstance(classes, Mapping) else classes
         whole = isinstance(classes, Iterable) and not isinstance(classes, type)
         listed: Any = classes if whole else [] if classes is None else [classes]
         self.classes: list[type] = list(listed)

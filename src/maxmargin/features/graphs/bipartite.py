@@ -203,7 +203,8 @@ def _sides(shape: tuple[int, int], allowed: Any, i: int) -> Sides:
 
 def _dense(x: AnyArray, allowed: Any, i: int) -> Sides:
     if x.ndim != 3 or x.shape[2] == 0:
-        raise error_at(Place("X", i), f"expected {_EXPECTED}, found an array of shape {x.shape}")
+        alone = "; if each pair has one feature, pass x[:, :, None]" if x.ndim == 2 else ""
+        raise error_at(Place("X", i), f"expected {_EXPECTED}, found an array of shape {x.shape}{alone}")
     if isinstance(x, np.ma.MaskedArray):
         raise error_at(Place("X", i), "masked arrays are not supported; give a pair (features, allowed)")
     if x.dtype.kind in "cmM":

@@ -312,7 +312,10 @@ class BipartiteMatching(MatchedStructure):
             raise error_at(where, f"the same right node twice: {rights!r:.60}")
         if len(rights) > R:
             exactly = "at most" if self.unassigned else "exactly"
-            raise error_at(where, f"expected {exactly} {R} right nodes, found {len(rights)}")
+            listed = (
+                "; y has one for each left node, as the second array of scipy's linear_sum_assignment" if R == 1 else ""
+            )
+            raise error_at(where, f"expected {exactly} {R} right node{'s' * (R > 1)}, found {len(rights)}{listed}")
         return rights
 
     def output_of(self, code: CodeArray) -> list[Any]:
