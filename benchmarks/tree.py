@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 import maxmargin as mm
 from benchmarks.measure import isolated
@@ -58,11 +59,12 @@ def rates(n: int, count: int, width: int) -> dict[str, Any]:
     def layer() -> None:
         examples.decode(w, ids, ones, answers)
 
-    return {
-        "bare": count / best(bare),
-        "layer": count / best(layer),
-        "planes": count / best(lambda: examples.planes(ids, answers)),
-    }
+    with threadpool_limits(1):  # of BLAS
+        return {
+            "bare": count / best(bare),
+            "layer": count / best(layer),
+            "planes": count / best(lambda: examples.planes(ids, answers)),
+        }
 
 
 def fit(n: int, count: int, width: int) -> dict[str, Any]:

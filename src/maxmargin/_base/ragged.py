@@ -76,8 +76,13 @@ def row_maxima(values: IntArray, offsets: IntArray) -> IntArray:
 
 def batches(sizes: IntArray, most: int) -> list[slice]:
     """Return runs of rows whose sizes add up to about `most`, or to more if a single row does."""
-    cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // most)) + 1
-    return [slice(a, b) for a, b in pairwise([0, *cuts.tolist(), len(sizes)])]
+    ends = np.cumsum(sizes)
+    full = int(ends[-1]) // most if len(ends) else 0
+    if full > len(sizes):
+        cuts = np.flatnonzero(np.diff(ends // most)) + 1
+    else:  # a run begins with the row that reaches a multiple: few searches in place of many divisions
+        cuts = np.unique(np.searchsorted(ends, most * np.arange(1, full + 1)))
+    return [slice(a, b) for a, b in pairwise([0, *cuts[cuts > 0].tolist(), len(sizes)])]
 
 
 def renumbered(kept: AnyArray) -> IntArray:
