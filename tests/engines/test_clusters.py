@@ -177,7 +177,7 @@ def test_a_scheduler_that_is_killed_and_resume(client, tmp_path, monkeypatch):
         while not address.exists() and time.monotonic() < end:
             time.sleep(0.05)
         with dask.config.set({"distributed.comm.timeouts.connect": "2s"}):
-            other = distributed.Client(scheduler_file=str(address), timeout=60, set_as_default=False)
+            other = distributed.Client(scheduler_file=str(address), timeout=10, set_as_default=False)
             other.wait_for_workers(2, timeout=60)
             stopped = mm.StructuralSVM(
                 Signs(), engine=mm.engines.Dask(other), tol=1e-5, callbacks=[kill],
