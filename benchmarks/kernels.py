@@ -53,7 +53,7 @@ def models(name: str) -> dict[str, Any]:
 def run() -> dict[str, Any]:
     result: dict[str, Any] = {}
     X, y = mm.datasets.make_multiclass(50, random_state=0)
-    mm.MulticlassSVM(kernel="rbf").fit(X, y)  # compiles kernels
+    mm.MulticlassSVM(kernel="rbf").fit(X, y)  # compiles functions
     for name in SETS:
         X, y, test_X, test_y = rows_of(name)
         for label, model in models(name).items():

@@ -127,7 +127,7 @@ def assignments(m: int) -> Callable[[], Problem]:
 def run() -> dict[str, Any]:
     X, Y = disulfide(425)
     for solver in (WAYS["planes"], WAYS["minmax"]):
-        measured(solver, problem(X[:30], Y[:30], 1.0))  # compiles kernels
+        measured(solver, problem(X[:30], Y[:30], 1.0))  # compiles functions
     by_n = []
     for n in SIZES:
         row: dict[str, Any] = {"n": n}

@@ -30,7 +30,7 @@ def main():
     heading("Data")
     print(f"train  {len(X_train):4d} sequences, {len(train_tokens):5d} tokens")
     print(f"test   {len(X_test):4d} sequences, {len(test_tokens):5d} tokens")
-    print("Training (the first run on a machine compiles the kernels, which takes about ten seconds) ...")
+    print("Training (the first run on a machine compiles functions, which takes about ten seconds) ...")
 
     tagger = mm.SequenceTagger(tol=1e-3).fit(X_train, Y_train)
     classifier = mm.MulticlassSVM().fit(train_tokens, train_labels)

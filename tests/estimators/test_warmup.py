@@ -1,4 +1,4 @@
-"""Kernels compiled ahead, and messages while they are compiled."""
+"""Functions compiled ahead, and messages while they are compiled."""
 
 import os
 import subprocess
