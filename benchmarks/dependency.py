@@ -44,7 +44,7 @@ def attachment(sentences: list[Any], predicted: list[list[int]]) -> dict[str, fl
 def trained(parameters: dict[str, Any]) -> dict[str, Any]:
     """Train on all sentences; return CPU seconds, the certificate, and the scores on dev and test."""
     small = [(["a", "b", "c"], [2, 0, 2])] * 8
-    mm.DependencyParser(**{**parameters, "max_iter": 2, "tol": 0.5}).fit(small).predict([small[0][0]])  # loads functions
+    mm.DependencyParser(**{**parameters, "max_iter": 2, "tol": 0.5}).fit(small).predict([small[0][0]])  # loads code
     clock = Clock()
     train = load("train")
     reading = clock.cpu

@@ -111,7 +111,7 @@ def markdown(result: dict[str, Any]) -> str:
     head = ["C", "SVM-hmm's primal", "ours", "our CPU s", "SVM-hmm's CPU s, scaled", "ratio", "test letters right"]
     return (
         "# OCR letters\n\nCPU s / wall s / sweeps to a certified relative gap (sweeps of the reference prototype); "
-        f"including encoding, without loading functions.\n\n{first}\n\nCPU seconds to the primal value at which SVM-hmm "
+        f"including encoding, without loading code.\n\n{first}\n\nCPU seconds to the primal value at which SVM-hmm "
         "stopped. SVM-hmm was not run on this machine: its time on another machine is scaled by CRFsuite's time on "
         f"both, {peer['cpu']:.1f} s in this run (test letters right {peer['accuracy']:.4f}) and "
         f"{CRFSUITE_WITH_SVM_HMM:.0f} s there."

@@ -1,4 +1,4 @@
-"""Spanning trees on the parts layer: decoding, planes and whole fits, beside a bare sum of features and the kernel."""
+"""Spanning trees on the parts layer: decoding, planes and whole fits, beside a bare sum of features and the argmax."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def rates(n: int, count: int, width: int) -> dict[str, Any]:
 
 
 def fit(n: int, count: int, width: int) -> dict[str, Any]:
-    """Return CPU seconds and sweeps of a fit to a gap of 0.1 %, kernels loaded before."""
+    """Return CPU seconds and sweeps of a fit to a gap of 0.1 %, functions loaded before."""
     X, Y = trees(n, count, width)
     mm.StructuralSVM(mm.Tree(), tol=0.5, n_jobs=1).fit(X[:20], Y[:20])
     began = time.process_time()
@@ -96,7 +96,7 @@ def markdown(result: dict[str, Any]) -> str:
     head = [
         "nodes",
         "features",
-        "features × weights by BLAS, then the kernel",
+        "features × weights by BLAS, then the argmax",
         "loss-augmented decode",
         "ratio",
         "planes",

@@ -1,4 +1,4 @@
-"""Decoder kernels: Viterbi sequences per second, compared with hmmlearn and, if there is gcc, the same loop in C."""
+"""Decoders: Viterbi sequences per second, compared with hmmlearn and, if there is gcc, the same loop in C."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ N = 4000
 C_SOURCE = r"""
 #include <math.h>
 #include <stdlib.h>
-/* The loop of our kernel: maxima first, four predecessors at a time; argmaxes are found along the backtrace only.
+/* The loop of our argmax: maxima first, four predecessors at a time; argmaxes are found along the backtrace only.
    scores: (sum of T) x K; pairs: K x K; path: labels out. */
 void viterbi(int n, const long *offsets, int K, const double *restrict scores, const double *restrict pairs,
              int *restrict path) {

@@ -170,9 +170,10 @@ class Block:
         """Return one score per row, w·x, computed in threads if single examples are large."""
         if self.dim == 0:
             return np.zeros(starts[-1])
-        out, constant = np.empty(starts[-1]), float(w[-1]) if self.constant else 0.0
+        out, w = np.empty(starts[-1]), np.ascontiguousarray(w, float)
+        constant = float(w[-1]) if self.constant else 0.0
         rows = (self.dense,) if self.dense is not None else self._csr()
-        kernel, one = (
+        function, one = (
             (row_sums.score_dense, row_sums.score_dense_rows)
             if self.dense is not None
             else (row_sums.score_sparse, row_sums.score_sparse_rows)
@@ -180,7 +181,7 @@ class Block:
         assert self.offsets is not None
         most_rows = float((self.offsets[ids + 1] - self.offsets[ids]).max(initial=0))
         if engine is None or most_rows * self.n_entries / max(self.n_rows, 1) < MANY:  # no example for several threads
-            kernel(ids, self.offsets, *rows, w, constant, starts, out)
+            function(ids, self.offsets, *rows, w, constant, starts, out)
             return out
         for i, at in zip(ids.tolist(), starts[:-1].tolist(), strict=True):
             first, stop = int(self.offsets[i]), int(self.offsets[i + 1])
