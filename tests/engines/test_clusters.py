@@ -5,7 +5,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import CancelledError
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -247,3 +249,15 @@ def test_a_missing_package_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(ImportError, match=r"pip install 'maxmargin\[dask\]'"):
         mm.engines.Dask()
+
+
+@pytest.mark.parametrize(("cancelled", "error"), [(False, TimeoutError), (True, CancelledError)])
+def test_a_wait_whose_result_dask_has_lost(client, cancelled, error):
+    """`distributed.utils.sync` has neither a result nor an error if the wait is cancelled at the moment it ends."""
+
+    def result(timeout):
+        raise UnboundLocalError("cannot access local variable 'result'")
+
+    future = SimpleNamespace(result=result, cancelled=lambda: cancelled, key="answer-1")
+    with pytest.raises(error):
+        mm.engines.Dask(client).result(future, 0.1)

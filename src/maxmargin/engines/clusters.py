@@ -130,6 +130,8 @@ class Dask(Tasks):
             return future.result(timeout=seconds)
         except self._timeout as error:
             raise TimeoutError from error
+        except UnboundLocalError as error:  # of Dask: a wait that was cancelled as it ended has no result and no error
+            raise (CancelledError(future.key) if future.cancelled() else TimeoutError()) from error
 
     def __reduce__(self) -> Any:
         return Dask, ()
