@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import maxmargin as mm
 from maxmargin.solvers.base import Limits
-from maxmargin.solvers.working_sets._jit import best_shares
+from maxmargin.solvers.working_sets._changes import best_shares
 from maxmargin.solvers.working_sets.proximal import ProximalWorkingSets
 from maxmargin.solvers.working_sets.sharded import Sharded
 from maxmargin.solvers.working_sets.teams import divided

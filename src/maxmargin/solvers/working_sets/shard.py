@@ -27,7 +27,7 @@ from maxmargin.engines.shard_worker import Held
 from maxmargin.engines.tasks import writable
 from maxmargin.problem import Problem, References
 from maxmargin.solvers.base import arrays_of_part
-from maxmargin.solvers.working_sets import _jit
+from maxmargin.solvers.working_sets import _changes
 from maxmargin.solvers.working_sets.proximal import batch_size, busy, chunked_order, fresh_order
 from maxmargin.solvers.working_sets.sets import WorkingSets
 
@@ -232,7 +232,7 @@ class Shard:
         if update.w is not None:
             np.copyto(self.w, update.w)
         elif update.indices is not None and update.values is not None:
-            _jit.set_values(update.indices, update.values, self.w)
+            _changes.set_values(update.indices, update.values, self.w)
         for part in self.parts:
             part.problem.deadline = update.deadline
 
@@ -363,7 +363,7 @@ class Shard:
             product = float(values @ self.w)
         else:
             values = np.empty(n)
-            product = _jit.take_changes(indices, marks, out, values, self.w)
+            product = _changes.take_changes(indices, marks, out, values, self.w)
         square = float(values @ values)  # w has moved by Δu / curvature
         return Change(
             indices, values, gain, product - square / curvature, square, slope, curve, operations=operations, **others

@@ -36,7 +36,7 @@ from maxmargin.core.objective import half_square
 from maxmargin.engines.tasks import MOST_LOSSES, Tasks
 from maxmargin.problem import Problem
 from maxmargin.solvers.base import Solver
-from maxmargin.solvers.working_sets._jit import add_values, best_shares, dot_values
+from maxmargin.solvers.working_sets._changes import add_values, best_shares, dot_values
 from maxmargin.solvers.working_sets.proximal import SMALLEST_BATCH, START_SAMPLE, first_rho
 from maxmargin.solvers.working_sets.proximal_state import (
     LEAST_RHO,
