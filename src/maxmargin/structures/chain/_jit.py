@@ -300,6 +300,14 @@ def chain_planes(
 
 
 @jit
+def path_scores(spans, labels, scores, pairs, start, end, edges, out):
+    """Write the scores of one label sequence of each example; `labels` has one label for each row of `scores`."""
+    for r in range(len(spans) - 1):
+        length = spans[r + 1] - spans[r]
+        out[r] = path_score(labels, spans[r], length, scores, spans[r], pairs, start, end, edges) if length > 0 else 0.0
+
+
+@jit
 def score_paths(paths, scores, pairs, start, end, edges):
     """Return the scores of label sequences of one example."""
     out = np.empty(len(paths))

@@ -193,6 +193,12 @@ class ChainExamples(Examples):
                 "the zero-one loss of sequences is not a sum over tokens; use a Hamming loss or a matrix of costs"
             )
 
+    def true_totals(self, scores: list[Scores], ids: IntArray) -> FloatArray:
+        """Return the scores of the true paths, without counts of their parts: likelihood needs them at every step."""
+        labels, totals = self.truths[spans(ids, self.code_offsets)], np.empty(len(ids))
+        _jit.path_scores(offsets_among(ids, self.code_offsets), labels, *self._tables_of(scores), totals)
+        return totals
+
     def add_features(self, values: list[FloatArray], ids: IntArray, out: FloatArray, squared: bool = False) -> None:
         s, size, where = self.structure, self.n_labels, spans(ids, self.code_offsets)
         at = self.n_token_weights
